@@ -21,7 +21,7 @@ use tsql_formats::Dialect;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::line_datasets;
-use crate::formats::lines::{self, Lines};
+use crate::formats::lines::{self, LineWriter};
 use crate::query::collect;
 use crate::store::Store;
 
@@ -40,10 +40,10 @@ pub async fn export_lines(
     reject_lines_of_databases(&context, predicate).await?;
     let mut lines = Vec::new();
     for dialect in Dialect::ALL {
-        let own = Lines::load(&context, dialect).await?;
+        let own = LineWriter::load(&context, dialect).await?;
         lines.push((dialect.dataset(), own));
     }
-    let mut rows = lines::selected(&context, &line_datasets(), predicate).await?;
+    let mut rows = lines::select_records(&context, &line_datasets(), predicate).await?;
     let mut count = 0;
     let mut line = Vec::new();
     let failed = |error: io::Error| Error::Io {
@@ -54,9 +54,9 @@ pub async fn export_lines(
         let batch = batch.map_err(Error::Query)?;
         let mut spelled = lines
             .iter_mut()
-            .map(|(dataset, lines)| Ok((*dataset, lines.of(&batch)?)))
+            .map(|(dataset, lines)| Ok((*dataset, lines.for_batch(&batch)?)))
             .collect::<Result<Vec<_>>>()?;
-        for row in lines::rows_of(&batch)? {
+        for row in lines::record_rows(&batch)? {
             let own = spelled.iter_mut().find(|(name, _)| *name == row.dataset);
             let Some((_, own)) = own else { continue };
             line.clear();
@@ -76,7 +76,7 @@ pub async fn export_lines(
 /// Rejects a selection with records whose lines mean nothing without another file.
 async fn reject_lines_of_databases(context: &SessionContext, predicate: &str) -> Result<()> {
     for dialect in Dialect::ALL {
-        if !dialect.needs_graphs_beside() {
+        if !dialect.needs_companion_graphs() {
             continue;
         }
         let dataset = dialect.dataset();
@@ -92,7 +92,7 @@ async fn reject_lines_of_databases(context: &SessionContext, predicate: &str) ->
             return Err(Error::Refused(format!(
                 "{count} of the selected records are {}, whose lines mean nothing without the file of their workloads\n\
                  hint: `tsql export databases -o DIR` writes both files; --where \"dataset <> '{dataset}'\" excludes them",
-                dialect.described()
+                dialect.description()
             )));
         }
     }

@@ -1,4 +1,4 @@
-//! `check`: is the store what it promises to be? What can be repaired where it is not?
+//! `check`: verifies the invariants of a store, and lists possible repairs.
 //!
 //! ```
 //! use tsql::Store;
@@ -9,11 +9,11 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod checked;
-mod damaged;
-mod incomplete;
-mod mend;
+mod damaged_files;
+mod incomplete_sources;
 mod reingest;
+mod repair;
+mod report;
 mod runtimes;
 mod sources;
 
@@ -25,28 +25,28 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use tsql_codecs::identity::{graph_id, source_id};
-use tsql_codecs::steps::Hasher;
+use tsql_codecs::steps::StepsHasher;
 
 use crate::column;
 use crate::dedupe::Kernels;
 use crate::error::{Error, Result};
-use crate::formats::rooms;
-use crate::optimize::ranges;
+use crate::formats::all_formats;
+use crate::optimize::split_into_ranges;
 use crate::query::{SessionOptions, collect};
 use crate::schema::{self, Reference};
 use crate::store::{CORRECTIONS, RETRACTED, Store};
-pub use checked::{Checked, Mendable};
+pub use report::{CheckReport, RepairItem};
 
-/// Memory that `check` takes for keys and references, unless it is told otherwise.
+/// Default memory limit of `check` in bytes, for keys and references.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// The way out of rows that are lost, or refer to lost ones.
+/// Hint for lost rows and dangling references.
 const WAY_OUT: &str = "hint: `tsql check --repair` takes out the sources that are incomplete";
 
-/// Configurations that are compared at once.
+/// Number of configurations that are compared at once.
 const PORTION_ROWS: u64 = 1 << 19;
 
-/// How to check.
+/// Options of a check.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
@@ -54,26 +54,26 @@ pub struct CheckOptions {
     pub(crate) progress: Option<CheckProgress>,
 }
 
-/// Is told what is looked at, how much of it was, how much there is.
+/// Progress callback: current item, done, total.
 pub type CheckProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 impl CheckOptions {
-    /// Memory for groups, sorts and joins, in bytes (1 GiB unless it is set); what does not fit goes to
-    /// temporary files.
+    /// Sets the memory for groups, sorts and joins, in bytes (default 1 GiB). Larger data is spilled to temporary
+    /// files.
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// Told now and then: what is looked at, how much of it was, how much there is (0 where nobody knows).
+    /// Sets the progress callback: current item, done, total (0 if unknown).
     #[must_use]
     pub fn progress(mut self, told: impl Fn(&str, u64, u64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
         self
     }
 
-    fn tell(&self, what: &str, done: u64, of: u64) {
+    fn report_progress(&self, what: &str, done: u64, of: u64) {
         if let Some(progress) = &self.progress {
             progress(what, done, of);
         }
@@ -81,46 +81,45 @@ impl CheckOptions {
 }
 
 impl Store {
-    /// Checks that every data file has the bytes that were written, sums are those of their rows, runtimes
-    /// the means of their repeats; that keys are unique, every reference resolves, every hash computes
-    /// again, and every source can be given back byte for byte.
+    /// Verifies the store: bytes of data files, pre-aggregates, runtimes as means of their repeats, unique keys,
+    /// references, hashes, and the byte-exact export of every source.
     ///
     /// # Errors
-    /// Failures to read at all; damage is no error but reported in [`Checked::damage`].
-    pub async fn check(&self) -> Result<Checked> {
+    /// Failures to read. Damage is not an error, but reported in [`CheckReport::damage`].
+    pub async fn check(&self) -> Result<CheckReport> {
         self.check_with(&CheckOptions::default()).await
     }
 
-    /// As [`Store::check`], within limits, and telling how far it is.
+    /// As [`Store::check`], with limits and progress.
     ///
     /// # Errors
     /// As [`Store::check`].
-    pub async fn check_with(&self, options: &CheckOptions) -> Result<Checked> {
+    pub async fn check_with(&self, options: &CheckOptions) -> Result<CheckReport> {
         let within = SessionOptions {
             memory_limit_bytes: options.memory_limit_bytes.or(Some(MEMORY_BYTES)),
             ..SessionOptions::default()
         };
-        let mut checked = Checked::default();
-        options.tell("logs", 0, 0);
+        let mut checked = CheckReport::default();
+        options.report_progress("logs", 0, 0);
         self.check_logs(&mut checked).await?;
         if !checked.damage.is_empty() {
-            // Rows are read by what logs say.
+            // Rows cannot be read with a damaged log.
             return Ok(checked);
         }
-        options.tell("bytes", 0, 0);
-        let damaged = damaged::find(self, &mut checked).await?;
+        options.report_progress("bytes", 0, 0);
+        let damaged = damaged_files::find_damaged(self, &mut checked).await?;
         if !damaged.is_empty() {
-            // Whatever else is asked would say so again.
-            checked.damage = damaged::told(self, &damaged).await?;
+            // Other checks would report the same damage again.
+            checked.damage = damaged_files::describe_damage(self, &damaged).await?;
             return Ok(checked);
         }
         let context = self.session_with(&within).await?;
-        options.tell("keys", 0, 0);
-        keys(&context, &mut checked).await?;
-        options.tell("references", 0, 0);
-        references(&context, &mut checked).await?;
+        options.report_progress("keys", 0, 0);
+        check_keys(&context, &mut checked).await?;
+        options.report_progress("references", 0, 0);
+        check_references(&context, &mut checked).await?;
         if !checked.damage.is_empty() {
-            let sources = incomplete::described(&context).await?;
+            let sources = incomplete_sources::describe_incomplete(&context).await?;
             for (_, reason) in &mut checked.damage {
                 *reason += &match &sources {
                     Some(sources) => format!("\n{WAY_OUT}: {sources}"),
@@ -128,31 +127,31 @@ impl Store {
                 };
             }
         }
-        options.tell("hashes", 0, 0);
-        identities(&context, &mut checked).await?;
-        recomputed(&context, &mut checked).await?;
-        programs(&context, &mut checked).await?;
-        options.tell("the ledger", 0, 0);
-        counts(&context, &mut checked).await?;
-        corrections(&context, &mut checked).await?;
-        options.tell("runtimes", 0, 0);
-        runtimes::runtimes(&context, &mut checked).await?;
-        let orphaned = self.orphaned().await?;
+        options.report_progress("hashes", 0, 0);
+        check_ids(&context, &mut checked).await?;
+        check_format_hashes(&context, &mut checked).await?;
+        check_programs(&context, &mut checked).await?;
+        options.report_progress("the ledger", 0, 0);
+        check_counts(&context, &mut checked).await?;
+        check_corrections(&context, &mut checked).await?;
+        options.report_progress("runtimes", 0, 0);
+        runtimes::check_runtimes(&context, &mut checked).await?;
+        let orphaned = self.find_orphaned().await?;
         for table in orphaned
             .iter()
             .map(|one| one.table)
             .collect::<BTreeSet<_>>()
         {
             let of_table = orphaned.iter().filter(|one| one.table == table);
-            // What is in no answer is no damage: the next run over the file replaces it.
+            // Hidden rows are not damage: the next run over the file replaces them.
             if self.hidden_rows(table).await? != of_table.clone().map(|one| one.rows).sum::<u64>() {
-                let told = of_table.map(|one| (one.table.to_owned(), one.told()));
+                let told = of_table.map(|one| (one.table.to_owned(), one.describe()));
                 checked.damage.extend(told);
             }
         }
-        checked.mendable.extend(self.mendable().await?);
+        checked.mendable.extend(self.pending_repairs().await?);
         if checked.damage.is_empty() {
-            let tell = |done, of| options.tell("sources", done, of);
+            let tell = |done, of| options.report_progress("sources", done, of);
             let rebuilt = self.rebuild_all(&context, tell).await?;
             checked.sources = rebuilt.files;
             checked.source_bytes = rebuilt.bytes;
@@ -164,10 +163,10 @@ impl Store {
         Ok(checked)
     }
 
-    /// Looks at the files of all logs.
-    async fn check_logs(&self, checked: &mut Checked) -> Result<()> {
+    /// Checks the files of all logs.
+    async fn check_logs(&self, checked: &mut CheckReport) -> Result<()> {
         let mut skipped = 0;
-        for (table, damage) in self.damage_of_logs().await? {
+        for (table, damage) in self.log_damage().await? {
             if damage.is_harmless {
                 skipped += 1;
                 continue;
@@ -176,7 +175,7 @@ impl Store {
             let reason = format!("{}\n{hint}", damage.what);
             checked.damage.push((table.to_owned(), reason));
         }
-        checked.mendable.extend((skipped > 0).then_some(Mendable {
+        checked.mendable.extend((skipped > 0).then_some(RepairItem {
             found: "log entries that were cut off before they were acknowledged",
             count: skipped,
             does: "puts entries in their place that change nothing, as the next writer does",
@@ -204,7 +203,7 @@ async fn count(context: &SessionContext, sql: &str) -> Result<u64> {
         .unsigned_abs())
 }
 
-async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+async fn check_keys(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     for table in schema::tables()? {
         let key = table.key.join(", ");
         let sql = format!(
@@ -222,7 +221,7 @@ async fn keys(context: &SessionContext, checked: &mut Checked) -> Result<()> {
     Ok(())
 }
 
-async fn references(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+async fn check_references(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     for table in schema::tables()? {
         let name = &table.name;
         for Reference { columns, to } in table.references() {
@@ -249,7 +248,9 @@ async fn references(context: &SessionContext, checked: &mut Checked) -> Result<(
             }
         }
     }
-    let graphs = incomplete::without_types(context).await?.len();
+    let graphs = incomplete_sources::graphs_without_types(context)
+        .await?
+        .len();
     if graphs > 0 {
         let reason = format!("{graphs} graphs have nodes whose types are not in node_types");
         checked.damage.push(("graphs".to_owned(), reason));
@@ -257,7 +258,7 @@ async fn references(context: &SessionContext, checked: &mut Checked) -> Result<(
     Ok(())
 }
 
-async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+async fn check_ids(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     let mut wrong = |table: &str, id: i64| {
         checked
             .damage
@@ -305,9 +306,9 @@ async fn identities(context: &SessionContext, checked: &mut Checked) -> Result<(
     Ok(())
 }
 
-/// The hashes that only the rooms of formats know how to compute.
-async fn recomputed(context: &SessionContext, checked: &mut Checked) -> Result<()> {
-    for room in rooms() {
+/// Checks the hashes that only the formats can compute.
+async fn check_format_hashes(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
+    for room in all_formats() {
         let recomputed = room.recompute(context).await?;
         checked.hashes += recomputed.hashes;
         checked.damage.extend(recomputed.wrong);
@@ -315,9 +316,9 @@ async fn recomputed(context: &SessionContext, checked: &mut Checked) -> Result<(
     Ok(())
 }
 
-/// No graph has the same program under two numbers. Some graphs after the other: to sort all of a large store's configurations takes
-/// more memory than there is.
-async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+/// Checks that no graph has the same program under two ids. Processes graphs in ranges, because sorting all
+/// configurations of a large store needs too much memory.
+async fn check_programs(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     let sql = "SELECT graph_id, count(*) AS rows FROM stored.configurations GROUP BY graph_id ORDER BY graph_id";
     let mut counted = Vec::new();
     for batch in collect(context, sql).await? {
@@ -327,7 +328,7 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
         counted.extend(graphs.iter().copied().zip(rows));
     }
     let mut broken = HashSet::new();
-    for (least, greatest) in ranges(counted, PORTION_ROWS)
+    for (least, greatest) in split_into_ranges(counted, PORTION_ROWS)
         .into_iter()
         .filter_map(|range| range.between)
     {
@@ -337,7 +338,7 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
         );
         let frame = context.sql(&sql).await.map_err(Error::Query)?;
         let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
-        let (mut graph, mut seen, mut hasher) = (None, HashMap::new(), Hasher::default());
+        let (mut graph, mut seen, mut hasher) = (None, HashMap::new(), StepsHasher::default());
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(Error::Query)?;
             let graphs = column::numbers::<Int64Type>(&batch, "graph_id")?;
@@ -346,7 +347,7 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
                 column::text(&batch, "sketch")?,
                 column::bytes(&batch, "params")?,
             );
-            let kernels = Kernels::of(&batch)?;
+            let kernels = Kernels::from_batch(&batch)?;
             for row in 0..batch.num_rows() {
                 if graph != Some(graphs.value(row)) {
                     graph = Some(graphs.value(row));
@@ -375,8 +376,8 @@ async fn programs(context: &SessionContext, checked: &mut Checked) -> Result<()>
     Ok(())
 }
 
-/// The ledger's counts are the tables' counts, with what was retracted.
-async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+/// Checks that the counts in the ingest log match the tables, including retracted rows.
+async fn check_counts(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     for (table, rows_of, column) in [
         ("records", "all_records", "record_count"),
         ("lines", "lines", "other_count"),
@@ -396,8 +397,8 @@ async fn counts(context: &SessionContext, checked: &mut Checked) -> Result<()> {
     Ok(())
 }
 
-/// No correction was broken off, and no row is both retracted and there.
-async fn corrections(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+/// Checks that no correction is unfinished, and that no row is both retracted and present.
+async fn check_corrections(context: &SessionContext, checked: &mut CheckReport) -> Result<()> {
     let sql = "SELECT kind, who, predicate FROM corrections WHERE done_at IS NULL";
     for batch in collect(context, sql).await? {
         let text = |name| column::text(&batch, name);

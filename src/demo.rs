@@ -27,10 +27,10 @@ const FILES: &[(&str, &str, &[u8])] = &files![
 ];
 
 impl Store {
-    /// A store in memory with the sample data: real timings of small kernels on one machine.
+    /// Creates an in-memory store with the sample data: real timings of small kernels on one machine.
     ///
     /// # Errors
-    /// [`Error::Io`] where no temporary file can be written.
+    /// [`Error::Io`] if a temporary file cannot be written.
     pub async fn demo() -> Result<Self> {
         let folder = Scratch::new()?;
         let store = Self::create("memory:").await?;

@@ -1,6 +1,6 @@
-//! What differs between two versions of a store: rows that came, and rows that went.
+//! Compares two versions of a store: added and removed rows.
 //!
-//! Rows are the same where their keys are. Files that both versions have are not read.
+//! Rows are equal if their keys are. Files in both versions are not read.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -17,58 +17,58 @@ use crate::error::{Error, Result};
 use crate::schema::{self, Table};
 use crate::store::{Snapshot, Store};
 
-/// What differs between two versions of a store, each as [`Store::at`] gives it: see [`Store::diff`].
+/// Differences between two versions of a store, each from [`Store::at`]: see [`Store::diff`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
     /// Counts: `platforms`, then the tables in the order in which they are committed.
     pub counts: Vec<Difference>,
-    /// Files that were ingested, taken away, or have grown.
+    /// Files that were ingested, removed or extended.
     pub sources: Vec<SourceDifference>,
 }
 
-/// How many rows of something there were and are.
+/// Numbers of rows in both versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// A table, or `platforms`.
     pub what: String,
-    /// The platform whose rows these are; `None` for all.
+    /// Platform of these rows; `None` for all.
     pub platform: Option<String>,
-    /// Rows of the first version.
+    /// Number of rows of the first version.
     pub before: u64,
-    /// Rows of the second version.
+    /// Number of rows of the second version.
     pub after: u64,
-    /// Rows that only the second version has.
+    /// Number of rows that only the second version has.
     pub added: u64,
-    /// Rows that only the first version has.
+    /// Number of rows that only the first version has.
     pub taken_away: u64,
 }
 
-/// A file whose records came or went.
+/// A file whose records were added or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SourceDifference {
     /// Dataset of its records.
     pub dataset: String,
-    /// Their platform.
+    /// Platform of its records.
     pub platform: String,
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Its records in the first version; `None` where it has no such file.
+    /// Number of its records in the first version; `None` if the file is not in it.
     pub records_before: Option<u64>,
-    /// Its records in the second version; `None` where it has no such file.
+    /// Number of its records in the second version; `None` if the file is not in it.
     pub records_after: Option<u64>,
 }
 
-/// The table of files, of which a row is a part of one.
+/// Name of the table of files; a row is a segment of a file.
 const SOURCES: &str = "sources";
 
-/// Shown whether it differs or not.
+/// Tables that are reported even without differences.
 const ALWAYS: [&str; 4] = ["graphs", "configurations", "records", SOURCES];
 
 impl Store {
-    /// What differs between the version that this is and another one of the same store.
+    /// Returns the differences between this version and another version of the same store.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -80,7 +80,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// Failures of the storage, where `vacuum` has taken files of a version among them.
+    /// Failures of the storage, including files that `vacuum` has removed.
     pub async fn diff(&self, after: &Store) -> Result<Diff> {
         let mut diff = Diff::default();
         let all = schema::tables()?.iter();
@@ -94,7 +94,7 @@ impl Store {
             };
             let counts = if table.name == SOURCES {
                 diff.sources = versions.sources().await?;
-                versions.of_sources(&diff.sources).await?
+                versions.source_counts(&diff.sources).await?
             } else {
                 versions.counts().await?
             };
@@ -134,39 +134,41 @@ struct Versions<'a> {
     is: (&'a Store, Option<Snapshot>),
 }
 
-/// Rows by platform: of those that have none, under `None`.
-type Counted = BTreeMap<Option<String>, u64>;
+/// Row counts by platform; tables without platforms use `None`.
+type RowCounts = BTreeMap<Option<String>, u64>;
 
 impl Versions<'_> {
-    /// The rows of all, and of each platform.
+    /// Counts all rows, and the rows of each platform.
     async fn counts(&self) -> Result<Vec<Difference>> {
         let (was, is) = (
-            self.different(&self.was, &self.is),
-            self.different(&self.is, &self.was),
+            self.without_shared_files(&self.was, &self.is),
+            self.without_shared_files(&self.is, &self.was),
         );
         let (added, taken_away) = match (was, is) {
             (None, None) => Default::default(),
-            (Some(was), None) => (Counted::new(), of_files(&was)),
-            (None, Some(is)) => (of_files(&is), Counted::new()),
+            (Some(was), None) => (RowCounts::new(), rows_by_platform(&was)),
+            (None, Some(is)) => (rows_by_platform(&is), RowCounts::new()),
             (Some(was), Some(is)) => {
                 let (was, is) = (self.keys(self.was.0, &was)?, self.keys(self.is.0, &is)?);
-                let added = self.lacking(is.clone(), was.clone()).await?;
-                (added, self.lacking(was, is).await?)
+                let added = self.count_missing(is.clone(), was.clone()).await?;
+                (added, self.count_missing(was, is).await?)
             }
         };
-        let all = |of: &(&Store, Option<Snapshot>)| of.1.as_ref().map(of_files).unwrap_or_default();
+        let all = |of: &(&Store, Option<Snapshot>)| {
+            of.1.as_ref().map(rows_by_platform).unwrap_or_default()
+        };
         Ok(self.differences(&all(&self.was), &all(&self.is), &added, &taken_away))
     }
 
     fn differences(
         &self,
-        before: &Counted,
-        after: &Counted,
-        added: &Counted,
-        taken_away: &Counted,
+        before: &RowCounts,
+        after: &RowCounts,
+        added: &RowCounts,
+        taken_away: &RowCounts,
     ) -> Vec<Difference> {
         let difference = |platform: Option<&String>| {
-            let of = |counted: &Counted| match platform {
+            let of = |counted: &RowCounts| match platform {
                 None => counted.values().sum(),
                 Some(_) => counted.get(&platform.cloned()).copied().unwrap_or(0),
             };
@@ -192,8 +194,8 @@ impl Versions<'_> {
         .collect()
     }
 
-    /// The version with those of its files only that the other one does not have, if there are any.
-    fn different(
+    /// Returns the snapshot restricted to files that the other version lacks, if there are any.
+    fn without_shared_files(
         &self,
         of: &(&Store, Option<Snapshot>),
         other: &(&Store, Option<Snapshot>),
@@ -204,10 +206,10 @@ impl Versions<'_> {
         let files = snapshot.files().iter();
         let files = files.filter(|file| !others.contains(file.path.as_str()));
         let files: Vec<_> = files.cloned().collect();
-        (!files.is_empty()).then(|| snapshot.only(files))
+        (!files.is_empty()).then(|| snapshot.with_files(files))
     }
 
-    /// What tells rows apart: the key, and the folders that they lie in.
+    /// Returns the columns that identify a row: the key and the partition columns.
     fn key(&self) -> Vec<&'static str> {
         let names = self.table.partition.iter().chain(&self.table.key);
         names.map(String::as_str).collect()
@@ -219,8 +221,8 @@ impl Versions<'_> {
         frame.select(key).map_err(Error::Query)
     }
 
-    /// How many rows the other version does not have, by platform.
-    async fn lacking(&self, of: DataFrame, other: DataFrame) -> Result<Counted> {
+    /// Counts the rows that the other version lacks, by platform.
+    async fn count_missing(&self, of: DataFrame, other: DataFrame) -> Result<RowCounts> {
         let key = self.key();
         let other = other.alias("other").map_err(Error::Query)?;
         let lacking = of.join(other, JoinType::LeftAnti, &key, &key, None);
@@ -232,12 +234,15 @@ impl Versions<'_> {
         };
         let lacking =
             lacking.and_then(|rows| rows.aggregate(by, vec![count(lit(1)).alias("rows")]));
-        counted(&collected(lacking).await?, has_platform)
+        counts_by_platform(&collect_frame(lacking).await?, has_platform)
     }
 
-    /// The files of both versions that differ in their records or are in one of them only.
+    /// Returns the files that differ in their records or are in one version only.
     async fn sources(&self) -> Result<Vec<SourceDifference>> {
-        let (was, is) = (listed(&self.was).await?, listed(&self.is).await?);
+        let (was, is) = (
+            records_by_source(&self.was).await?,
+            records_by_source(&self.is).await?,
+        );
         let all: BTreeSet<_> = was.keys().chain(is.keys()).collect();
         let differ = all
             .into_iter()
@@ -255,17 +260,25 @@ impl Versions<'_> {
         Ok(differ.collect())
     }
 
-    async fn of_sources(&self, differ: &[SourceDifference]) -> Result<Vec<Difference>> {
+    async fn source_counts(&self, differ: &[SourceDifference]) -> Result<Vec<Difference>> {
         let count = |platforms: Vec<String>| {
-            let mut counted = Counted::new();
+            let mut counted = RowCounts::new();
             for platform in platforms {
                 *counted.entry(Some(platform)).or_default() += 1;
             }
             counted
         };
         let platform = |(_, platform, _, _): Source| platform;
-        let was = listed(&self.was).await?.into_keys().map(platform).collect();
-        let is = listed(&self.is).await?.into_keys().map(platform).collect();
+        let was = records_by_source(&self.was)
+            .await?
+            .into_keys()
+            .map(platform)
+            .collect();
+        let is = records_by_source(&self.is)
+            .await?
+            .into_keys()
+            .map(platform)
+            .collect();
         let only = |has: fn(&SourceDifference) -> bool| {
             let only = differ.iter().filter(|source| has(source));
             count(only.map(|source| source.platform.clone()).collect())
@@ -278,11 +291,13 @@ impl Versions<'_> {
 
 const PLATFORM: &str = "platform";
 
-/// Dataset, platform, name and number of a file.
+/// Dataset, platform, name and `source_id` of a file.
 type Source = (String, String, String, i64);
 
-/// All files with their records.
-async fn listed((store, snapshot): &(&Store, Option<Snapshot>)) -> Result<BTreeMap<Source, u64>> {
+/// Returns all files with their record counts.
+async fn records_by_source(
+    (store, snapshot): &(&Store, Option<Snapshot>),
+) -> Result<BTreeMap<Source, u64>> {
     let mut listed = BTreeMap::new();
     let Some(snapshot) = snapshot
         .as_ref()
@@ -293,7 +308,7 @@ async fn listed((store, snapshot): &(&Store, Option<Snapshot>)) -> Result<BTreeM
     let by = ["dataset", PLATFORM, "name", "source_id"].map(col).to_vec();
     let frame = store.frame(SOURCES, snapshot)?;
     let rows = frame.aggregate(by, vec![sum(col("record_count")).alias("records")]);
-    for batch in collected(rows).await? {
+    for batch in collect_frame(rows).await? {
         let (datasets, platforms) = (
             column::text(&batch, "dataset")?,
             column::text(&batch, PLATFORM)?,
@@ -311,7 +326,7 @@ async fn listed((store, snapshot): &(&Store, Option<Snapshot>)) -> Result<BTreeM
     Ok(listed)
 }
 
-async fn collected(frame: datafusion::common::Result<DataFrame>) -> Result<Vec<RecordBatch>> {
+async fn collect_frame(frame: datafusion::common::Result<DataFrame>) -> Result<Vec<RecordBatch>> {
     frame
         .map_err(Error::Query)?
         .collect()
@@ -319,9 +334,9 @@ async fn collected(frame: datafusion::common::Result<DataFrame>) -> Result<Vec<R
         .map_err(Error::Query)
 }
 
-/// The rows of a version by platform, as its log has them.
-fn of_files(snapshot: &Snapshot) -> Counted {
-    let mut counted = Counted::new();
+/// Returns the row counts of a snapshot by platform, from its log.
+fn rows_by_platform(snapshot: &Snapshot) -> RowCounts {
+    let mut counted = RowCounts::new();
     for file in snapshot.files().iter() {
         let mut folders = file.partition.iter();
         let platform = folders.find(|(name, _)| name == PLATFORM);
@@ -331,8 +346,8 @@ fn of_files(snapshot: &Snapshot) -> Counted {
     counted
 }
 
-fn counted(batches: &[RecordBatch], has_platform: bool) -> Result<Counted> {
-    let mut counted = Counted::new();
+fn counts_by_platform(batches: &[RecordBatch], has_platform: bool) -> Result<RowCounts> {
+    let mut counted = RowCounts::new();
     for batch in batches {
         let rows = column::numbers::<Int64Type>(batch, "rows")?;
         let platforms = has_platform

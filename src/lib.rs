@@ -88,17 +88,17 @@
 
 use tsql_error as error;
 pub use tsql_schema as schema;
-use tsql_schema::{column, part};
+use tsql_schema::{column, shard};
 
 pub mod store;
 
-mod chosen;
+mod atomic_output;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 mod dedupe;
-mod delivered;
+mod line_selection;
 
-mod ledger;
+mod ingest_log;
 pub mod query;
 
 mod formats;
@@ -129,9 +129,9 @@ pub mod worker;
 
 pub mod auto_scheduler;
 pub mod graphnet;
-pub mod metaschedule;
 #[cfg(feature = "plot")]
-pub mod page;
+pub mod html_report;
+pub mod metaschedule;
 pub mod score;
 pub mod tpugraphs;
 #[cfg(feature = "ui")]
@@ -159,8 +159,8 @@ pub use error::{Error, Result, SqlError, SqlSpan};
 pub use export::ExportOptions;
 pub use ingest::{AppendOptions, IngestOptions};
 pub use optimize::OptimizeOptions;
-pub use part::Part;
 pub use publish::{PublishOptions, verify_publication};
 pub use query::SessionOptions;
+pub use shard::Shard;
 pub use splits::SplitOptions;
 pub use store::{At, Location, Store, Tag, VacuumOptions};

@@ -1,7 +1,7 @@
-//! Notes: what people know of records, sources and platforms, kept beside them as rows.
+//! Notes of people about records, sources and platforms, stored as rows.
 //!
-//! What a note is about is looked up when it is noted: the sources with such records, or a platform. What comes
-//! later is not meant, so that an answer does not change by itself.
+//! The targets of a note are resolved when it is created: the sources with such records, or a platform. Later sources
+//! are not included, so results do not change by themselves.
 
 mod subject;
 
@@ -12,48 +12,48 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, StringArray, TimestampMicro
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use datafusion::prelude::{col, lit};
 
-pub use subject::{Subject, Target};
-use subject::{listed, targets};
+pub use subject::{NoteTarget, Subject};
+use subject::{join_names, targets};
 
 use crate::column;
-use crate::column::made::{Columns, integers, repeated};
-use crate::dedupe::one_file;
+use crate::column::arrays::{Columns, int64_array, repeat_text};
+use crate::dedupe::write_single_file;
 use crate::error::{Error, Result};
 use crate::query::collect;
 use crate::store::{Snapshot, Store};
 
-/// The table of notes.
+/// Table of the notes.
 const NOTES: &str = "notes";
 
-/// Longest note, in characters.
+/// Maximum length of a note in characters.
 const LONGEST: usize = 10_000;
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Note {
-    /// Its number.
+    /// Id.
     pub note_id: i64,
-    /// What is to be known.
+    /// Text.
     pub note: String,
-    /// Who says so.
+    /// Author.
     pub who: Option<String>,
-    /// When it was noted, in microseconds since 1970.
+    /// Creation time in microseconds since 1970.
     pub noted_at_us: i64,
-    /// The SQL over `records` that said what it is about.
+    /// SQL over `records` that selected its targets.
     pub predicate: Option<String>,
-    /// What it applies to: never empty.
-    pub targets: Vec<Target>,
+    /// Its targets; never empty.
+    pub targets: Vec<NoteTarget>,
 }
 
 impl Note {
-    /// Records that were meant when it was noted.
+    /// Returns the number of records at the time of creation.
     #[must_use]
     pub fn record_count(&self) -> u64 {
         self.targets.iter().map(|target| target.record_count).sum()
     }
 
-    /// Does it say the same of the same records, by the same person?
+    /// Returns whether both have the same text, targets and author.
     fn is_same(&self, other: &Self) -> bool {
         let targets = |note: &Self| {
             let targets = note.targets.iter().map(|target| {
@@ -79,10 +79,10 @@ impl Note {
         said(self) == said(other) && targets(self) == targets(other)
     }
 
-    /// What it is about, in words: `platform k80`, `3 sources`.
+    /// Describes its targets: `platform k80`, `3 sources`.
     #[must_use]
-    pub fn about(&self) -> String {
-        let name = |target: &Target| match (&target.source, &target.platform) {
+    pub fn subject_text(&self) -> String {
+        let name = |target: &NoteTarget| match (&target.source, &target.platform) {
             (Some(name), _) => name.clone(),
             (None, Some(platform)) => format!("platform {platform}"),
             (None, None) => "a source that is gone".to_owned(),
@@ -97,8 +97,8 @@ impl Note {
 }
 
 impl Store {
-    /// Notes something about records, sources or a platform. It applies to the sources that have such records
-    /// now; `who` says it. A note that was made already, with the same text about the same records, is returned.
+    /// Adds a note about records, sources or a platform. It applies to the sources that have such records now. `who` is
+    /// the author. If the same note about the same records exists, returns that one.
     ///
     /// ```
     /// use tsql::notes::Subject;
@@ -115,11 +115,11 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Argument`] for a note without text or with too much, and where no record is meant;
-    /// [`Error::Unknown`] for a source or a platform that there is not; [`Error::Query`] for a predicate that is no
-    /// SQL; [`Error::ReadOnly`] for a store as it was, and failures of the storage.
+    /// [`Error::Argument`] for an empty or too long text, and if no record is selected. [`Error::Unknown`] for an
+    /// unknown source or platform. [`Error::Query`] for an invalid predicate. [`Error::ReadOnly`] for a store at a
+    /// point in history, and failures of the storage.
     pub async fn add_note(&self, text: &str, about: &Subject, who: Option<&str>) -> Result<Note> {
-        self.changeable()?;
+        self.check_writable()?;
         let text = text.trim();
         if text.is_empty() || text.chars().count() > LONGEST {
             let reason = format!("a note has some text, and up to {LONGEST} characters");
@@ -140,21 +140,23 @@ impl Store {
             targets: targets(self, about).await?,
         };
         self.commit(NOTES, "note", async |snapshot: &Snapshot| {
-            // Whoever was killed after its commit says the same again.
+            // A process that was killed after its commit repeats the same note.
             let known = self.notes().await?;
             if let Some(known) = known.into_iter().find(|known| known.is_same(&note)) {
                 note = known;
                 return Ok(None);
             }
-            // The version that has it: so no number is given twice, whatever is deleted.
+            // The id is the version of the commit, so no id is reused after deletions.
             note.note_id = snapshot.version().cast_signed() + 1;
-            one_file(self, NOTES, columns(&note)).await.map(Some)
+            write_single_file(self, NOTES, columns(&note))
+                .await
+                .map(Some)
         })
         .await?;
         Ok(note)
     }
 
-    /// All notes, the oldest first.
+    /// Returns all notes, oldest first.
     ///
     /// # Errors
     /// Failures of the storage.
@@ -181,7 +183,7 @@ impl Store {
             let times = column::numbers::<TimestampMicrosecondType>(&batch, "noted_at")?;
             for row in 0..batch.num_rows() {
                 let own = |column| column::text_at(column, row).map(str::to_owned);
-                let target = Target {
+                let target = NoteTarget {
                     source_id: column::value(sources, row),
                     source: own(names),
                     platform: own(platforms),
@@ -206,30 +208,30 @@ impl Store {
         Ok(notes)
     }
 
-    /// The notes that apply to some of these records, to one of these sources, or to something of this platform. What
-    /// applies to a platform applies to its sources.
+    /// Returns the notes that apply to any of these records, to one of these sources, or to this platform. Notes about
+    /// a platform apply to its sources as well.
     ///
     /// # Errors
-    /// As of [`add_note`](Self::add_note).
+    /// As [`add_note`](Self::add_note).
     pub async fn notes_on(&self, about: &Subject) -> Result<Vec<Note>> {
         let meant = targets(self, about).await?;
         let mut notes = self.notes().await?;
         notes.retain(|note| {
             let mut targets = note.targets.iter();
-            targets.any(|target| meant.iter().any(|meant| target.meets(meant)))
+            targets.any(|target| meant.iter().any(|meant| target.overlaps(meant)))
         });
         Ok(notes)
     }
 
-    /// Takes a note away.
+    /// Deletes a note.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none of this number.
+    /// [`Error::Unknown`] if there is no note with this id.
     pub async fn delete_note(&self, note_id: i64) -> Result<()> {
-        self.changeable()?;
+        self.check_writable()?;
         let detail = format!("delete note {note_id}");
         let own = col("note_id").eq(lit(note_id));
-        let taken = self.take_out(NOTES, &detail, async |_| Ok(Some(own.clone())));
+        let taken = self.delete_rows(NOTES, &detail, async |_| Ok(Some(own.clone())));
         if taken.await? > 0 {
             return Ok(());
         }
@@ -242,12 +244,12 @@ impl Store {
         Err(Error::Unknown {
             kind: "note",
             name: note_id.to_string(),
-            known: listed(known),
+            known: join_names(known),
         })
     }
 }
 
-/// The rows of a note.
+/// Returns the rows of a note.
 fn columns(note: &Note) -> Columns {
     let targets = &note.targets;
     let count = targets.len();
@@ -267,20 +269,23 @@ fn columns(note: &Note) -> Columns {
     Columns::from([
         (
             "note_id",
-            integers(std::iter::repeat_n(note.note_id, count)),
+            int64_array(std::iter::repeat_n(note.note_id, count)),
         ),
         (
             "target",
             Arc::new(Int32Array::from_iter_values(numbers)) as ArrayRef,
         ),
-        ("note", repeated(&note.note, count)),
+        ("note", repeat_text(&note.note, count)),
         ("who", maybe(note.who.as_deref())),
         ("noted_at", Arc::new(times)),
         ("predicate", maybe(note.predicate.as_deref())),
         ("platform", Arc::new(StringArray::from_iter(platforms))),
         ("source_id", Arc::new(Int64Array::from_iter(sources))),
-        ("record_count", integers(counts)),
-        ("tsql_version", repeated(env!("CARGO_PKG_VERSION"), count)),
+        ("record_count", int64_array(counts)),
+        (
+            "tsql_version",
+            repeat_text(env!("CARGO_PKG_VERSION"), count),
+        ),
     ])
 }
 

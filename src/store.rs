@@ -1,4 +1,4 @@
-//! The store as users see it: the tables of [`tsql_store`], and a method for each thing that can be done with them.
+//! The public store type: the tables of [`tsql_store`], with a method for each operation.
 
 use std::ops::Deref;
 
@@ -30,7 +30,8 @@ impl From<tsql_store::Store> for Store {
 }
 
 impl Store {
-    /// Creates a store at `location`, which must not exist or be an empty directory. `memory:` makes one that ends with the process.
+    /// Creates a store at `location`, which must not exist or be an empty directory. `memory:` creates one that ends
+    /// with the process.
     ///
     /// # Errors
     /// [`crate::Error::CannotCreate`] if something else is there.
@@ -63,18 +64,18 @@ impl Store {
     /// Finds the store of the working directory or of a folder above it.
     ///
     /// # Errors
-    /// [`crate::Error::Foreign`] if it belongs to somebody else.
-    pub fn near() -> Result<Option<String>> {
-        tsql_store::Store::near()
+    /// [`crate::Error::Foreign`] if it belongs to another user.
+    pub fn discover() -> Result<Option<String>> {
+        tsql_store::Store::discover()
     }
 
     /// Calls `report` when a writer waits for another process, with the name of that process.
     #[must_use]
-    pub fn telling(self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(self.0.telling(report))
+    pub fn with_reporter(self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(self.0.with_reporter(report))
     }
 
-    /// Returns the store as it was at a time, a tag or a version. It cannot be changed.
+    /// Returns the store at a time, a tag or a version. It cannot be changed.
     ///
     /// # Errors
     /// [`crate::Error::NoVersion`] if the log does not go back that far.
@@ -82,25 +83,29 @@ impl Store {
         Ok(Self(self.0.at(at).await?))
     }
 
-    /// A directory whose every step on the disk a test sees.
+    /// Opens a directory whose disk operations a test observes.
     #[cfg(test)]
-    pub(crate) async fn watched(directory: &std::path::Path, watch: Watch) -> Result<Self> {
-        Ok(Self(tsql_store::Store::watched(directory, watch).await?))
+    pub(crate) async fn with_disk_watch(directory: &std::path::Path, watch: Watch) -> Result<Self> {
+        Ok(Self(
+            tsql_store::Store::with_disk_watch(directory, watch).await?,
+        ))
     }
 
-    /// A store in the object store of a test.
+    /// Creates a store in an object store that a test provides.
     #[cfg(test)]
-    pub(crate) fn in_objects(objects: std::sync::Arc<dyn object_store::ObjectStore>) -> Self {
-        Self(tsql_store::Store::in_objects(objects).unwrap())
+    pub(crate) fn from_object_store(
+        objects: std::sync::Arc<dyn object_store::ObjectStore>,
+    ) -> Self {
+        Self(tsql_store::Store::from_object_store(objects).unwrap())
     }
 
-    /// Returns the store as it is now, whatever others commit.
-    pub(crate) async fn pinned(&self) -> Result<Self> {
-        Ok(Self(self.0.pinned().await?))
+    /// Returns the store at its current versions, whatever others commit.
+    pub(crate) async fn pin_versions(&self) -> Result<Self> {
+        Ok(Self(self.0.pin_versions().await?))
     }
 
     /// Returns the store without the proofs that its tables give of each other.
-    pub(crate) fn unproven(&self) -> Self {
-        Self(self.0.unproven())
+    pub(crate) fn without_proofs(&self) -> Self {
+        Self(self.0.without_proofs())
     }
 }

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 use tsql::ingest::{Appender, StreamFormat};
 use tsql::{AppendOptions, Error};
 
-use crate::arrow::imported;
-use crate::errors::raised;
+use crate::arrow::import_rows;
+use crate::errors::to_py_err;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
@@ -36,7 +36,7 @@ impl Appending {
         F: Future<Output = tsql::Result<T>>,
     {
         if self.process != process::id() {
-            return Err(raised(py, &Error::Closed));
+            return Err(to_py_err(py, &Error::Closed));
         }
         let appender = Arc::clone(&self.appender);
         let done = wait(py, move || step(appender));
@@ -54,7 +54,7 @@ pub(crate) fn format_of(py: Python<'_>, name: String) -> PyResult<StreamFormat> 
     let names: Vec<&str> = known.clone().map(StreamFormat::name).collect();
     let format = known.find(|format| format.name() == name);
     format.ok_or_else(|| {
-        raised(
+        to_py_err(
             py,
             &Error::Unknown {
                 kind: "format of streams",
@@ -72,7 +72,7 @@ impl Store {
         py: Python<'_>,
         stream: String,
         platform: String,
-        how: How,
+        how: AppendArgs,
     ) -> PyResult<Appending> {
         let stop = Arc::new(AtomicBool::new(false));
         let format = format_of(py, how.format)?;
@@ -89,7 +89,7 @@ impl Store {
         if let Some(seconds) = how.group_s {
             let time = Duration::try_from_secs_f64(seconds);
             let time = time.map_err(|error| {
-                crate::errors::argument(py, "group_s", format!("{seconds} s: {error}"))
+                crate::errors::argument_error(py, "group_s", format!("{seconds} s: {error}"))
             })?;
             options = options.group_time(time);
         }
@@ -106,7 +106,7 @@ impl Store {
 /// Options of a stream, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct How {
+struct AppendArgs {
     format: String,
     labels: Vec<(String, String)>,
     strict: bool,
@@ -127,7 +127,7 @@ impl Appending {
 
     /// Appends rows of an object with Arrow's interface.
     fn write_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (_, batches) = imported(rows)?;
+        let (_, batches) = import_rows(rows)?;
         self.step(py, move |appender| async move {
             let mut appender = appender.lock().await;
             let appender = appender.as_mut().ok_or(Error::Closed)?;
@@ -151,10 +151,10 @@ impl Appending {
     /// Returns the durable lines and bytes of the stream.
     fn durable(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let appender = self.appender.try_lock();
-        let appender = appender.map_err(|_| raised(py, &Error::Closed))?;
+        let appender = appender.map_err(|_| to_py_err(py, &Error::Closed))?;
         let appender = appender.as_ref();
         let position = appender
-            .ok_or_else(|| raised(py, &Error::Closed))?
+            .ok_or_else(|| to_py_err(py, &Error::Closed))?
             .durable();
         Ok((position.lines, position.bytes))
     }

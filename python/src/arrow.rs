@@ -18,16 +18,16 @@ use tsql::arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
 use tsql::arrow::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use tsql::arrow::ipc::writer::FileWriter;
 
-use crate::errors::{argument, raised};
+use crate::errors::{argument_error, to_py_err};
 
 /// Imports the rows of a Python object that exports them: a frame of polars or pandas, a table of pyarrow, a
 /// relation of DuckDB.
 ///
 /// # Errors
 /// `tsql.errors.Argument` for an object that exports nothing, or whose stream fails.
-pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+pub(crate) fn import_rows(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let py = given.py();
-    let broken = |error: ArrowError| argument(py, "tables", error.to_string());
+    let broken = |error: ArrowError| argument_error(py, "tables", error.to_string());
     if given.hasattr("__arrow_c_stream__")? {
         let capsule = given.call_method0("__arrow_c_stream__")?;
         let capsule = capsule.cast_into::<PyCapsule>()?;
@@ -41,7 +41,7 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
         // A reader gives its rows once, and is empty afterwards.
         if batches.is_empty() && given.hasattr("read_next_batch")? {
             let reason = "a reader without any batch: it was read already, or never had one\nhint: `reader.read_all()` is a table, which can be read again";
-            return Err(argument(py, "tables", reason));
+            return Err(argument_error(py, "tables", reason));
         }
         return Ok((schema, batches));
     }
@@ -58,13 +58,17 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
         };
         let rows = StructArray::from(data.map_err(broken)?);
         if rows.null_count() > 0 {
-            return Err(argument(py, "tables", "rows that are NULL as a whole"));
+            return Err(argument_error(
+                py,
+                "tables",
+                "rows that are NULL as a whole",
+            ));
         }
         let batch = RecordBatch::from(rows);
         return Ok((batch.schema(), vec![batch]));
     }
     let name = given.get_type().name()?;
-    Err(argument(
+    Err(argument_error(
         py,
         "tables",
         format!(
@@ -77,7 +81,7 @@ pub(crate) fn imported(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<Rec
 #[pyfunction]
 pub(crate) fn write_arrow(given: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<()> {
     let py = given.py();
-    let (schema, batches) = imported(given)?;
+    let (schema, batches) = import_rows(given)?;
     let written = py.detach(|| {
         let mut writer = FileWriter::try_new_buffered(File::create(&path)?, &schema)?;
         for batch in &batches {
@@ -87,7 +91,7 @@ pub(crate) fn write_arrow(given: &Bound<'_, PyAny>, path: PathBuf) -> PyResult<(
     });
     written.map_err(|error| {
         let source = std::io::Error::other(error);
-        raised(py, &Error::Io { path, source })
+        to_py_err(py, &Error::Io { path, source })
     })
 }
 
@@ -97,21 +101,22 @@ pub(crate) fn schema_capsule<'py>(
     schema: &Schema,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema);
-    let schema = schema.map_err(|error| argument(py, "schema", error.to_string()))?;
+    let schema = schema.map_err(|error| argument_error(py, "schema", error.to_string()))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 /// Imports the schema that a consumer requests.
-pub(crate) fn requested(capsule: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
+pub(crate) fn import_schema(capsule: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
     let capsule = capsule.cast::<PyCapsule>()?;
     let schema: NonNull<FFI_ArrowSchema> = capsule.pointer_checked(Some(c"arrow_schema"))?.cast();
     // SAFETY: a capsule of this name holds such a struct, and it is only read.
     let schema = Schema::try_from(unsafe { schema.as_ref() });
-    let broken = |error: ArrowError| argument(capsule.py(), "requested_schema", error.to_string());
+    let broken =
+        |error: ArrowError| argument_error(capsule.py(), "requested_schema", error.to_string());
     schema.map(Arc::new).map_err(broken)
 }
 
-/// Exports a stream of rows; if nobody imports it, it is closed with the capsule.
+/// Exports a stream of rows; it is closed with the capsule if no consumer imports it.
 pub(crate) fn stream_capsule(
     py: Python<'_>,
     rows: Box<dyn RecordBatchReader + Send>,
@@ -125,7 +130,7 @@ pub(crate) fn batch_capsules<'py>(
     batch: &RecordBatch,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let rows = StructArray::from(batch.clone());
-    let broken = |error: ArrowError| argument(py, "batch", error.to_string());
+    let broken = |error: ArrowError| argument_error(py, "batch", error.to_string());
     let (array, _) = to_ffi(&rows.to_data()).map_err(broken)?;
     let schema = schema_capsule(py, &batch.schema())?;
     let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;

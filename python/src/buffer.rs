@@ -19,7 +19,7 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// Wraps shared bytes; views are read-only.
-    pub(crate) fn shared(bytes: Bytes) -> Self {
+    pub(crate) fn read_only(bytes: Bytes) -> Self {
         Self { bytes, own: false }
     }
 
@@ -30,7 +30,7 @@ impl Buffer {
     }
 
     /// Wraps owned numbers; views are writable.
-    pub(crate) fn own<T: ArrowNativeType>(numbers: Vec<T>) -> Self {
+    pub(crate) fn from_vec<T: ArrowNativeType>(numbers: Vec<T>) -> Self {
         let bytes = Bytes::from_vec(numbers);
         Self { bytes, own: true }
     }

@@ -34,7 +34,13 @@ pub(crate) fn column<'py>(
     }
     if let DataType::Boolean = flat.data_type() {
         let flags: Vec<u8> = flat.as_boolean().values().iter().map(u8::from).collect();
-        return (Buffer::own(flags), "?", shape, marked(nulls.as_ref())).into_bound_py_any(py);
+        return (
+            Buffer::from_vec(flags),
+            "?",
+            shape,
+            null_mask(nulls.as_ref()),
+        )
+            .into_bound_py_any(py);
     }
     let Some(dtype) = dtype(flat.data_type()) else {
         return cells(py, array.as_ref());
@@ -47,15 +53,15 @@ pub(crate) fn column<'py>(
     let bytes: Bytes = bytes.slice_with_length(data.offset() * width, data.len() * width);
     let buffer = match writable {
         true => Buffer::copied(&bytes),
-        false => Buffer::shared(bytes),
+        false => Buffer::read_only(bytes),
     };
-    (buffer, dtype, shape, marked(nulls.as_ref())).into_bound_py_any(py)
+    (buffer, dtype, shape, null_mask(nulls.as_ref())).into_bound_py_any(py)
 }
 
 /// Returns a byte for each value, 1 for NULL.
-fn marked(nulls: Option<&NullBuffer>) -> Option<Buffer> {
+fn null_mask(nulls: Option<&NullBuffer>) -> Option<Buffer> {
     let nulls = nulls?.iter().map(|is_there| u8::from(!is_there));
-    Some(Buffer::own(nulls.collect::<Vec<u8>>()))
+    Some(Buffer::from_vec(nulls.collect::<Vec<u8>>()))
 }
 
 /// Returns NumPy's name of a fixed-width type.

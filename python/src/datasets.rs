@@ -8,10 +8,10 @@ use serde::Serialize;
 use tsql::auto_scheduler;
 use tsql::graphnet::{HubOptions, export_hub};
 use tsql::metaschedule::{DatabaseOptions, export_databases};
-use tsql::tpugraphs::{Scored, score_submission, write_submission};
+use tsql::tpugraphs::{SubmissionScore, score_submission, write_submission};
 use tsql_folders::OutputFile;
 
-use crate::errors::raised;
+use crate::errors::to_py_err;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
@@ -40,8 +40,8 @@ struct Submission {
     rows: Vec<Row>,
 }
 
-impl From<Scored> for Submission {
-    fn from(scored: Scored) -> Self {
+impl From<SubmissionScore> for Submission {
+    fn from(scored: SubmissionScore) -> Self {
         let collections = scored.collections.into_iter();
         let rows = scored.rows.into_iter();
         Self {
@@ -66,7 +66,7 @@ impl From<Scored> for Submission {
 }
 
 /// Writes a file atomically.
-async fn whole<T>(
+async fn write_whole_file<T>(
     path: &Path,
     write: impl AsyncFnOnce(&mut File) -> tsql::Result<T>,
 ) -> tsql::Result<T> {
@@ -94,7 +94,7 @@ impl Store {
     ) -> PyResult<u64> {
         let store = self.get(py)?;
         let call = move || async move {
-            whole(&path, async |out| {
+            write_whole_file(&path, async |out| {
                 write_submission(&store, &predictions, out).await
             })
             .await
@@ -106,7 +106,7 @@ impl Store {
     fn export_lines(&self, py: Python<'_>, predicate: String, path: PathBuf) -> PyResult<u64> {
         let store = self.get(py)?;
         let call = move || async move {
-            whole(&path, async |out| {
+            write_whole_file(&path, async |out| {
                 auto_scheduler::export_lines(&store, &predicate, out).await
             })
             .await
@@ -134,7 +134,7 @@ impl Store {
     /// Returns SQL of `DuckDB` views of the tables as tsql shows them.
     fn duckdb_views(&self, py: Python<'_>) -> PyResult<String> {
         let views = self.get(py)?.duckdb_views();
-        views.map_err(|error| raised(py, &error))
+        views.map_err(|error| to_py_err(py, &error))
     }
 
     /// Writes samples as the Parquet file of GraphNet's hub; returns the report as JSON.
@@ -150,7 +150,7 @@ impl Store {
         }
         let store = self.get(py)?;
         let call = move || async move {
-            whole(&path, async |out| export_hub(&store, &options, out).await).await
+            write_whole_file(&path, async |out| export_hub(&store, &options, out).await).await
         };
         json(py, &wait(py, call)?)
     }
@@ -183,7 +183,7 @@ pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn workers(py: Python<'_>, addresses: &str) -> PyResult<String> {
     let workers = tsql::cluster::Workers::parse(addresses);
-    let workers = workers.map_err(|error| raised(py, &error))?;
+    let workers = workers.map_err(|error| to_py_err(py, &error))?;
     let told = wait(py, move || async move { workers.status().await })?;
     let told: Vec<(String, Option<_>, Option<String>)> = told
         .into_iter()

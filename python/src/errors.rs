@@ -6,30 +6,39 @@ use pyo3::types::PyDict;
 use tsql::Error;
 
 /// Converts an error of the library to an exception. `Error::Interrupted` becomes `KeyboardInterrupt`.
-pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn to_py_err(py: Python<'_>, error: &Error) -> PyErr {
     if matches!(error, Error::Interrupted) {
         return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
     }
-    made(py, error).unwrap_or_else(|failed| failed)
+    try_to_py_err(py, error).unwrap_or_else(|failed| failed)
 }
 
 /// Error for an invalid argument.
-pub(crate) fn argument(py: Python<'_>, name: &'static str, reason: impl Into<String>) -> PyErr {
+pub(crate) fn argument_error(
+    py: Python<'_>,
+    name: &'static str,
+    reason: impl Into<String>,
+) -> PyErr {
     let reason = reason.into();
-    raised(py, &Error::Argument { name, reason })
+    to_py_err(py, &Error::Argument { name, reason })
 }
 
 /// Error for an object that is closed, or in use by another thread, with a message.
-pub(crate) fn closed(py: Python<'_>, message: &str) -> PyErr {
+pub(crate) fn closed_error(py: Python<'_>, message: &str) -> PyErr {
     let about = PyDict::new(py);
-    of_kind(py, Error::Closed.kind(), message, &about).unwrap_or_else(|failed| failed)
+    exception_of_kind(py, Error::Closed.kind(), message, &about).unwrap_or_else(|failed| failed)
 }
 
-fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
-    of_kind(py, error.kind(), &error.to_string(), &about(py, error)?)
+fn try_to_py_err(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    exception_of_kind(
+        py,
+        error.kind(),
+        &error.to_string(),
+        &error_attributes(py, error)?,
+    )
 }
 
-fn of_kind(
+fn exception_of_kind(
     py: Python<'_>,
     kind: &str,
     message: &str,
@@ -41,7 +50,7 @@ fn of_kind(
 }
 
 /// Returns the attributes of an error.
-fn about<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
+fn error_attributes<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyDict>> {
     let about = PyDict::new(py);
     match error {
         Error::NotAStore { location, .. }

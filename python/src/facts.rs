@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use tsql::{query, schema};
 
-use crate::errors::{argument, raised};
+use crate::errors::{argument_error, to_py_err};
 use crate::runtime::wait;
 use crate::store::json;
 
@@ -37,7 +37,7 @@ pub(crate) struct Column {
     pub(crate) doc: String,
 }
 
-fn columns<'a>(columns: impl Iterator<Item = &'a schema::Column>) -> Vec<Column> {
+fn describe_columns<'a>(columns: impl Iterator<Item = &'a schema::Column>) -> Vec<Column> {
     let columns = columns.map(|column| Column {
         name: column.name.clone(),
         type_name: column.type_name.clone(),
@@ -48,9 +48,9 @@ fn columns<'a>(columns: impl Iterator<Item = &'a schema::Column>) -> Vec<Column>
     columns.collect()
 }
 
-fn all() -> tsql::Result<Vec<Table>> {
+fn list_tables() -> tsql::Result<Vec<Table>> {
     let all = schema::relations()?.map(|relation| Table {
-        columns: columns(relation.shown_columns()),
+        columns: describe_columns(relation.shown_columns()),
         name: relation.name.to_owned(),
         doc: relation.doc.to_owned(),
         is_view: relation.is_view,
@@ -61,7 +61,7 @@ fn all() -> tsql::Result<Vec<Table>> {
 /// Returns all tables and views with their columns, as JSON.
 #[pyfunction]
 pub(crate) fn tables(py: Python<'_>) -> PyResult<String> {
-    json(py, &all().map_err(|error| raised(py, &error))?)
+    json(py, &list_tables().map_err(|error| to_py_err(py, &error))?)
 }
 
 /// Returns all SQL functions, as JSON.
@@ -74,39 +74,39 @@ pub(crate) fn functions(py: Python<'_>) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn describe(py: Python<'_>, function: &str) -> PyResult<String> {
     let function = query::function(function);
-    json(py, &function.map_err(|error| raised(py, &error))?)
+    json(py, &function.map_err(|error| to_py_err(py, &error))?)
 }
 
 /// Replaces each `?` by `$1`, `$2`, and so on.
 #[pyfunction]
 pub(crate) fn numbered(py: Python<'_>, sql: &str, count: usize) -> PyResult<String> {
-    query::numbered(sql, count).map_err(|error| raised(py, &error))
+    query::number_placeholders(sql, count).map_err(|error| to_py_err(py, &error))
 }
 
 /// Returns the kind of the last statement if it affects only the session, which ends with the call.
 #[pyfunction]
 pub(crate) fn ends_with_session(py: Python<'_>, sql: &str) -> PyResult<Option<&'static str>> {
-    query::ends_with_session(sql).map_err(|error| raised(py, &error))
+    query::ends_with_session(sql).map_err(|error| to_py_err(py, &error))
 }
 
 /// Parses a size like `500MB` or `2GiB`; returns bytes.
 #[pyfunction]
 pub(crate) fn size_bytes(py: Python<'_>, size: &str) -> PyResult<usize> {
     let bytes = tsql::cli::size_bytes(size);
-    bytes.map_err(|reason| argument(py, "memory_limit", reason))
+    bytes.map_err(|reason| argument_error(py, "memory_limit", reason))
 }
 
 /// Returns the names in a text that are not tables of a store.
 #[pyfunction]
 pub(crate) fn other_tables(py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
-    query::other_tables(sql).map_err(|error| raised(py, &error))
+    query::other_tables(sql).map_err(|error| to_py_err(py, &error))
 }
 
 /// Writes a file atomically.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, content: Vec<u8>) -> PyResult<()> {
     let written = tsql_folders::write_file(&path, content);
-    written.map_err(|error| raised(py, &error.into()))
+    written.map_err(|error| to_py_err(py, &error.into()))
 }
 
 /// Compares a publication with its checksums; returns the report as JSON.

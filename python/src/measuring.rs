@@ -15,23 +15,23 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tsql::Error;
 use tsql::trials::{
-    self, Cache, Event, ExecOptions, Loaded, MeasureOptions, Recording, RecordingOptions, Search,
-    Settings, Timed,
+    self, Cache, Event, ExecOptions, LoadedProgram, MeasureOptions, Recording, RecordingOptions,
+    Search, Settings, TimedCall,
 };
 
 use crate::append::format_of;
-use crate::errors::{argument, raised};
+use crate::errors::{argument_error, to_py_err};
 use crate::progress::Progress;
-use crate::runtime::{wait, wait_telling};
+use crate::runtime::{wait, wait_with_progress};
 use crate::store::{Store, json};
 
 /// Time for an interrupted run to end by itself.
-const STOPPING: Duration = Duration::from_millis(200);
+const STOP_TIME: Duration = Duration::from_millis(200);
 
 /// Options of a measurement, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct How {
+struct MeasureArgs {
     worker: Vec<OsString>,
     target: Option<String>,
     platform: Option<String>,
@@ -52,7 +52,7 @@ struct How {
     skip_existing: bool,
 }
 
-impl How {
+impl MeasureArgs {
     fn options(self, py: Python<'_>) -> PyResult<MeasureOptions> {
         let mut options = MeasureOptions::new(self.worker)
             .realtime(self.realtime)
@@ -69,7 +69,7 @@ impl How {
             other => {
                 let reason =
                     format!("no search named `{other}`\nhint: there are grid, random, evolve");
-                return Err(argument(py, "search", reason));
+                return Err(argument_error(py, "search", reason));
             }
         };
         match self.cache.as_deref() {
@@ -79,13 +79,13 @@ impl How {
             Some(other) => {
                 let reason =
                     format!("no state of caches named `{other}`\nhint: there are warm, cold");
-                return Err(argument(py, "cache", reason));
+                return Err(argument_error(py, "cache", reason));
             }
         }
         if let Some(target) = self.target {
             options = options
                 .target(&target)
-                .map_err(|error| raised(py, &error))?;
+                .map_err(|error| to_py_err(py, &error))?;
         }
         if let Some(platform) = self.platform {
             options = options.platform(platform);
@@ -115,7 +115,7 @@ impl How {
 /// Options of a repeated measurement, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Repeat {
+struct RepeatArgs {
     predicate: String,
     limit: u64,
     minimal_change: f64,
@@ -125,7 +125,7 @@ struct Repeat {
 /// Options of running another program, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Exec {
+struct ExecArgs {
     command: Vec<OsString>,
     platform: String,
     format: String,
@@ -136,7 +136,7 @@ struct Exec {
     commit_records: u64,
 }
 
-impl Exec {
+impl ExecArgs {
     fn options(self, py: Python<'_>) -> PyResult<ExecOptions> {
         let mut options = ExecOptions::new(self.command, self.platform)
             .format(format_of(py, self.format)?)
@@ -157,12 +157,12 @@ impl Exec {
 
 /// A run with progress reports, which stops if the caller is interrupted.
 #[derive(Default)]
-struct Watched {
+struct MonitoredRun {
     stop: Arc<AtomicBool>,
     progress: Progress,
 }
 
-impl Watched {
+impl MonitoredRun {
     fn options(&self, options: MeasureOptions) -> MeasureOptions {
         let (told, mut total, mut done) = (self.progress.clone(), 0, 0);
         let hear = std::sync::Mutex::new(move |event: Event<'_>| match event {
@@ -188,11 +188,11 @@ impl Watched {
         heard: Option<Py<PyAny>>,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> PyResult<String> {
-        let ended = wait_telling(py, call, self.progress.teller(heard));
+        let ended = wait_with_progress(py, call, self.progress.reporter(heard));
         if ended.is_err() {
             // The running measurement ends, and finished ones are stored.
             self.stop.store(true, Ordering::Relaxed);
-            py.detach(|| std::thread::sleep(STOPPING));
+            py.detach(|| std::thread::sleep(STOP_TIME));
         }
         json(py, &ended?)
     }
@@ -200,7 +200,7 @@ impl Watched {
 
 fn seconds(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     let time = Duration::try_from_secs_f64(seconds);
-    time.map_err(|error| argument(py, "commit_s", format!("{seconds} s: {error}")))
+    time.map_err(|error| argument_error(py, "commit_s", format!("{seconds} s: {error}")))
 }
 
 #[pymethods]
@@ -214,15 +214,15 @@ impl Store {
         program: String,
         text: Option<String>,
         sources: BTreeMap<String, String>,
-        how: How,
+        how: MeasureArgs,
         heard: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         let loaded = match text {
-            Some(text) => Loaded::of_texts(&text, &program, &sources),
-            None => Loaded::named(&program),
+            Some(text) => LoadedProgram::from_texts(&text, &program, &sources),
+            None => LoadedProgram::open(&program),
         };
-        let loaded = loaded.map_err(|error| raised(py, &error))?;
-        let watched = Watched::default();
+        let loaded = loaded.map_err(|error| to_py_err(py, &error))?;
+        let watched = MonitoredRun::default();
         let options = watched.options(how.options(py)?);
         let store = self.get(py)?;
         watched.wait(py, heard, move || async move {
@@ -234,11 +234,11 @@ impl Store {
     fn measure_repeat(
         &self,
         py: Python<'_>,
-        asked: Repeat,
-        how: How,
+        asked: RepeatArgs,
+        how: MeasureArgs,
         heard: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let Repeat {
+        let RepeatArgs {
             predicate,
             limit,
             minimal_change,
@@ -246,14 +246,14 @@ impl Store {
         } = asked;
         let store = self.get(py)?;
         let chosen = wait(py, move || async move {
-            store.repeatable(&predicate, limit).await
+            store.find_repeatable(&predicate, limit).await
         })?;
         if !trust {
-            let programs = chosen.programs().map_err(|error| raised(py, &error))?;
+            let programs = chosen.programs().map_err(|error| to_py_err(py, &error))?;
             let hint = "hint: with trust=True they are; `SELECT program FROM environments` shows their texts";
-            return Err(argument(py, "trust", format!("{programs}\n{hint}")));
+            return Err(argument_error(py, "trust", format!("{programs}\n{hint}")));
         }
-        let watched = Watched::default();
+        let watched = MonitoredRun::default();
         let options = watched.options(how.options(py)?);
         let store = self.get(py)?;
         watched.wait(py, heard, move || async move {
@@ -262,8 +262,8 @@ impl Store {
     }
 
     /// Runs a command and stores the records that it prints, or appends to a log; returns the report as JSON.
-    fn measure_exec(&self, py: Python<'_>, how: Exec) -> PyResult<String> {
-        let watched = Watched::default();
+    fn measure_exec(&self, py: Python<'_>, how: ExecArgs) -> PyResult<String> {
+        let watched = MonitoredRun::default();
         let options = how.options(py)?.stop(Arc::clone(&watched.stop));
         let store = self.get(py)?;
         watched.wait(py, None, move || async move {
@@ -321,7 +321,7 @@ impl Recorder {
         if self.process == process::id() {
             Ok(())
         } else {
-            Err(raised(py, &Error::Closed))
+            Err(to_py_err(py, &Error::Closed))
         }
     }
 }
@@ -331,11 +331,11 @@ impl Recorder {
     /// Stores a record, passed as JSON, on the local disk.
     fn take(&self, py: Python<'_>, timed: &str) -> PyResult<()> {
         self.check(py)?;
-        let timed: Timed = parsed(py, "timed", timed)?;
+        let timed: TimedCall = parse_json(py, "timed", timed)?;
         let recording = Arc::clone(&self.recording);
         wait(py, move || async move {
             let mut recording = recording.lock().await;
-            recording.as_mut().ok_or(Error::Closed)?.take(&timed).await
+            recording.as_mut().ok_or(Error::Closed)?.add(&timed).await
         })
     }
 
@@ -362,8 +362,8 @@ impl Recorder {
 }
 
 /// Parses a value from JSON.
-fn parsed<T: DeserializeOwned>(py: Python<'_>, name: &'static str, text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| argument(py, name, error.to_string()))
+fn parse_json<T: DeserializeOwned>(py: Python<'_>, name: &'static str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| argument_error(py, name, error.to_string()))
 }
 
 /// Measures `call(number)`, which runs the callable `number` times, with settings in JSON; returns the result
@@ -374,7 +374,7 @@ pub(crate) fn time_calls(
     call: &Bound<'_, PyAny>,
     settings: &str,
 ) -> PyResult<String> {
-    let settings: Settings = parsed(py, "settings", settings)?;
+    let settings: Settings = parse_json(py, "settings", settings)?;
     let mut failed = None;
     let timing = trials::time_calls(
         |number| {
@@ -386,7 +386,7 @@ pub(crate) fn time_calls(
     );
     match failed {
         Some(error) => Err(error),
-        None => json(py, &timing.map_err(|error| raised(py, &error))?),
+        None => json(py, &timing.map_err(|error| to_py_err(py, &error))?),
     }
 }
 
@@ -400,7 +400,7 @@ pub(crate) fn time_launches(
     settings: &str,
     bus_id: Option<&str>,
 ) -> PyResult<String> {
-    let settings: Settings = parsed(py, "settings", settings)?;
+    let settings: Settings = parse_json(py, "settings", settings)?;
     let time = |launches: u32, flushed: bool| time.call1((launches, flushed))?.extract::<f64>();
     json(py, &trials::time_launches(time, &settings, bus_id)?)
 }
@@ -409,25 +409,25 @@ pub(crate) fn time_launches(
 #[pyfunction]
 #[pyo3(signature = (device=None))]
 pub(crate) fn platform(device: Option<&str>) -> String {
-    trials::platform(device)
+    trials::platform_of_device(device)
 }
 
 /// Returns the description of this machine that is stored with every record, as JSON.
 #[pyfunction]
 pub(crate) fn machine(py: Python<'_>) -> String {
-    py.detach(trials::machine)
+    py.detach(trials::machine_json)
 }
 
 /// Returns conditions that would distort measurements here, as JSON.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>) -> PyResult<String> {
-    json(py, &py.detach(trials::doctor))
+    json(py, &py.detach(trials::run_doctor))
 }
 
 /// Returns the devices that kernels can be measured on, as lines of text.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
-    py.detach(trials::devices)
+    py.detach(trials::describe_devices)
 }
 
 /// Returns the name, description and manifest of each template.

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 
 /// Messages that were not forwarded yet. Threads of the library never call Python.
-static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static PENDING: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Queues a message.
-pub(crate) fn note(message: &str) {
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn enqueue(message: &str) {
+    let mut told = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
     told.push(message.to_owned());
 }
 
@@ -17,8 +17,8 @@ pub(crate) fn note(message: &str) {
 ///
 /// # Errors
 /// Exceptions of a log handler.
-pub(crate) fn hand_over(py: Python<'_>) -> PyResult<()> {
-    let told = std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner));
+pub(crate) fn flush_to_logger(py: Python<'_>) -> PyResult<()> {
+    let told = std::mem::take(&mut *PENDING.lock().unwrap_or_else(PoisonError::into_inner));
     if told.is_empty() {
         return Ok(());
     }

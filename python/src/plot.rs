@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tsql::plot::{Chart, Look, Size, Spec, Theme};
+use tsql::plot::{Appearance, Chart, PlotSize, PlotSpec, Theme};
 
-use crate::errors::argument;
+use crate::errors::argument_error;
 use crate::result::Answer;
 use crate::runtime::wait;
 use crate::store::Store;
@@ -13,24 +13,30 @@ use crate::store::Store;
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Picture(Chart);
 
-fn look(py: Python<'_>, theme: &str, size: &str) -> PyResult<Look> {
+fn parse_look(py: Python<'_>, theme: &str, size: &str) -> PyResult<Appearance> {
     let theme = match theme {
         "light" => Theme::Light,
         "dark" => Theme::Dark,
-        _ => return Err(argument(py, "theme", "expected light or dark".to_owned())),
+        _ => {
+            return Err(argument_error(
+                py,
+                "theme",
+                "expected light or dark".to_owned(),
+            ));
+        }
     };
     let sides = size.split_once('x');
     let sides = sides.and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
     let size = match (size, sides) {
-        ("column", _) => Size::Column,
-        ("slide", _) => Size::Slide,
-        (_, Some((width, height))) => Size::Units { width, height },
+        ("column", _) => PlotSize::Column,
+        ("slide", _) => PlotSize::Slide,
+        (_, Some((width, height))) => PlotSize::Units { width, height },
         _ => {
             let reason = "expected column, slide or WIDTHxHEIGHT".to_owned();
-            return Err(argument(py, "size", reason));
+            return Err(argument_error(py, "size", reason));
         }
     };
-    Ok(Look { theme, size })
+    Ok(Appearance { theme, size })
 }
 
 #[pymethods]
@@ -41,7 +47,7 @@ impl Picture {
     }
 
     fn svg(&self, py: Python<'_>, theme: &str, size: &str) -> PyResult<String> {
-        let look = look(py, theme, size)?;
+        let look = parse_look(py, theme, size)?;
         Ok(py.detach(|| self.0.svg(look)))
     }
 
@@ -52,15 +58,15 @@ impl Picture {
         size: &str,
         width: u32,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let look = look(py, theme, size)?;
+        let look = parse_look(py, theme, size)?;
         let drawn = py.detach(|| self.0.png(look, width));
-        let drawn = drawn.map_err(|reason| argument(py, "width", reason))?;
+        let drawn = drawn.map_err(|reason| argument_error(py, "width", reason))?;
         Ok(PyBytes::new(py, &drawn))
     }
 
     fn html(&self, py: Python<'_>, size: &str, sql: &str) -> PyResult<String> {
-        let look = look(py, "light", size)?;
-        Ok(py.detach(|| tsql::plot::document(&self.0, look, sql)))
+        let look = parse_look(py, "light", size)?;
+        Ok(py.detach(|| tsql::plot::html_document(&self.0, look, sql)))
     }
 
     fn text(&self, columns: usize, lines: usize) -> String {
@@ -72,9 +78,9 @@ impl Picture {
 impl Answer {
     /// Plots the result, which can still be read. `spec` is as in `-- plot:` lines of queries.
     fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<Picture> {
-        let spec: Spec = spec
+        let spec: PlotSpec = spec
             .parse()
-            .map_err(|reason| argument(py, "plot", reason))?;
+            .map_err(|reason| argument_error(py, "plot", reason))?;
         let frame = self.frame();
         let chart = wait(
             py,
@@ -89,6 +95,6 @@ impl Store {
     /// Returns the HTML report of the store.
     fn page(&self, py: Python<'_>, name: String) -> PyResult<String> {
         let store = self.get(py)?;
-        wait(py, move || async move { store.page(&name).await })
+        wait(py, move || async move { store.html_report(&name).await })
     }
 }

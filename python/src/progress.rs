@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 /// Current item, completed amount, and total amount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Done {
+struct ProgressState {
     what: String,
     done: u64,
     of: u64,
@@ -14,13 +14,13 @@ struct Done {
 
 /// Progress: written by the library's threads, read by the waiting thread.
 #[derive(Clone, Default)]
-pub(crate) struct Progress(Arc<Mutex<Done>>);
+pub(crate) struct Progress(Arc<Mutex<ProgressState>>);
 
 impl Progress {
     /// Sets the progress.
     pub(crate) fn note(&self, what: &str, done: u64, of: u64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *now = Done {
+        *now = ProgressState {
             what: what.to_owned(),
             done,
             of,
@@ -39,11 +39,11 @@ impl Progress {
     }
 
     /// Returns a function that calls `heard(what, done, of)` if the progress has changed since the last call.
-    pub(crate) fn teller(
+    pub(crate) fn reporter(
         &self,
         heard: Option<Py<PyAny>>,
     ) -> impl FnMut(Python<'_>) -> PyResult<()> {
-        let (now, mut told) = (Arc::clone(&self.0), Done::default());
+        let (now, mut told) = (Arc::clone(&self.0), ProgressState::default());
         move |py| {
             let Some(heard) = &heard else {
                 return Ok(());

@@ -12,11 +12,11 @@ use tsql::datafusion::dataframe::DataFrame;
 use tsql::datafusion::prelude::SessionContext;
 use tsql::{Error, query, schema};
 
-use crate::arrow::{batch_capsules, requested, schema_capsule, stream_capsule};
+use crate::arrow::{batch_capsules, import_schema, schema_capsule, stream_capsule};
 use crate::columns::column;
-use crate::errors::{argument, closed, raised};
+use crate::errors::{argument_error, closed_error, to_py_err};
 use crate::facts::Column;
-use crate::rows::{Rows, Stream};
+use crate::rows::{RowStream, Stream};
 use crate::runtime::wait;
 use crate::store::json;
 use crate::values::cells;
@@ -26,9 +26,9 @@ enum State {
     /// Not read yet.
     Planned(Box<DataFrame>),
     /// Batches that were peeked at, and the stream of the others.
-    Begun(Vec<RecordBatch>, Rows),
+    Begun(Vec<RecordBatch>, RowStream),
     /// Being read batch by batch, with a requested batch size.
-    Read(Vec<RecordBatch>, Rows, Option<usize>),
+    Read(Vec<RecordBatch>, RowStream, Option<usize>),
     /// Read completely.
     Taken,
 }
@@ -47,7 +47,7 @@ impl Answer {
     pub(crate) fn new(frame: DataFrame) -> Self {
         Self {
             schema: query::schema_with_units(frame.logical_plan()),
-            columns: told(&frame),
+            columns: describe_columns(&frame),
             explained: frame.clone(),
             state: Mutex::new(State::Planned(Box::new(frame))),
         }
@@ -67,24 +67,24 @@ impl Answer {
             Ok(state) => Ok(state),
             Err(std::sync::TryLockError::Poisoned(state)) => Ok(PoisonError::into_inner(state)),
             Err(std::sync::TryLockError::WouldBlock) => {
-                Err(closed(py, "another thread reads this result"))
+                Err(closed_error(py, "another thread reads this result"))
             }
         }
     }
 
     /// Takes the rows, which can be read only once.
-    fn take(&self, py: Python<'_>) -> PyResult<(Vec<RecordBatch>, Rows)> {
+    fn take(&self, py: Python<'_>) -> PyResult<(Vec<RecordBatch>, RowStream)> {
         let mut state = self.state(py)?;
         if let State::Read(..) = &*state {
-            return Err(closed(py, "this result is being read batch by batch"));
+            return Err(closed_error(py, "this result is being read batch by batch"));
         }
         match std::mem::replace(&mut *state, State::Taken) {
             State::Planned(frame) => {
-                let rows = Rows::of(*frame, std::sync::Arc::clone(&self.schema))?;
+                let rows = RowStream::start(*frame, std::sync::Arc::clone(&self.schema))?;
                 Ok((Vec::new(), rows))
             }
             State::Begun(read, rows) => Ok((read, rows)),
-            State::Read(..) | State::Taken => Err(closed(
+            State::Read(..) | State::Taken => Err(closed_error(
                 py,
                 "this result was read already: ask again, or keep what `arrow` or `rows` gave",
             )),
@@ -93,7 +93,7 @@ impl Answer {
 
     /// Buffers batches until they have more than this number of rows; the rows can still be read. Returns the
     /// number of buffered rows; `None` if the result was read.
-    fn held(
+    fn buffer_rows(
         &self,
         py: Python<'_>,
         rows_at_most: usize,
@@ -121,14 +121,14 @@ impl Answer {
     fn whole(&self, py: Python<'_>) -> PyResult<RecordBatch> {
         let (mut batches, mut rows) = self.take(py)?;
         while let Some(batch) = rows.next(py)? {
-            batches.push(batch.map_err(|error| raised(py, &error))?);
+            batches.push(batch.map_err(|error| to_py_err(py, &error))?);
         }
         let schema = rows.schema();
         let whole = py.detach(|| match batches.as_slice() {
             [one] => Ok(one.clone()),
             many => concat_batches(&schema, many),
         });
-        whole.map_err(|error| argument(py, "result", error.to_string()))
+        whole.map_err(|error| argument_error(py, "result", error.to_string()))
     }
 }
 
@@ -149,10 +149,11 @@ impl Answer {
         py: Python<'py>,
         wanted: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let wanted = wanted.as_ref().map(requested).transpose()?;
+        let wanted = wanted.as_ref().map(import_schema).transpose()?;
         let (read, rows) = self.take(py)?;
         let stream = Stream::new(read, rows, wanted);
-        let stream = stream.map_err(|error| argument(py, "requested_schema", error.to_string()))?;
+        let stream =
+            stream.map_err(|error| argument_error(py, "requested_schema", error.to_string()))?;
         stream_capsule(py, Box::new(stream))
     }
 
@@ -167,9 +168,9 @@ impl Answer {
 
     /// Counts the rows; they can still be read.
     fn count(&self, py: Python<'_>) -> PyResult<usize> {
-        let held = self.held(py, usize::MAX)?;
+        let held = self.buffer_rows(py, usize::MAX)?;
         held.map(|(count, _state)| count).ok_or_else(|| {
-            closed(
+            closed_error(
                 py,
                 "the rows of this result are being read, or were read already",
             )
@@ -183,7 +184,7 @@ impl Answer {
             return Ok(None);
         };
         let next = match *batch_rows {
-            Some(wanted) => of_size(py, read, rows, wanted),
+            Some(wanted) => next_rows(py, read, rows, wanted),
             None if !read.is_empty() => Ok(Some(read.remove(0))),
             None => next(py, rows),
         };
@@ -196,7 +197,7 @@ impl Answer {
     /// Returns the first rows, which can still be read: the batch, and whether there are more; `None` if the
     /// result was read.
     fn peek(&self, py: Python<'_>, rows_at_most: usize) -> PyResult<Option<(Batch, bool)>> {
-        let Some((count, state)) = self.held(py, rows_at_most)? else {
+        let Some((count, state)) = self.buffer_rows(py, rows_at_most)? else {
             return Ok(None);
         };
         let State::Begun(read, rows) = &*state else {
@@ -210,7 +211,7 @@ impl Answer {
         });
         let first: Vec<RecordBatch> = first.collect();
         let first = concat_batches(&rows.schema(), first.iter());
-        let first = first.map_err(|error| argument(py, "result", error.to_string()))?;
+        let first = first.map_err(|error| argument_error(py, "result", error.to_string()))?;
         Ok(Some((Batch(first), count > rows_at_most)))
     }
 
@@ -248,17 +249,17 @@ impl Answer {
     }
 }
 
-fn next(py: Python<'_>, rows: &mut Rows) -> PyResult<Option<RecordBatch>> {
+fn next(py: Python<'_>, rows: &mut RowStream) -> PyResult<Option<RecordBatch>> {
     let next = rows.next(py)?.transpose();
-    next.map_err(|error| raised(py, &error))
+    next.map_err(|error| to_py_err(py, &error))
 }
 
 /// Returns the next `wanted` rows, or the remaining ones; `read` are batches that were read before, and rests
 /// of batches.
-fn of_size(
+fn next_rows(
     py: Python<'_>,
     read: &mut Vec<RecordBatch>,
-    rows: &mut Rows,
+    rows: &mut RowStream,
     wanted: usize,
 ) -> PyResult<Option<RecordBatch>> {
     let mut count: usize = read.iter().map(RecordBatch::num_rows).sum();
@@ -282,7 +283,7 @@ fn of_size(
     }
     *read = left;
     let whole = concat_batches(&rows.schema(), taken.iter());
-    let whole = whole.map_err(|error| argument(py, "batch_rows", error.to_string()))?;
+    let whole = whole.map_err(|error| argument_error(py, "batch_rows", error.to_string()))?;
     Ok(Some(whole))
 }
 
@@ -297,7 +298,7 @@ impl Batch {
     }
 
     fn columns(&self, py: Python<'_>) -> PyResult<String> {
-        json(py, &described(self.0.schema_ref()))
+        json(py, &describe_schema(self.0.schema_ref()))
     }
 
     fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -338,25 +339,25 @@ fn arrays<'py>(
 
 /// Describes the columns of a result, with their units. Unmodified columns of a table of the store also have
 /// its documentation.
-fn told(frame: &DataFrame) -> Vec<Column> {
+fn describe_columns(frame: &DataFrame) -> Vec<Column> {
     let schema = frame.schema();
-    let mut columns = described(&query::schema_with_units(frame.logical_plan()));
+    let mut columns = describe_schema(&query::schema_with_units(frame.logical_plan()));
     for (column, (table, field)) in columns.iter_mut().zip(schema.iter()) {
-        let known = table.and_then(|table| meaning(table.table(), field.name()));
+        let known = table.and_then(|table| column_doc(table.table(), field.name()));
         column.doc = known.unwrap_or_default();
     }
     columns
 }
 
 /// Returns the documentation of a column of a table or view.
-fn meaning(table: &str, name: &str) -> Option<String> {
+fn column_doc(table: &str, name: &str) -> Option<String> {
     let of = |column: &schema::Column| column.doc.clone();
     let relation = schema::relation(table)?;
     let mut columns = relation.shown_columns();
     columns.find(|column| column.name == name).map(of)
 }
 
-pub(crate) fn described(schema: &Schema) -> Vec<Column> {
+pub(crate) fn describe_schema(schema: &Schema) -> Vec<Column> {
     let fields = schema.fields().iter().map(|field| Column {
         name: field.name().clone(),
         type_name: match field.data_type() {
@@ -377,12 +378,12 @@ pub(crate) fn register(
     name: &str,
     given: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let (schema, batches) = crate::arrow::imported(given)?;
+    let (schema, batches) = crate::arrow::import_rows(given)?;
     let table = tsql::datafusion::datasource::MemTable::try_new(schema, vec![batches]);
-    let table = table.map_err(|error| argument(py, "tables", error.to_string()))?;
+    let table = table.map_err(|error| argument_error(py, "tables", error.to_string()))?;
     // The name is used literally: quotes and dots are not syntax.
     let name = TableReference::bare(name);
     let registered = context.register_table(name, std::sync::Arc::new(table));
-    registered.map_err(|error| argument(py, "tables", error.to_string()))?;
+    registered.map_err(|error| argument_error(py, "tables", error.to_string()))?;
     Ok(())
 }

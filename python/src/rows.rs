@@ -14,15 +14,15 @@ use tsql::arrow::compute::{CastOptions, cast_with_options};
 use tsql::arrow::datatypes::SchemaRef;
 use tsql::arrow::error::ArrowError;
 use tsql::datafusion::dataframe::DataFrame;
-use tsql::query::ending_rows;
+use tsql::query::execute_stream_cancellable;
 
-use crate::runtime::{LOOK_EVERY, leave_stuck, look, runtime};
+use crate::runtime::{POLL_INTERVAL, raise_signals, replace_stuck_threads, runtime};
 
 /// Number of prefetched batches.
-const AHEAD: usize = 2;
+const PREFETCH_BATCHES: usize = 2;
 
 /// A stream of batches, in bounded memory.
-pub(crate) struct Rows {
+pub(crate) struct RowStream {
     schema: SchemaRef,
     /// `None` after the last batch, which distinguishes the end from a lost computation.
     batches: Receiver<Option<tsql::Result<RecordBatch>>>,
@@ -32,18 +32,18 @@ pub(crate) struct Rows {
     process: u32,
 }
 
-impl Drop for Rows {
+impl Drop for RowStream {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Rows {
+impl RowStream {
     /// Starts the query; `schema` describes the columns.
-    pub(crate) fn of(frame: DataFrame, schema: SchemaRef) -> PyResult<Self> {
-        let (sender, batches) = sync_channel(AHEAD);
+    pub(crate) fn start(frame: DataFrame, schema: SchemaRef) -> PyResult<Self> {
+        let (sender, batches) = sync_channel(PREFETCH_BATCHES);
         let task = runtime()?.spawn(async move {
-            let mut stream = match ending_rows(frame).await {
+            let mut stream = match execute_stream_cancellable(frame).await {
                 Ok(stream) => stream,
                 Err(error) => {
                     // If this fails, the reader is gone.
@@ -91,18 +91,18 @@ impl Rows {
             let waited = py.detach(|| self.wait());
             if let Some(batch) = waited {
                 self.ended = batch.is_none();
-                return Ok(batch.map(|batch| batch.map(|batch| self.described(batch))));
+                return Ok(batch.map(|batch| batch.map(|batch| self.with_metadata(batch))));
             }
-            if let Err(raised) = look(py) {
+            if let Err(raised) = raise_signals(py) {
                 self.task.abort();
-                leave_stuck(py)?;
+                replace_stuck_threads(py)?;
                 return Err(raised);
             }
         }
     }
 
     /// Returns the batch with the metadata of the schema.
-    fn described(&self, batch: RecordBatch) -> RecordBatch {
+    fn with_metadata(&self, batch: RecordBatch) -> RecordBatch {
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
         let described = RecordBatch::try_new_with_options(self.schema(), columns, &rows);
@@ -111,7 +111,7 @@ impl Rows {
 
     /// Waits briefly for the next batch.
     fn wait(&mut self) -> Option<Option<tsql::Result<RecordBatch>>> {
-        match self.batches.recv_timeout(LOOK_EVERY) {
+        match self.batches.recv_timeout(POLL_INTERVAL) {
             Ok(batch) => Some(batch),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
@@ -126,7 +126,7 @@ impl Rows {
 pub(crate) struct Stream {
     /// Batches that were read already.
     read: std::vec::IntoIter<RecordBatch>,
-    rows: Rows,
+    rows: RowStream,
     /// Schema that the consumer requests, or that of the result.
     schema: SchemaRef,
 }
@@ -138,7 +138,7 @@ impl Stream {
     /// [`ArrowError`] if the columns cannot be cast to the requested types.
     pub(crate) fn new(
         read: Vec<RecordBatch>,
-        rows: Rows,
+        rows: RowStream,
         wanted: Option<SchemaRef>,
     ) -> Result<Self, ArrowError> {
         let schema = wanted.unwrap_or_else(|| rows.schema());

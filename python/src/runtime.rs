@@ -11,11 +11,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tsql::Error;
 
-use crate::errors::raised;
-use crate::messages::hand_over;
+use crate::errors::to_py_err;
+use crate::messages::flush_to_logger;
 
 /// Interval of checks for Ctrl-C, and of progress reports, while waiting.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Stack size of the threads that read and compute, as in the command, in bytes.
 const STACK_BYTES: usize = 8 << 20;
@@ -24,7 +24,7 @@ const STACK_BYTES: usize = 8 << 20;
 const CALL_STACK_BYTES: usize = 64 << 20;
 
 /// Time for threads to start a task after Ctrl-C, before they are replaced.
-const BEGINS: Duration = Duration::from_millis(100);
+const START_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Threads of one process.
 struct Threads {
@@ -95,14 +95,17 @@ pub(crate) fn generation() -> PyResult<(u32, u64)> {
 /// Replaces stuck threads after Ctrl-C. A cancelled query may block all threads for the duration of one step,
 /// which may be hours (a cross join of large tables). Then the next call gets new threads. The old ones finish
 /// other calls, and cost nothing afterwards.
-pub(crate) fn leave_stuck(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn replace_stuck_threads(py: Python<'_>) -> PyResult<()> {
     let stuck = threads()?;
     let (begin, begun) = mpsc::channel();
     stuck.runtime.spawn(async move {
         // The receiver may be gone.
         let _ = begin.send(());
     });
-    if py.detach(move || begun.recv_timeout(BEGINS)).is_err() {
+    if py
+        .detach(move || begun.recv_timeout(START_TIMEOUT))
+        .is_err()
+    {
         let stuck = ptr::from_ref(stuck).cast_mut();
         let none = ptr::null_mut();
         // If this fails, another thread has replaced them.
@@ -119,14 +122,14 @@ pub(crate) fn wait<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
     py: Python<'_>,
     call: impl FnOnce() -> F + Send + 'static,
 ) -> PyResult<T> {
-    wait_telling(py, call, |_| Ok(()))
+    wait_with_progress(py, call, |_| Ok(()))
 }
 
 /// As [`wait`], with regular calls of `tell`; an exception of `tell` ends the call.
 ///
 /// # Errors
 /// As [`wait`], and exceptions of `tell`.
-pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
+pub(crate) fn wait_with_progress<T: Send + 'static, F: Future<Output = tsql::Result<T>>>(
     py: Python<'_>,
     call: impl FnOnce() -> F + Send + 'static,
     mut tell: impl FnMut(Python<'_>) -> PyResult<()>,
@@ -149,26 +152,26 @@ pub(crate) fn wait_telling<T: Send + 'static, F: Future<Output = tsql::Result<T>
             let _ = end.send(given);
         })?;
     loop {
-        if let Some(given) = py.detach(|| wait_a_moment(&mut ended)) {
-            hand_over(py).and_then(|()| tell(py))?;
-            return given.map_err(|error| raised(py, &error));
+        if let Some(given) = py.detach(|| poll_result(&mut ended)) {
+            flush_to_logger(py).and_then(|()| tell(py))?;
+            return given.map_err(|error| to_py_err(py, &error));
         }
-        if let Err(raised) = look(py)
-            .and_then(|()| hand_over(py))
+        if let Err(raised) = raise_signals(py)
+            .and_then(|()| flush_to_logger(py))
             .and_then(|()| tell(py))
         {
             // The call releases its resources before the next call, unless that takes long.
             drop(leave);
-            py.detach(|| wait_a_moment(&mut ended));
-            leave_stuck(py)?;
+            py.detach(|| poll_result(&mut ended));
+            replace_stuck_threads(py)?;
             return Err(raised);
         }
     }
 }
 
 /// Waits briefly for the result. A timer of the runtime would not fire while queries use all threads.
-fn wait_a_moment<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql::Result<T>> {
-    match ended.recv_timeout(LOOK_EVERY) {
+fn poll_result<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql::Result<T>> {
+    match ended.recv_timeout(POLL_INTERVAL) {
         Ok(given) => Some(given),
         Err(RecvTimeoutError::Timeout) => None,
         Err(RecvTimeoutError::Disconnected) => {
@@ -182,7 +185,7 @@ fn wait_a_moment<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql:
 ///
 /// # Errors
 /// `KeyboardInterrupt`, or an exception of the program's own handler.
-pub(crate) fn look(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn raise_signals(py: Python<'_>) -> PyResult<()> {
     // Handlers run between two interpreter instructions: without one, a pending signal is not noticed.
     py.run(c"pass", None, None)?;
     py.check_signals()

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use tsql::score::{ScoreOptions, Scoring, Variant};
 
-use crate::errors::argument;
+use crate::errors::argument_error;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
 /// Options of a score, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct How {
+struct ScoreArgs {
     split: Option<String>,
     part: Option<String>,
     predicate: Option<String>,
@@ -31,19 +31,19 @@ impl Store {
         py: Python<'_>,
         dataset: &str,
         predictions: String,
-        how: How,
+        how: ScoreArgs,
     ) -> PyResult<String> {
-        let scoring = Scoring::of(dataset).ok_or_else(|| {
+        let scoring = Scoring::from_name(dataset).ok_or_else(|| {
             let reason =
                 format!("`{dataset}` has no table: there are tenset, tlp, tpugraphs, graphnet");
-            argument(py, "dataset", &reason)
+            argument_error(py, "dataset", &reason)
         })?;
-        let variant = Variant::of(&how.variant).ok_or_else(|| {
+        let variant = Variant::from_name(&how.variant).ok_or_else(|| {
             let reason = format!(
                 "there is no variant `{}`, but tenset and valid",
                 how.variant
             );
-            argument(py, "variant", &reason)
+            argument_error(py, "variant", &reason)
         })?;
         let mut options = ScoreOptions::default()
             .variant(variant)

@@ -1,16 +1,16 @@
 //! Splits: each call returns its report as JSON.
 
 use pyo3::prelude::*;
-use tsql::splits::{AskedSplit, LeakLevel};
+use tsql::splits::{LeakLevel, SplitRequest};
 
-use crate::errors::raised;
+use crate::errors::to_py_err;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
 /// Options of a split, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Splitting {
+struct SplitArgs {
     preset: Option<String>,
     unit: Option<String>,
     ratio: Option<String>,
@@ -19,8 +19,8 @@ struct Splitting {
     query: Option<String>,
 }
 
-impl From<Splitting> for AskedSplit {
-    fn from(how: Splitting) -> Self {
+impl From<SplitArgs> for SplitRequest {
+    fn from(how: SplitArgs) -> Self {
         Self {
             preset: how.preset,
             unit: how.unit,
@@ -34,10 +34,10 @@ impl From<Splitting> for AskedSplit {
 
 #[pymethods]
 impl Store {
-    fn create_split(&self, py: Python<'_>, name: String, how: Splitting) -> PyResult<String> {
-        let options = AskedSplit::from(how)
+    fn create_split(&self, py: Python<'_>, name: String, how: SplitArgs) -> PyResult<String> {
+        let options = SplitRequest::from(how)
             .options()
-            .map_err(|error| raised(py, &error))?;
+            .map_err(|error| to_py_err(py, &error))?;
         let store = self.get(py)?;
         let call = move || async move { store.create_split(&name, &options).await };
         json(py, &wait(py, call)?)
@@ -45,7 +45,7 @@ impl Store {
 
     fn check_split(&self, py: Python<'_>, name: String, level: Option<String>) -> PyResult<String> {
         let level = level.as_deref().map(LeakLevel::parse).transpose();
-        let level = level.map_err(|error| raised(py, &error))?;
+        let level = level.map_err(|error| to_py_err(py, &error))?;
         let store = self.get(py)?;
         let call = move || async move { store.check_split(&name, level).await };
         json(py, &wait(py, call)?)

@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
 use tsql::datafusion::common::ScalarValue;
-use tsql::query::{self, Question};
+use tsql::query::{self, NamedQuery};
 use tsql::{At, Error, SessionOptions};
 
-use crate::errors::{closed, raised};
+use crate::errors::{closed_error, to_py_err};
 use crate::result::{Answer, register};
 use crate::runtime::{generation, wait};
 use crate::values::parameter;
@@ -23,7 +23,7 @@ const SAMPLE: &str = "sample:";
 const MEMORY: &str = "memory:";
 
 /// A store that was opened by certain threads of a process.
-struct Opened {
+struct OpenStore {
     by: (u32, u64),
     store: tsql::Store,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Store {
     /// Memory limit in bytes, if it was set.
     pub(crate) memory_limit: Option<usize>,
     /// `None` once it was closed.
-    opened: Mutex<Option<Opened>>,
+    opened: Mutex<Option<OpenStore>>,
 }
 
 impl Store {
@@ -58,7 +58,7 @@ impl Store {
             let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = opened
                 .as_ref()
-                .ok_or_else(|| closed(py, "this store was closed"))?;
+                .ok_or_else(|| closed_error(py, "this store was closed"))?;
             let in_memory = [MEMORY, SAMPLE].contains(&self.location.as_str());
             let is_own = opened.by == by || in_memory;
             is_own.then(|| opened.store.clone())
@@ -68,11 +68,11 @@ impl Store {
         }
         let store = wait(py, {
             let (location, at) = (self.location.clone(), self.at.clone());
-            move || opened(location, at, false)
+            move || open_store(location, at, false)
         })?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.is_some() {
-            *opened = Some(Opened {
+            *opened = Some(OpenStore {
                 by,
                 store: store.clone(),
             });
@@ -81,13 +81,17 @@ impl Store {
     }
 }
 
-async fn opened(location: String, at: Option<String>, create: bool) -> tsql::Result<tsql::Store> {
+async fn open_store(
+    location: String,
+    at: Option<String>,
+    create: bool,
+) -> tsql::Result<tsql::Store> {
     let store = match location.as_str() {
         SAMPLE => tsql::Store::demo().await?,
         place if create => tsql::Store::open_or_create(place).await?,
         place => tsql::Store::open(place).await?,
     };
-    let store = store.telling(crate::messages::note);
+    let store = store.with_reporter(crate::messages::enqueue);
     match at {
         Some(at) => store.at(&at.parse::<At>()?).await,
         None => Ok(store),
@@ -97,7 +101,7 @@ async fn opened(location: String, at: Option<String>, create: bool) -> tsql::Res
 /// Serializes a value of the library as JSON.
 pub(crate) fn json(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
     let text = serde_json::to_string(value);
-    text.map_err(|error| raised(py, &Error::Internal(error.to_string())))
+    text.map_err(|error| to_py_err(py, &Error::Internal(error.to_string())))
 }
 
 #[pymethods]
@@ -116,8 +120,8 @@ impl Store {
         let location = match location {
             Some(location) => location,
             None => {
-                let near = tsql::Store::near().and_then(|near| near.ok_or(Error::NoStore));
-                near.map_err(|error| raised(py, &error))?
+                let near = tsql::Store::discover().and_then(|near| near.ok_or(Error::NoStore));
+                near.map_err(|error| to_py_err(py, &error))?
             }
         };
         let mut options = SessionOptions::default();
@@ -131,18 +135,18 @@ impl Store {
         }
         if let Some(workers) = workers {
             let workers = tsql::cluster::Workers::parse(workers);
-            options = options.workers(workers.map_err(|error| raised(py, &error))?);
+            options = options.workers(workers.map_err(|error| to_py_err(py, &error))?);
         }
         let store = wait(py, {
             let (location, at) = (location.clone(), at.clone());
-            move || opened(location, at, create)
+            move || open_store(location, at, create)
         })?;
         Ok(Self {
             location,
             at,
             options,
             memory_limit,
-            opened: Mutex::new(Some(Opened {
+            opened: Mutex::new(Some(OpenStore {
                 by: generation()?,
                 store,
             })),
@@ -163,7 +167,7 @@ impl Store {
         tables: &Bound<'_, PyDict>,
         view_types: bool,
     ) -> PyResult<Answer> {
-        let given = given(params)?;
+        let given = query_parameters(params)?;
         let store = self.get(py)?;
         let options = self.options.clone().sql(sql.clone());
         let context = wait(
@@ -174,7 +178,7 @@ impl Store {
             register(py, &context, &name.extract::<String>()?, &table)?;
         }
         let frame = wait(py, move || async move {
-            let frame = query::ask(&context, &sql, &given).await?;
+            let frame = query::run_sql(&context, &sql, &given).await?;
             match view_types {
                 true => Ok(frame),
                 false => without_views(frame).map_err(Error::Query),
@@ -185,29 +189,29 @@ impl Store {
 
     /// Plans a built-in query, or one of the user's own.
     fn ask(&self, py: Python<'_>, name: &str, given: Vec<(String, String)>) -> PyResult<Answer> {
-        let all = questions_at(&self.location);
+        let all = queries_at(&self.location);
         let found = all.into_iter().find(|question| question.name == name);
         let question = match found {
             Some(question) => question,
-            None => query::question(name).map_err(|error| raised(py, &error))?,
+            None => query::built_in_query(name).map_err(|error| to_py_err(py, &error))?,
         };
         let (store, options) = (self.get(py)?, self.options.clone());
         let frame = wait(py, move || async move {
             let context = store.session_with(&options).await?;
-            question.ask(&context, &given).await
+            question.run(&context, &given).await
         })?;
         Ok(Answer::new(frame))
     }
 
     /// Returns the built-in queries and the user's own, as JSON.
     fn questions(&self, py: Python<'_>) -> PyResult<String> {
-        json(py, &questions_at(&self.location))
+        json(py, &queries_at(&self.location))
     }
 
     /// Returns the versions of its tables: `graphs@3,records@12`.
     fn version(&self, py: Python<'_>) -> PyResult<String> {
         let store = self.get(py)?;
-        let versions = wait(py, move || async move { store.versions().await })?;
+        let versions = wait(py, move || async move { store.current_versions().await })?;
         Ok(At::Versions(versions).to_string())
     }
 
@@ -255,21 +259,21 @@ impl Store {
 }
 
 /// Converts names and values of parameters.
-fn given(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, ScalarValue)>> {
+fn query_parameters(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, ScalarValue)>> {
     let given = params.iter();
     let given = given.map(|(name, value)| Ok((name.extract()?, parameter(&value)?)));
     given.collect()
 }
 
 /// Returns the user's own queries, then the built-in ones.
-fn questions_at(location: &str) -> Vec<Question> {
+fn queries_at(location: &str) -> Vec<NamedQuery> {
     let beside = match location.contains(':') {
         true => None,
         false => PathBuf::from(location).parent().map(PathBuf::from),
     };
-    let mut all = query::own_questions(&query::question_folders(beside.as_deref())).questions;
+    let mut all = query::user_queries(&query::query_folders(beside.as_deref())).questions;
     let own: Vec<String> = all.iter().map(|question| question.name.clone()).collect();
-    let known = query::questions().into_iter();
+    let known = query::built_in_queries().into_iter();
     all.extend(known.filter(|question| !own.contains(&question.name)));
     all
 }

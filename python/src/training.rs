@@ -16,18 +16,18 @@ use tsql::tpugraphs::{
 use tsql::training::{Position, RowsIter, RowsOptions, TrainingBatch, TrainingRows};
 
 use crate::buffer::Buffer;
-use crate::errors::{argument, raised};
+use crate::errors::{argument_error, to_py_err};
 use crate::result::Batch;
-use crate::runtime::{LOOK_EVERY, look, wait};
+use crate::runtime::{POLL_INTERVAL, raise_signals, wait};
 use crate::store::{Store, json};
 
 /// A batch of rows: epoch, number in the epoch, rows, group sizes, and whether it is padding.
-type Rows = (u64, u64, Batch, Option<Vec<u64>>, bool);
+type RowBatch = (u64, u64, Batch, Option<Vec<u64>>, bool);
 
 /// Options of a row loader, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct RowsHow {
+struct RowLoaderArgs {
     params: Vec<(String, String)>,
     batch_rows: u64,
     group: Option<String>,
@@ -45,7 +45,7 @@ struct RowsHow {
 /// Options of a graph loader, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct GraphsHow {
+struct GraphLoaderArgs {
     k: usize,
     pick: String,
     unique: bool,
@@ -64,7 +64,12 @@ struct GraphsHow {
 
 #[pymethods]
 impl Store {
-    fn training_rows(&self, py: Python<'_>, sql: String, how: RowsHow) -> PyResult<RowLoader> {
+    fn training_rows(
+        &self,
+        py: Python<'_>,
+        sql: String,
+        how: RowLoaderArgs,
+    ) -> PyResult<RowLoader> {
         let mut options = RowsOptions::default()
             .batch_rows(how.batch_rows)
             .shuffle(how.shuffle)
@@ -94,7 +99,7 @@ impl Store {
         &self,
         py: Python<'_>,
         names: Vec<String>,
-        how: GraphsHow,
+        how: GraphLoaderArgs,
     ) -> PyResult<GraphLoader> {
         let pick = match how.pick.as_str() {
             "all" => Pick::All,
@@ -107,7 +112,7 @@ impl Store {
             other => {
                 let known = "all, random, best, worst, baseline, gumbel, close";
                 let reason = format!("no pick named `{other}`\nhint: there are {known}");
-                return Err(argument(py, "pick", reason));
+                return Err(argument_error(py, "pick", reason));
             }
         };
         let picking = Picking::new(pick, how.k).seed(how.seed).unique(how.unique);
@@ -159,7 +164,7 @@ impl RowLoader {
     }
 
     fn columns(&self, py: Python<'_>) -> PyResult<String> {
-        json(py, &crate::result::described(self.0.schema()))
+        json(py, &crate::result::describe_schema(self.0.schema()))
     }
 
     fn group_count(&self) -> Option<u64> {
@@ -174,7 +179,7 @@ impl RowLoader {
     /// Returns the remaining steps of this rank after this number of batches of all ranks.
     fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
         let left = self.0.steps_left(Position { epoch, batch });
-        left.map_err(|error| raised(py, &error))
+        left.map_err(|error| to_py_err(py, &error))
     }
 
     /// Returns the batches of an epoch for all ranks, without padding.
@@ -184,23 +189,23 @@ impl RowLoader {
 
     fn rows(&self, py: Python<'_>, indices: Vec<u64>) -> PyResult<Batch> {
         let rows = py.detach(|| self.0.rows(&indices));
-        rows.map(Batch).map_err(|error| raised(py, &error))
+        rows.map(Batch).map_err(|error| to_py_err(py, &error))
     }
 
-    fn batch(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<Rows> {
+    fn batch(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<RowBatch> {
         let made = py.detach(|| self.0.batch(Position { epoch, batch }));
-        made.map(row_batch).map_err(|error| raised(py, &error))
+        made.map(row_batch).map_err(|error| to_py_err(py, &error))
     }
 
     fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
         let rows = self.0.for_rank(rank, world);
-        rows.map(Self).map_err(|error| raised(py, &error))
+        rows.map(Self).map_err(|error| to_py_err(py, &error))
     }
 
     /// Starts the rest of an epoch, after this number of batches of all ranks.
     fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<RowSteps> {
         let rows = self.0.iter(Position { epoch, batch });
-        let rows = rows.map_err(|error| raised(py, &error))?;
+        let rows = rows.map_err(|error| to_py_err(py, &error))?;
         Ok(RowSteps(Mutex::new(rows)))
     }
 }
@@ -212,22 +217,22 @@ pub(crate) struct RowSteps(Mutex<RowsIter>);
 #[pymethods]
 impl RowSteps {
     /// Returns the next batch; `None` at the end.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Rows>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RowBatch>> {
         loop {
             let waited = py.detach(|| {
                 let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                steps.wait(LOOK_EVERY).then(|| steps.next())
+                steps.wait(POLL_INTERVAL).then(|| steps.next())
             });
             if let Some(next) = waited {
-                let next = next.transpose().map_err(|error| raised(py, &error))?;
+                let next = next.transpose().map_err(|error| to_py_err(py, &error))?;
                 return Ok(next.map(row_batch));
             }
-            look(py)?;
+            raise_signals(py)?;
         }
     }
 }
 
-fn row_batch(batch: TrainingBatch) -> Rows {
+fn row_batch(batch: TrainingBatch) -> RowBatch {
     let Position {
         epoch,
         batch: number,
@@ -255,7 +260,7 @@ impl GraphLoader {
     /// Returns the remaining steps of this rank after this number of steps of all ranks.
     fn steps_left(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<u64> {
         let left = self.0.steps_left(Position { epoch, batch });
-        left.map_err(|error| raised(py, &error))
+        left.map_err(|error| to_py_err(py, &error))
     }
 
     /// Returns the steps of an epoch for all ranks, without padding.
@@ -265,25 +270,25 @@ impl GraphLoader {
 
     fn for_rank(&self, py: Python<'_>, rank: u64, world: u64) -> PyResult<Self> {
         let graphs = self.0.for_rank(rank, world);
-        graphs.map(Self).map_err(|error| raised(py, &error))
+        graphs.map(Self).map_err(|error| to_py_err(py, &error))
     }
 
     fn step<'py>(&self, py: Python<'py>, epoch: u64, batch: u64) -> PyResult<Bound<'py, PyDict>> {
         let made = py.detach(|| self.0.step(Position { epoch, batch }));
-        arrays(py, made.map_err(|error| raised(py, &error))?)
+        arrays(py, made.map_err(|error| to_py_err(py, &error))?)
     }
 
     /// Computes a step and returns only its number of samples, to time the library call alone.
     fn made(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<usize> {
         let made = py.detach(|| self.0.step(Position { epoch, batch }));
-        let made = made.map_err(|error| raised(py, &error))?;
+        let made = made.map_err(|error| to_py_err(py, &error))?;
         Ok(made.samples.values.len())
     }
 
     /// Starts the rest of an epoch, after this number of steps of all ranks.
     fn start(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<GraphSteps> {
         let graphs = self.0.iter(Position { epoch, batch });
-        let graphs = graphs.map_err(|error| raised(py, &error))?;
+        let graphs = graphs.map_err(|error| to_py_err(py, &error))?;
         Ok(GraphSteps(Mutex::new(graphs)))
     }
 }
@@ -299,13 +304,13 @@ impl GraphSteps {
         loop {
             let waited = py.detach(|| {
                 let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                steps.wait(LOOK_EVERY).then(|| steps.next())
+                steps.wait(POLL_INTERVAL).then(|| steps.next())
             });
             if let Some(next) = waited {
-                let next = next.transpose().map_err(|error| raised(py, &error))?;
+                let next = next.transpose().map_err(|error| to_py_err(py, &error))?;
                 return next.map(|step| arrays(py, step)).transpose();
             }
-            look(py)?;
+            raise_signals(py)?;
         }
     }
 }
@@ -320,40 +325,49 @@ fn arrays(py: Python<'_>, step: GraphStep) -> PyResult<Bound<'_, PyDict>> {
     of.set_item("split", step.split)?;
     of.set_item("graph_id", step.graph_id)?;
     of.set_item("is_layout", step.is_layout)?;
-    of.set_item("samples", own(step.samples, "<u4"))?;
-    of.set_item("config_ids", own(step.config_ids, "<i8"))?;
-    of.set_item("runtimes_ns", own(step.runtimes_ns, "<i8"))?;
-    of.set_item("normalizers_ns", own(step.normalizers_ns, "<i8"))?;
-    of.set_item("codes", own(step.codes, "<u2"))?;
-    of.set_item("layouts", own(step.layouts, "<i1"))?;
-    of.set_item("tiles", own(step.tiles, "<f4"))?;
+    of.set_item("samples", owned_array(step.samples, "<u4"))?;
+    of.set_item("config_ids", owned_array(step.config_ids, "<i8"))?;
+    of.set_item("runtimes_ns", owned_array(step.runtimes_ns, "<i8"))?;
+    of.set_item("normalizers_ns", owned_array(step.normalizers_ns, "<i8"))?;
+    of.set_item("codes", owned_array(step.codes, "<u2"))?;
+    of.set_item("layouts", owned_array(step.layouts, "<i1"))?;
+    of.set_item("tiles", owned_array(step.tiles, "<f4"))?;
     let graph = &step.graph;
-    of.set_item("node_features", shared(graph, &graph.node_features, "<f4"))?;
-    of.set_item("opcodes", shared(graph, &graph.opcodes, "<u1"))?;
-    of.set_item("edges", shared(graph, &graph.edges, "<i8"))?;
-    of.set_item("slots", shared(graph, &graph.slots, "<i8"))?;
-    of.set_item("splits", shared(graph, &graph.splits, "<i8"))?;
-    of.set_item("group_of_slot", shared(graph, &graph.group_of_slot, "<u4"))?;
-    of.set_item("layouts_of_code", shared(graph, &graph.layouts, "<i1"))?;
+    of.set_item(
+        "node_features",
+        shared_array(graph, &graph.node_features, "<f4"),
+    )?;
+    of.set_item("opcodes", shared_array(graph, &graph.opcodes, "<u1"))?;
+    of.set_item("edges", shared_array(graph, &graph.edges, "<i8"))?;
+    of.set_item("slots", shared_array(graph, &graph.slots, "<i8"))?;
+    of.set_item("splits", shared_array(graph, &graph.splits, "<i8"))?;
+    of.set_item(
+        "group_of_slot",
+        shared_array(graph, &graph.group_of_slot, "<u4"),
+    )?;
+    of.set_item(
+        "layouts_of_code",
+        shared_array(graph, &graph.layouts, "<i1"),
+    )?;
     Ok(of)
 }
 
-type Given = (Buffer, &'static str, Vec<usize>);
+type ArrayParts = (Buffer, &'static str, Vec<usize>);
 
 /// Converts an owned array of a step; it is writable.
-fn own<T: ArrowNativeType>(tensor: Tensor<T>, dtype: &'static str) -> Given {
-    (Buffer::own(tensor.values), dtype, tensor.shape)
+fn owned_array<T: ArrowNativeType>(tensor: Tensor<T>, dtype: &'static str) -> ArrayParts {
+    (Buffer::from_vec(tensor.values), dtype, tensor.shape)
 }
 
 /// Converts an array of a graph that steps share; it is read-only.
-fn shared<T: ArrowNativeType>(
+fn shared_array<T: ArrowNativeType>(
     graph: &Arc<GraphArrays>,
     tensor: &Tensor<T>,
     dtype: &'static str,
-) -> Given {
+) -> ArrayParts {
     let values = NonNull::from(tensor.values.as_slice()).cast();
     let length = size_of_val(tensor.values.as_slice());
     // SAFETY: the values belong to the graph, which the bytes keep alive, and are never modified.
     let bytes = unsafe { Bytes::from_custom_allocation(values, length, Arc::clone(graph) as _) };
-    (Buffer::shared(bytes), dtype, tensor.shape.clone())
+    (Buffer::read_only(bytes), dtype, tensor.shape.clone())
 }

@@ -5,12 +5,12 @@ use serde::de::DeserializeOwned;
 use tsql::tpugraphs::{GraphFilesOptions, verify_graph_files, write_graph_files};
 use tsql::training::TrainingFilesOptions;
 
-use crate::errors::argument;
+use crate::errors::argument_error;
 use crate::runtime::wait;
 use crate::store::{Store, json};
 
 fn options<T: DeserializeOwned>(py: Python<'_>, how: &str) -> PyResult<T> {
-    serde_json::from_str(how).map_err(|error| argument(py, "options", error.to_string()))
+    serde_json::from_str(how).map_err(|error| argument_error(py, "options", error.to_string()))
 }
 
 #[pymethods]

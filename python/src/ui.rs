@@ -17,11 +17,11 @@ pub(crate) struct Serving {
     #[pyo3(get)]
     url: String,
     /// `None` once it was closed.
-    served: Mutex<Option<Served>>,
+    served: Mutex<Option<ServerThread>>,
 }
 
 /// The server thread, its stop signal, and its process.
-struct Served {
+struct ServerThread {
     process: u32,
     stop: Sender<()>,
     thread: thread::JoinHandle<()>,
@@ -64,7 +64,7 @@ impl Store {
             })?;
         Ok(Serving {
             url,
-            served: Mutex::new(Some(Served {
+            served: Mutex::new(Some(ServerThread {
                 process: process::id(),
                 stop,
                 thread,

@@ -8,7 +8,7 @@ use tsql::arrow::array::{Array, AsArray as _};
 use tsql::arrow::datatypes::{self as types, DataType, TimeUnit};
 use tsql::datafusion::common::ScalarValue;
 
-use crate::errors::argument;
+use crate::errors::argument_error;
 
 /// Methods by which arrays, series and scalars of NumPy, pandas, polars and pyarrow become plain Python values.
 const OWN_VALUES: [&str; 4] = ["tolist", "to_list", "to_pylist", "as_py"];
@@ -36,7 +36,7 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
             Err(_) => given.extract().map_or_else(
                 |_| {
                     let reason = format!("{given} is no whole number of 64 bits\nhint: a float, or a text that the query casts");
-                    Err(argument(py, "params", reason))
+                    Err(argument_error(py, "params", reason))
                 },
                 |number| Ok(ScalarValue::UInt64(Some(number))),
             ),
@@ -52,10 +52,10 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         return Ok(ScalarValue::Binary(Some(bytes.as_bytes().to_vec())));
     }
     if given.hasattr("isoformat")? {
-        return moment(given);
+        return date_or_time(given);
     }
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
-        return list(given);
+        return list_value(given);
     }
     if let Some(time) = numpy_time(given)? {
         return parameter(&time);
@@ -67,12 +67,12 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     }
     let is_set = given.is_instance_of::<PySet>() || given.is_instance_of::<PyFrozenSet>();
     if is_set || kind == "range" {
-        return list(given);
+        return list_value(given);
     }
     let reason = format!(
         "a value of the type `{kind}` is no parameter\nhint: numbers, texts, bytes, dates, times, and lists or arrays of these"
     );
-    Err(argument(py, "params", reason))
+    Err(argument_error(py, "params", reason))
 }
 
 /// Converts NumPy times to `datetime`; their own `tolist` does so only for microseconds and longer units.
@@ -90,7 +90,7 @@ fn numpy_time<'py>(given: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
     micros.map_or(Ok(None), |micros| micros.call_method0("tolist").map(Some))
 }
 
-fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+fn list_value(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     let py = given.py();
     let mut values = Vec::new();
     for one in given.try_iter()? {
@@ -112,7 +112,7 @@ fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         let cast = value.cast_to(&of).ok().filter(|_| is_alike);
         cast.ok_or_else(|| {
             let reason = format!("a list has values of one type, and here are {of} and `{value}`");
-            argument(py, "params", reason)
+            argument_error(py, "params", reason)
         })
     });
     let values = cast.collect::<PyResult<Vec<_>>>()?;
@@ -121,14 +121,14 @@ fn list(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
 }
 
 /// Converts a date or a time.
-fn moment(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+fn date_or_time(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     let text: String = given.call_method0("isoformat")?.extract()?;
     let wanted = match given.hasattr("hour")? {
         true => DataType::Timestamp(TimeUnit::Microsecond, None),
         false => DataType::Date32,
     };
     let value = ScalarValue::try_from_string(text.clone(), &wanted);
-    value.map_err(|_| argument(given.py(), "params", format!("`{text}` is no date or time")))
+    value.map_err(|_| argument_error(given.py(), "params", format!("`{text}` is no date or time")))
 }
 
 /// Converts a cell to a Python value; times become `datetime`, decimals `Decimal`.
@@ -195,15 +195,17 @@ pub(crate) fn cell<'py>(
             }
             of.into_any()
         }
-        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => time(py, column, row)?,
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
+            time_cell(py, column, row)?
+        }
         DataType::Decimal32(..)
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
         | DataType::Decimal256(..) => {
             let decimal = py.import("decimal")?.getattr("Decimal")?;
-            decimal.call1((shown(py, column, row)?,))?
+            decimal.call1((display_text(py, column, row)?,))?
         }
-        _ => PyString::new(py, &shown(py, column, row)?).into_any(),
+        _ => PyString::new(py, &display_text(py, column, row)?).into_any(),
     })
 }
 
@@ -211,7 +213,7 @@ pub(crate) fn cell<'py>(
 pub(crate) fn cells<'py>(py: Python<'py>, column: &dyn Array) -> PyResult<Bound<'py, PyAny>> {
     if let DataType::Dictionary(_, values) = column.data_type() {
         let plain = tsql::arrow::compute::cast(column, values);
-        let plain = plain.map_err(|error| argument(py, "column", error.to_string()))?;
+        let plain = plain.map_err(|error| argument_error(py, "column", error.to_string()))?;
         return cells(py, plain.as_ref());
     }
     let list = PyList::empty(py);
@@ -221,16 +223,16 @@ pub(crate) fn cells<'py>(py: Python<'py>, column: &dyn Array) -> PyResult<Bound<
     Ok(list.into_any())
 }
 
-fn time<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
+fn time_cell<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound<'py, PyAny>> {
     let module = py.import("datetime")?;
     let class = match column.data_type() {
         DataType::Timestamp(..) | DataType::Date64 => module.getattr("datetime")?,
         _ => module.getattr("date")?,
     };
-    class.call_method1("fromisoformat", (shown(py, column, row)?,))
+    class.call_method1("fromisoformat", (display_text(py, column, row)?,))
 }
 
-fn shown(py: Python<'_>, column: &dyn Array, row: usize) -> PyResult<String> {
+fn display_text(py: Python<'_>, column: &dyn Array, row: usize) -> PyResult<String> {
     let text = tsql::arrow::util::display::array_value_to_string(column, row);
-    text.map_err(|error| argument(py, "column", error.to_string()))
+    text.map_err(|error| argument_error(py, "column", error.to_string()))
 }

@@ -12,7 +12,7 @@ use tsql::datafusion::logical_expr::{Expr, cast};
 pub(crate) fn without_views(frame: DataFrame) -> Result<DataFrame> {
     let columns = frame.schema().iter().map(|(relation, field)| {
         let column = Expr::Column(Column::new(relation.cloned(), field.name()));
-        let plain = plain(field.data_type());
+        let plain = plain_type(field.data_type());
         if plain == *field.data_type() {
             return column;
         }
@@ -22,9 +22,9 @@ pub(crate) fn without_views(frame: DataFrame) -> Result<DataFrame> {
     frame.select(columns)
 }
 
-fn plain(kind: &DataType) -> DataType {
+fn plain_type(kind: &DataType) -> DataType {
     let of = |field: &FieldRef| -> FieldRef {
-        let inner = Field::clone(field).with_data_type(plain(field.data_type()));
+        let inner = Field::clone(field).with_data_type(plain_type(field.data_type()));
         Arc::new(inner)
     };
     match kind {

@@ -10,25 +10,25 @@ use tsql::corrections::{CorrectionOptions, Label};
 use tsql::graphnet::{self, ReportOptions, SubsetOptions};
 use tsql::notes::Subject;
 use tsql::{
-    CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions, Part,
-    PublishOptions, VacuumOptions,
+    CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions,
+    PublishOptions, Shard, VacuumOptions,
 };
 
-use crate::errors::raised;
+use crate::errors::to_py_err;
 use crate::progress::Progress;
-use crate::runtime::{wait, wait_telling};
+use crate::runtime::{wait, wait_with_progress};
 use crate::store::{Store, json};
 
 /// Time for an interrupted ingest to end by itself.
-const STOPPING: Duration = Duration::from_millis(300);
+const STOP_TIME: Duration = Duration::from_millis(300);
 
 /// Callable that receives progress, or `None`.
-type Heard = Option<Py<PyAny>>;
+type ProgressCallback = Option<Py<PyAny>>;
 
 /// Options of an ingest, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Ingest {
+struct IngestArgs {
     platform: Option<String>,
     format: Option<String>,
     labels: Vec<(String, String)>,
@@ -45,8 +45,8 @@ impl Store {
         &self,
         py: Python<'_>,
         inputs: Vec<String>,
-        how: Ingest,
-        heard: Heard,
+        how: IngestArgs,
+        heard: ProgressCallback,
     ) -> PyResult<String> {
         let (stop, progress) = (Arc::new(AtomicBool::new(false)), Progress::default());
         let told = progress.clone();
@@ -65,7 +65,7 @@ impl Store {
             options = options.threads(threads);
         }
         if let Some((number, of)) = how.part {
-            options = options.part(Part::new(number, of).map_err(|error| raised(py, &error))?);
+            options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);
         }
         for (key, value) in how.labels {
             options = options.label(key, value);
@@ -77,12 +77,12 @@ impl Store {
                 false => store.ingest(&inputs, &options).await,
             }
         };
-        let mut tell = progress.teller(heard);
-        let report = wait_telling(py, call, |py| {
+        let mut tell = progress.reporter(heard);
+        let report = wait_with_progress(py, call, |py| {
             // Complete commit batches are stored before the call returns.
             tell(py).inspect_err(|_| {
                 stop.store(true, Ordering::Relaxed);
-                py.detach(|| std::thread::sleep(STOPPING));
+                py.detach(|| std::thread::sleep(STOP_TIME));
             })
         });
         if report.is_err() {
@@ -97,7 +97,7 @@ impl Store {
         py: Python<'_>,
         again: bool,
         part: Option<(u64, u64)>,
-        heard: Heard,
+        heard: ProgressCallback,
     ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
@@ -105,11 +105,11 @@ impl Store {
             .again(again)
             .progress(move |table, done, of| told.note(table, done, of));
         if let Some((number, of)) = part {
-            options = options.part(Part::new(number, of).map_err(|error| raised(py, &error))?);
+            options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);
         }
         let store = self.get(py)?;
         let call = move || async move { store.optimize(&options).await };
-        json(py, &wait_telling(py, call, progress.teller(heard))?)
+        json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
     }
 
     fn vacuum(
@@ -121,7 +121,7 @@ impl Store {
     ) -> PyResult<Vec<String>> {
         let retain = Duration::try_from_secs_f64(retain_s);
         let retain = retain.map_err(|error| {
-            crate::errors::argument(py, "retain", format!("{retain_s} s: {error}"))
+            crate::errors::argument_error(py, "retain", format!("{retain_s} s: {error}"))
         })?;
         let options = VacuumOptions::default()
             .retain(retain)
@@ -132,7 +132,12 @@ impl Store {
     }
 
     #[pyo3(signature = (memory_limit, heard))]
-    fn check(&self, py: Python<'_>, memory_limit: Option<usize>, heard: Heard) -> PyResult<String> {
+    fn check(
+        &self,
+        py: Python<'_>,
+        memory_limit: Option<usize>,
+        heard: ProgressCallback,
+    ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
         let mut options =
@@ -142,7 +147,7 @@ impl Store {
         }
         let store = self.get(py)?;
         let call = move || async move { store.check_with(&options).await };
-        json(py, &wait_telling(py, call, progress.teller(heard))?)
+        json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
     }
 
     fn repair(&self, py: Python<'_>) -> PyResult<String> {
@@ -177,7 +182,7 @@ impl Store {
         to: &Self,
         predicate: Option<String>,
         dry_run: bool,
-        heard: Heard,
+        heard: ProgressCallback,
     ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
@@ -189,7 +194,7 @@ impl Store {
         }
         let (store, to) = (self.get(py)?, to.get(py)?);
         let call = move || async move { store.copy_to(&to, &options).await };
-        json(py, &wait_telling(py, call, progress.teller(heard))?)
+        json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
     }
 
     fn create_tag(&self, py: Python<'_>, name: String, note: Option<String>) -> PyResult<String> {
@@ -231,23 +236,23 @@ impl Store {
         py: Python<'_>,
         labels: Vec<String>,
         predicate: String,
-        how: Correction,
+        how: CorrectionArgs,
     ) -> PyResult<String> {
         let labels = labels.iter().map(|label| label.parse::<Label>());
         let labels = labels.collect::<tsql::Result<Vec<_>>>();
-        let labels = labels.map_err(|error| raised(py, &error))?;
+        let labels = labels.map_err(|error| to_py_err(py, &error))?;
         let (store, options) = (self.get(py)?, how.options());
         let call = move || async move { store.correct(&labels, &predicate, &options).await };
         json(py, &wait(py, call)?)
     }
 
-    fn retract(&self, py: Python<'_>, predicate: String, how: Correction) -> PyResult<String> {
+    fn retract(&self, py: Python<'_>, predicate: String, how: CorrectionArgs) -> PyResult<String> {
         let (store, options) = (self.get(py)?, how.options());
         let call = move || async move { store.retract(&predicate, &options).await };
         json(py, &wait(py, call)?)
     }
 
-    fn restore(&self, py: Python<'_>, predicate: String, how: Correction) -> PyResult<String> {
+    fn restore(&self, py: Python<'_>, predicate: String, how: CorrectionArgs) -> PyResult<String> {
         let (store, options) = (self.get(py)?, how.options());
         let call = move || async move { store.restore(&predicate, &options).await };
         json(py, &wait(py, call)?)
@@ -262,7 +267,7 @@ impl Store {
         about: Vec<(String, String)>,
         overwrite: bool,
         dry_run: bool,
-        heard: Heard,
+        heard: ProgressCallback,
     ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
@@ -284,7 +289,7 @@ impl Store {
         }
         let store = self.get(py)?;
         let call = move || async move { store.publish(&to, &options).await };
-        json(py, &wait_telling(py, call, progress.teller(heard))?)
+        json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
     }
 
     /// Compares two sides; a plot is drawn if a path is given.
@@ -307,7 +312,7 @@ impl Store {
     ) -> PyResult<String> {
         let mut options = CompareOptions::default().top(top);
         if all {
-            options = options.of(tsql::compare::Of::All);
+            options = options.record_choice(tsql::compare::RecordChoice::All);
         }
         if let Some(predicate) = predicate {
             options = options.predicate(predicate);
@@ -330,13 +335,13 @@ impl Store {
     }
 
     /// Scores benchmark runs; plots and tables are written if a folder is given.
-    fn report(&self, py: Python<'_>, how: Scores) -> PyResult<String> {
+    fn report(&self, py: Python<'_>, how: ReportArgs) -> PyResult<String> {
         let mut options = ReportOptions::default().mismatch_extended(how.mismatch_extended);
         if let Some(predicate) = how.predicate {
             options = options.predicate(predicate);
         }
         if let Some(by) = how.by {
-            options = options.by(by);
+            options = options.group_by(by);
         }
         if let Some(category) = how.category {
             options = options.category(category);
@@ -396,7 +401,7 @@ const PICTURE_WIDTH: u32 = 1600;
 /// Options of a report, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Scores {
+struct ReportArgs {
     predicate: Option<String>,
     by: Option<String>,
     category: Option<String>,
@@ -410,14 +415,14 @@ struct Scores {
 /// Options of a correction, passed by Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Correction {
+struct CorrectionArgs {
     why: Option<String>,
     who: Option<String>,
     all: bool,
     dry_run: bool,
 }
 
-impl Correction {
+impl CorrectionArgs {
     fn options(self) -> CorrectionOptions {
         let mut options = match self.why {
             Some(why) => CorrectionOptions::why(why),

@@ -6,7 +6,7 @@ import re
 
 _CALLS = {
     "check": "store.check()",
-    "check --mend": "store.mend()",
+    "check --repair": "store.repair()",
     "compare": "store.compare(...)",
     "correct": "store.correct(...)",
     "describe": 'tsql.tables()["{}"]',

@@ -1,36 +1,36 @@
-//! Commands that restore sources which a repair removes: their files are ingested again with the labels that people
-//! gave, then corrections and retractions of them are repeated.
+//! Commands that restore the sources which a repair removes: ingest with the labels that were given, then corrections
+//! and retractions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-use super::sources::{Source, file_of};
+use super::sources::{Source, file_path};
 use crate::column;
 use crate::error::Result;
-use crate::formats::{Giving, room};
-use crate::ledger::Labels;
+use crate::formats::{ExportFormat, format_by_dataset};
+use crate::ingest_log::Labels;
 use crate::query::collect;
 
-/// Ranges of lines that one command names at most.
+/// Maximum number of line ranges per command.
 const RANGES: usize = 1000;
 
-/// How a file is ingested again.
+/// Returns the command that ingests a file again.
 pub(super) fn command(path: &str, dataset: &str, platform: &str, labels: &Labels) -> String {
     let mut command = "tsql ingest".to_owned();
-    if room(dataset).is_some_and(Giving::needs_platform) {
+    if format_by_dataset(dataset).is_some_and(ExportFormat::needs_platform) {
         command += &format!(" --platform {}", shell_word(platform));
     }
     for label in labels.text().iter().flat_map(|labels| labels.lines()) {
         command += &format!(" --label {}", shell_word(label));
     }
-    format!("{command} {}", shell_word(file_of(path).unwrap_or(path)))
+    format!("{command} {}", shell_word(file_path(path).unwrap_or(path)))
 }
 
-/// A text as one word of a shell (POSIX, 2.2.2 and 2.2.3).
+/// Quotes a text as one shell word (POSIX, 2.2.2 and 2.2.3).
 fn shell_word(text: &str) -> String {
-    // History is expanded between double quotes, too.
+    // Shells expand history between double quotes as well.
     if text.contains(['"', '$', '`', '\\', '!']) {
         format!("'{}'", text.replace('\'', "'\\''"))
     } else {
@@ -38,7 +38,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// The commands that restore some sources, in the order in which they are run.
+/// Commands that restore some sources, in the order of execution.
 #[derive(Default)]
 pub(super) struct Commands {
     ingest: BTreeSet<String>,
@@ -47,7 +47,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Adds those of sources of which a file is there.
+    /// Adds the commands of sources whose file exists.
     pub(super) async fn add(
         &mut self,
         context: &SessionContext,
@@ -72,7 +72,8 @@ impl Commands {
         }
     }
 
-    /// Adds one that corrects labels of a source again; `corrected` names those that corrections have set.
+    /// Adds a command that repeats the label corrections of a source. `corrected`: the labels that corrections have
+    /// set.
     fn add_corrections(&mut self, source: &Source, corrected: &BTreeSet<String>) {
         let labels = [
             ("platform", Some(&source.platform)),
@@ -96,7 +97,7 @@ impl Commands {
         }
     }
 
-    /// Adds those that retract lines of a source again.
+    /// Adds commands that retract lines of a source again.
     fn add_retracted(&mut self, source: &Source, why: &str, lines: &[i64]) {
         let of_source = source.predicate(&source.platform);
         for ranges in ranges(lines).chunks(RANGES) {
@@ -110,7 +111,7 @@ impl Commands {
         }
     }
 
-    /// Adds those that repeat the retractions of sources.
+    /// Adds commands that repeat the retractions of sources.
     async fn add_retractions(
         &mut self,
         context: &SessionContext,
@@ -147,14 +148,14 @@ impl Commands {
         Ok(())
     }
 
-    /// All of them.
+    /// Returns all commands.
     pub(super) fn into_vec(self) -> Vec<String> {
         let all = self.ingest.into_iter().chain(self.correct);
         all.chain(self.retract).collect()
     }
 }
 
-/// The labels that corrections have set for some sources.
+/// Returns the labels that corrections have set for any source.
 async fn corrected_labels(context: &SessionContext) -> Result<BTreeSet<String>> {
     let sql = "SELECT DISTINCT changes FROM stored.corrections WHERE changes IS NOT NULL";
     let mut names = BTreeSet::new();
@@ -169,7 +170,7 @@ async fn corrected_labels(context: &SessionContext) -> Result<BTreeSet<String>> 
     Ok(names)
 }
 
-/// Sorted lines as conditions, one for each range of lines without a gap.
+/// Converts sorted lines to conditions, one for each range without gaps.
 fn ranges(lines: &[i64]) -> Vec<String> {
     let ranges = lines.chunk_by(|line, next| line + 1 == *next);
     let ranges = ranges.filter_map(|range| match range {

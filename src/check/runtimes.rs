@@ -1,15 +1,18 @@
-//! Runtimes of records are the means of their repeats.
+//! Check that runtimes of records are the means of their repeats.
 
 use arrow::datatypes::{Float64Type, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use tsql_codecs::repeats;
 
-use super::checked::Checked;
+use super::report::CheckReport;
 use crate::column;
 use crate::error::{Error, Result};
 
-pub(super) async fn runtimes(context: &SessionContext, checked: &mut Checked) -> Result<()> {
+pub(super) async fn check_runtimes(
+    context: &SessionContext,
+    checked: &mut CheckReport,
+) -> Result<()> {
     let sql = "SELECT source_id, line, runtime_ns, repeat_count, repeats FROM stored.records \
                WHERE runtime_ns IS NOT NULL";
     let frame = context.sql(sql).await.map_err(Error::Query)?;

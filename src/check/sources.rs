@@ -1,4 +1,4 @@
-//! Sources as the ingest log has them, with the files that they can be read from again.
+//! Sources in the ingest log, and the files that they can be ingested from again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use datafusion::prelude::SessionContext;
 
 use crate::column;
 use crate::error::Result;
-use crate::ledger::Labels;
+use crate::ingest_log::Labels;
 use crate::query::collect;
 
 /// A segment of a source.
@@ -20,23 +20,23 @@ pub(super) struct Segment {
     pub(super) others: u64,
 }
 
-/// A source as the ingest log has it.
+/// A source in the ingest log.
 pub(super) struct Source {
     pub(super) name: String,
     pub(super) dataset: String,
     pub(super) platform: String,
-    /// The platform that it was ingested for, where that was corrected.
+    /// Original platform, if it was corrected.
     first_platform: Option<String>,
     pub(super) collection: Option<String>,
     pub(super) split: Option<String>,
     pub(super) sample_id: Option<i64>,
     content_hash: String,
     pub(super) segments: Vec<Segment>,
-    /// Its own file, and others that have the same bytes.
+    /// Its own file, and other files with the same bytes.
     pub(super) files: BTreeMap<i64, SourceFile>,
 }
 
-/// A file as it was given.
+/// A file as given.
 pub(super) struct SourceFile {
     pub(super) path: String,
     name: String,
@@ -47,10 +47,10 @@ pub(super) struct SourceFile {
 
 impl SourceFile {
     pub(super) fn is_there(&self) -> bool {
-        file_of(&self.path).is_some()
+        file_path(&self.path).is_some()
     }
 
-    /// Returns the path to ingest again: of a file of a sample, the argument under which the whole sample was found.
+    /// Returns the path to ingest again. For a file of a sample, the argument under which the whole sample was found.
     pub(super) fn argument(&self) -> &str {
         match self.sample_id {
             Some(_) => argument(&self.path, &self.name),
@@ -65,13 +65,13 @@ impl Source {
         files.any(|file| file.content_hash == self.content_hash && file.is_there())
     }
 
-    /// Returns the path to ingest again; the source's name where all its files are gone.
+    /// Returns the path to ingest again, or the source's name if all its files are gone.
     pub(super) fn argument(&self) -> &str {
         let there = self.files.values().find(|file| file.is_there());
         there.map_or(self.name.as_str(), SourceFile::argument)
     }
 
-    /// The platform that it was ingested for.
+    /// Returns the platform that it was ingested for.
     pub(super) fn first_platform(&self) -> &str {
         self.first_platform.as_ref().unwrap_or(&self.platform)
     }
@@ -108,7 +108,7 @@ impl Source {
         })
     }
 
-    /// The number of the segment that a line is in.
+    /// Returns the number of the segment that contains a line.
     pub(super) fn segment_of(&self, line: i64) -> i32 {
         let mut segments = self.segments.iter().rev();
         let found = segments.find(|segment| segment.first_line <= line);
@@ -116,18 +116,18 @@ impl Source {
     }
 }
 
-/// The file that a source is read from: its own, or the archive that it is a member of. `None` where that is gone.
-pub(super) fn file_of(path: &str) -> Option<&str> {
+/// Returns the file that a source is read from: its own, or the archive that contains it. `None` if it is gone.
+pub(super) fn file_path(path: &str) -> Option<&str> {
     if path.contains("://") {
-        // Nobody looks into buckets here.
+        // Buckets are not examined.
         return Some(path);
     }
     let mut files = Path::new(path).ancestors();
     files.find(|file| file.is_file()).and_then(Path::to_str)
 }
 
-/// All sources with rows of their own.
-pub(super) async fn sources(context: &SessionContext) -> Result<BTreeMap<i64, Source>> {
+/// Returns all sources with rows of their own.
+pub(super) async fn read_sources(context: &SessionContext) -> Result<BTreeMap<i64, Source>> {
     let sql = "SELECT source_id, segment, name, path, dataset, platform, first_platform, collection, split, labels, \
                sample_id, content_hash, same_as, first_line, record_count, other_count \
                FROM stored.sources ORDER BY same_as IS NOT NULL, source_id, segment";
@@ -138,7 +138,7 @@ pub(super) async fn sources(context: &SessionContext) -> Result<BTreeMap<i64, So
     Ok(sources)
 }
 
-/// Adds sources and their segments, and other files to those that they are the same as.
+/// Adds sources with their segments, and files with the same bytes as a source.
 fn add_sources(sources: &mut BTreeMap<i64, Source>, batch: &RecordBatch) -> Result<()> {
     let number = |name| column::numbers::<Int64Type>(batch, name);
     let text = |name| column::text(batch, name);
@@ -184,11 +184,11 @@ fn add_sources(sources: &mut BTreeMap<i64, Source>, batch: &RecordBatch) -> Resu
             continue;
         };
         let before = source.files.remove(&id).map(|file| file.labels);
-        let new = Labels::of_text(&own(labels).unwrap_or_default());
+        let new = Labels::parse(&own(labels).unwrap_or_default());
         let file = SourceFile {
             path: paths.value(row).to_owned(),
             name: names.value(row).to_owned(),
-            labels: before.unwrap_or_default().with(&new),
+            labels: before.unwrap_or_default().merge(&new),
             content_hash: hashes.value(row).to_owned(),
             sample_id,
         };
@@ -197,7 +197,7 @@ fn add_sources(sources: &mut BTreeMap<i64, Source>, batch: &RecordBatch) -> Resu
     Ok(())
 }
 
-/// The argument behind which a file was found: what remains of its path without the parts that its name has below that
+/// Returns the argument under which a file was found: its path without the components that its name has below that
 /// argument.
 fn argument<'a>(path: &'a str, name: &str) -> &'a str {
     let (of_path, of_name) = (path.rsplit('/'), name.rsplit('/'));

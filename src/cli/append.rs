@@ -10,9 +10,9 @@ use clap::{Args, ValueEnum};
 use super::label::{Label, tell_unlabelled};
 use super::memory;
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
 use super::signals::stop_on_ctrl_c;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::formats::StreamFormat;
 use crate::ingest::{AppendOptions, Position, Report};
@@ -68,11 +68,11 @@ impl ValueEnum for StreamFormat {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(self.described()))
+        Some(PossibleValue::new(self.name()).help(self.description()))
     }
 }
 
-pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Append) -> Result<u8, Failure> {
     let stop = stop_on_ctrl_c();
     let store = place.open_or_create().await?;
     let mut options = AppendOptions::new(command.stream, command.platform);
@@ -105,13 +105,13 @@ pub(super) async fn run(place: &Place, command: Append) -> Result<u8, Failure> {
     }
     print_message(&format!(
         "{} in {}, {} new, {} rejected, {:.1} s",
-        counted(report.lines, "line"),
+        count_noun(report.lines, "line"),
         if report.files == 1 {
             "1 batch".to_owned()
         } else {
             format!("{} batches", report.files)
         },
-        counted(report.records, "record"),
+        count_noun(report.records, "record"),
         report.rejects,
         report.elapsed.as_secs_f64()
     ));

@@ -66,7 +66,9 @@ pub(super) fn check(cli: &mut Command, matches: &ArgMatches) -> Result<(), clap:
         None => Ok(()),
         Some((option, purpose)) => Err(cli.error(
             ErrorKind::ArgumentConflict,
-            format!("`{option}` {purpose}, and `tsql {path}` cannot use it"),
+            format!(
+                "`{option}` {purpose}, and `tsql {path}` cannot use it\nhint: leave out {option}"
+            ),
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! `tsql batch`: training batches of TpuGraphs graphs with sampled configurations.
 
-mod several;
+mod multiple_files;
 mod writer;
 
 use std::io::{BufWriter, Write as _};
@@ -12,13 +12,13 @@ use clap::{Args, ValueEnum};
 use tsql_folders::OutputFile;
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
 use super::printer::PrintError;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::store::Store;
 use crate::tpugraphs::{self, Form, GraphsOptions, Pick, Picking, TrainingFile, TrainingGraph};
-use several::Several;
+use multiple_files::Several;
 use writer::BatchWriter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,8 +70,8 @@ enum Container {
     | python train.py   # pyarrow.ipc.open_stream\n  \
     tsql batch layout:xla:default:unet3d --pick all --unique --values codes \\\n      \
     -o all.arrow\n  \
-    tsql batch layout:xla:random --split train --pick gumbel --configs 32 --epochs 3 \\\n      \
-    | python train.py   # a batch per file, in a new order each epoch\n  \
+    tsql batch layout:xla:random --split train --pick gumbel --configs 32 \\\n      \
+    --epochs 3 | python train.py   # a batch per file, in a new order each epoch\n  \
     tsql batch layout:xla:random --epochs 3 -o steps.arrow \\\n      \
     --balance \"split_part(split_part(id, ':', 4), '_', 1)\"   # bert, resnet, ...")]
 pub(super) struct Batch {
@@ -113,7 +113,7 @@ pub(super) struct Batch {
     output: Option<PathBuf>,
 }
 
-pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Batch) -> Result<u8, Failure> {
     let store = place.open().await?;
     if command.files.is_empty() {
         let mut out = super::stdout::stdout();
@@ -132,7 +132,7 @@ pub(super) async fn run(place: &Place, command: Batch) -> Result<u8, Failure> {
         }
         None => {
             let wanted = command.several();
-            several::run(&store, &wanted, |schema| command.writer(schema)).await
+            multiple_files::run(&store, &wanted, |schema| command.writer(schema)).await
         }
     }
 }
@@ -148,7 +148,7 @@ async fn one(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> 
         Container::Arrow => write_arrow(&graph, command)?,
     }
     let taken = started.elapsed();
-    let samples = counted(graph.sample_count() as u64, "sample");
+    let samples = count_noun(graph.sample_count() as u64, "sample");
     let (slots, groups) = (graph.slot_count(), graph.group_count());
     let nodes = match slots {
         0 => String::new(),
@@ -158,7 +158,7 @@ async fn one(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> 
         "{}: {samples}{nodes}, opened in {:.1} ms, {} in {:.1} ms",
         graph.id(),
         opened.as_secs_f64() * 1e3,
-        counted(command.steps.unwrap_or(1), "step"),
+        count_noun(command.steps.unwrap_or(1), "step"),
         taken.as_secs_f64() * 1e3,
     ));
     Ok(DONE)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
 use super::progress_bar;
 use super::stderr::{print_message, shows_progress};
+use super::store_options::StoreOptions;
 use crate::check::{CheckOptions, CheckProgress};
 
 /// Template of the progress bar.
@@ -29,7 +29,7 @@ pub(super) struct Check {
     repair: bool,
 }
 
-pub(super) async fn run(place: &Place, command: Check) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Failure> {
     let store = place.open().await?;
     if command.repair {
         for done in store.repair().await? {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::error::{Error, Result};
-use crate::query::{self, question, questions};
+use crate::query::{self, built_in_queries, built_in_query};
 use crate::schema;
 use crate::store::Store;
 
@@ -33,7 +33,7 @@ pub(super) fn tables() -> ArgValueCompleter {
 /// Completes ready-made questions.
 pub(super) fn question_names() -> ArgValueCompleter {
     completer(|_| {
-        let questions = questions().into_iter();
+        let questions = built_in_queries().into_iter();
         let named = questions.map(|question| (question.name, question.title));
         named.collect()
     })
@@ -42,7 +42,7 @@ pub(super) fn question_names() -> ArgValueCompleter {
 /// Completes parameters of the question that the command line names, and platforms after `=`.
 pub(super) fn parameters() -> ArgValueCompleter {
     completer(|current| {
-        let asked = words().iter().find_map(|word| question(word).ok());
+        let asked = words().iter().find_map(|word| built_in_query(word).ok());
         let Some(asked) = asked else {
             return Vec::new();
         };
@@ -136,7 +136,7 @@ fn location(words: &[String]) -> Result<Option<String>> {
             _ => {}
         }
     }
-    let near = || Store::near()?.ok_or(Error::NoStore);
+    let near = || Store::discover()?.ok_or(Error::NoStore);
     named.map_or_else(near, Ok).map(Some)
 }
 

@@ -52,15 +52,15 @@ pub(super) fn run(command: &Completions, mut cli: clap::Command) -> Result<u8, F
         Shell::Zsh => &Zsh,
         Shell::Nushell => {
             clap_complete::generate(Nushell, &mut cli, NAME, &mut script);
-            return printed(&script);
+            return print(&script);
         }
     };
     let written = dynamic.write_registration(VARIABLE, NAME, NAME, NAME, &mut script);
     written.map_err(Error::io("standard output"))?;
-    printed(&script)
+    print(&script)
 }
 
-fn printed(script: &[u8]) -> Result<u8, Failure> {
+fn print(script: &[u8]) -> Result<u8, Failure> {
     match std::io::stdout().lock().write_all(script) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(DONE),

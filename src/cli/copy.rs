@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
 use super::progress_bar;
-use super::stderr::{counted, print_message, shows_progress};
-use crate::copy::{Copied, CopyOptions};
+use super::stderr::{count_noun, print_message, shows_progress};
+use super::store_options::StoreOptions;
+use crate::copy::{CopyOptions, CopyReport};
 use crate::error::Error;
 use crate::store::{At, Store};
 
@@ -41,8 +41,10 @@ pub(super) struct Copy {
     dry_run: bool,
 }
 
-pub(super) async fn run(place: &Place, command: Copy) -> Result<u8, Failure> {
-    let mut from = Store::open(&command.from).await?.telling(print_message);
+pub(super) async fn run(place: &StoreOptions, command: Copy) -> Result<u8, Failure> {
+    let mut from = Store::open(&command.from)
+        .await?
+        .with_reporter(print_message);
     if let Some(at) = command.tag.as_ref().or(place.at()) {
         from = from.at(at).await?;
     }
@@ -55,7 +57,7 @@ pub(super) async fn run(place: &Place, command: Copy) -> Result<u8, Failure> {
         }
         opened => opened?,
     };
-    let to = to.telling(print_message);
+    let to = to.with_reporter(print_message);
     let mut options = CopyOptions {
         predicate: command.predicate,
         dry_run: command.dry_run,
@@ -78,17 +80,17 @@ pub(super) async fn run(place: &Place, command: Copy) -> Result<u8, Failure> {
     Ok(if copied.is_clean() { DONE } else { PARTLY })
 }
 
-fn tell(copied: &Copied, dry_run: bool) {
-    let sources = counted(copied.sources, "source");
+fn tell(copied: &CopyReport, dry_run: bool) {
+    let sources = count_noun(copied.sources, "source");
     let done = if dry_run { "would be new" } else { "new" };
     let (grown, names, known) = (copied.grown, copied.other_names, copied.known);
     print_message(&format!(
         "{sources} {done}, {grown} grown, {names} other names, {known} known"
     ));
-    let records = counted(copied.records, "record");
+    let records = count_noun(copied.records, "record");
     let (graphs, configurations) = (
-        counted(copied.graphs, "graph"),
-        counted(copied.configurations, "configuration"),
+        count_noun(copied.graphs, "graph"),
+        count_noun(copied.configurations, "configuration"),
     );
     if dry_run {
         print_message(&format!("{records} would be new"));
@@ -105,7 +107,7 @@ fn tell(copied: &Copied, dry_run: bool) {
             .parts
             .iter()
             .map(|(name, part, lines)| {
-                let lines = counted(*lines, "line");
+                let lines = count_noun(*lines, "line");
                 format!("{name}: {lines} of it are {part} there; it cannot be given back as it was")
             })
             .collect(),

@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
-use super::stderr::{counted, print_message};
-use crate::corrections::{Corrected, CorrectionOptions, Label};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
+use crate::corrections::{CorrectionOptions, CorrectionReport, Label};
 use crate::error::Error;
 
 /// Why, who, and how much.
@@ -97,26 +97,28 @@ impl About {
 }
 
 /// Everything, where nothing else is said.
-fn chosen(predicate: Option<String>) -> String {
+fn predicate_or_all(predicate: Option<String>) -> String {
     predicate.unwrap_or_else(|| "true".to_owned())
 }
 
-pub(super) async fn correct(place: &Place, command: Correct) -> Result<u8, Failure> {
+pub(super) async fn correct(place: &StoreOptions, command: Correct) -> Result<u8, Failure> {
     let store = place.open().await?;
     let labels = command.set.iter().map(|label| label.parse());
     let labels = labels.collect::<Result<Vec<Label>, Error>>()?;
     let options = command.about.options(false);
     let done = store
-        .correct(&labels, &chosen(command.predicate), &options)
+        .correct(&labels, &predicate_or_all(command.predicate), &options)
         .await?;
     tell(&done, &options, ("corrected", "would be corrected"));
     Ok(DONE)
 }
 
-pub(super) async fn retract(place: &Place, command: Retract) -> Result<u8, Failure> {
+pub(super) async fn retract(place: &StoreOptions, command: Retract) -> Result<u8, Failure> {
     let store = place.open().await?;
     let options = command.about.options(false);
-    let done = store.retract(&chosen(command.predicate), &options).await?;
+    let done = store
+        .retract(&predicate_or_all(command.predicate), &options)
+        .await?;
     tell(&done, &options, ("retracted", "would be retracted"));
     if let Some(id) = &done.correction_id {
         print_message(&format!("`tsql restore {id}` restores them"));
@@ -124,14 +126,14 @@ pub(super) async fn retract(place: &Place, command: Retract) -> Result<u8, Failu
     Ok(DONE)
 }
 
-pub(super) async fn restore(place: &Place, command: Restore) -> Result<u8, Failure> {
+pub(super) async fn restore(place: &StoreOptions, command: Restore) -> Result<u8, Failure> {
     let store = place.open().await?;
     let predicate = match &command.retraction {
         Some(id) => {
             known_retraction(&store, id).await?;
             format!("retraction_id = '{id}'")
         }
-        None => chosen(command.predicate),
+        None => predicate_or_all(command.predicate),
     };
     // Who names a retraction means all of it.
     let options = command.about.options(command.retraction.is_some());
@@ -142,7 +144,7 @@ pub(super) async fn restore(place: &Place, command: Restore) -> Result<u8, Failu
 
 async fn known_retraction(store: &crate::Store, id: &str) -> Result<(), Failure> {
     let known = store.corrections().await?.into_iter();
-    let known = known.filter(|one| one.kind == crate::corrections::Kind::Retract);
+    let known = known.filter(|one| one.kind == crate::corrections::CorrectionKind::Retract);
     let known: Vec<String> = known.map(|one| one.correction_id).collect();
     if known.iter().any(|known| known == id) {
         return Ok(());
@@ -159,10 +161,10 @@ async fn known_retraction(store: &crate::Store, id: &str) -> Result<(), Failure>
     }))
 }
 
-fn tell(done: &Corrected, options: &CorrectionOptions, (did, would): (&str, &str)) {
+fn tell(done: &CorrectionReport, options: &CorrectionOptions, (did, would): (&str, &str)) {
     let verb = if options.dry_run { would } else { did };
-    let records = counted(done.records, "record");
-    let sources = counted(done.sources, "source");
+    let records = count_noun(done.records, "record");
+    let sources = count_noun(done.sources, "source");
     let other_names = match done.other_names {
         0 => String::new(),
         count => format!(" ({count} of them other names of the same bytes)"),

@@ -8,7 +8,7 @@ use clap::Args;
 use super::functions::explain;
 use super::outcome::Failure;
 use super::output::{Output, show};
-use super::place::Place;
+use super::store_options::StoreOptions;
 use crate::query::function;
 use crate::schema::{self, Reference};
 
@@ -33,7 +33,7 @@ pub(super) struct Describe {
     pub(super) output: Output,
 }
 
-pub(super) async fn run(_: &Place, command: Describe) -> Result<u8, Failure> {
+pub(super) async fn run(_: &StoreOptions, command: Describe) -> Result<u8, Failure> {
     if let Some(name) = &command.function {
         return explain(&function(name)?, &command.output).await;
     }

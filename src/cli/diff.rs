@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::outcome::Failure;
 use super::output::{Output, show};
-use super::place::Place;
+use super::store_options::StoreOptions;
 use crate::diff::{Diff, Difference, SourceDifference};
 use crate::store::At;
 
@@ -35,7 +35,7 @@ pub(super) struct Compared {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Compared) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Compared) -> Result<u8, Failure> {
     let store = place.open().await?;
     let before = store.at(&command.before).await?;
     let after = match &command.after {

@@ -81,11 +81,11 @@ pub(super) async fn hint(store: &Store, named: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::statement::statements;
+    use crate::query::statement::parse_statements;
 
     #[test]
     fn platforms_are_found_in_comparisons_and_lists() {
-        let named = |sql: &str| named_platforms(&statements(sql).unwrap()[0]);
+        let named = |sql: &str| named_platforms(&parse_statements(sql).unwrap()[0]);
         assert_eq!(
             named("SELECT 1 FROM records WHERE platform = 'A100' AND line = 1"),
             ["A100"]

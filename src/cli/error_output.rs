@@ -32,7 +32,7 @@ pub(super) enum ErrorFormat {
 
 impl ErrorFormat {
     /// The one that is meant by a command line that could not be read.
-    pub(super) fn of(args: &[std::ffi::OsString]) -> Self {
+    pub(super) fn from_args(args: &[std::ffi::OsString]) -> Self {
         let mut words = args.iter().map(|word| word.to_string_lossy());
         let mut wanted = std::env::var(VARIABLE).ok();
         while let Some(word) = words.next() {
@@ -50,7 +50,7 @@ impl ErrorFormat {
 }
 
 /// Says why a command failed.
-pub(super) fn tell(failure: &Failure, format: ErrorFormat) {
+pub(super) fn print_failure(failure: &Failure, format: ErrorFormat) {
     match format {
         ErrorFormat::Text => print_error(&format!("error: {failure}")),
         ErrorFormat::Json => print_error(&in_json(failure).to_string()),
@@ -59,7 +59,7 @@ pub(super) fn tell(failure: &Failure, format: ErrorFormat) {
 
 /// What a command does, of which its exit code depends where it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum CommandKind {
     /// It answers a question.
     Asks,
     /// It reports what there is.
@@ -69,14 +69,14 @@ pub(super) enum Does {
 }
 
 /// The exit code of a failure.
-pub(super) fn code(failure: &Failure, does: Does) -> u8 {
+pub(super) fn exit_code(failure: &Failure, does: CommandKind) -> u8 {
     let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
-    if interrupted || crate::store::waiting_is_stopped() {
+    if interrupted || crate::store::are_retries_stopped() {
         return INTERRUPTED;
     }
     match failure {
-        Failure::Library(Error::Empty(_)) if does != Does::Else => UNANSWERED,
-        _ if does != Does::Asks => FAILED,
+        Failure::Library(Error::Empty(_)) if does != CommandKind::Else => UNANSWERED,
+        _ if does != CommandKind::Asks => FAILED,
         Failure::Library(Error::Sql(_) | Error::Refused(_)) => UNANSWERED,
         Failure::Library(Error::Query(error)) | Failure::Print(PrintError::Query(error)) => {
             match error.find_root() {
@@ -116,17 +116,17 @@ fn in_json(failure: &Failure) -> Value {
 }
 
 /// What could not be read on the command line: told by clap for people, in our form for programs.
-pub(super) fn tell_usage(error: &clap::Error, args: &[std::ffi::OsString]) {
-    let format = ErrorFormat::of(args);
+pub(super) fn print_usage_error(error: &clap::Error, args: &[std::ffi::OsString]) {
+    let format = ErrorFormat::from_args(args);
     if let Some(meant) = command(error.kind(), args) {
-        tell(&Failure::Usage(meant), format);
+        print_failure(&Failure::Usage(meant), format);
         return;
     }
     if let Some(hint) = renames::hint(&commands(), error, args) {
         let fact = error.to_string();
         let fact = fact.lines().next().unwrap_or_default();
         let fact = fact.strip_prefix("error: ").unwrap_or(fact);
-        tell(&Failure::Usage(format!("{fact}{HINT}{hint}")), format);
+        print_failure(&Failure::Usage(format!("{fact}{HINT}{hint}")), format);
         return;
     }
     if format == ErrorFormat::Text || !error.use_stderr() {
@@ -143,7 +143,7 @@ pub(super) fn tell_usage(error: &clap::Error, args: &[std::ffi::OsString]) {
         Some(tip) => format!("{}{HINT}{}", message.unwrap_or(whole), tip.trim_end()),
         None => whole.to_owned(),
     };
-    tell(&Failure::Usage(told), format);
+    print_failure(&Failure::Usage(told), format);
 }
 
 #[cfg(test)]
@@ -156,15 +156,15 @@ mod tests {
     fn the_format_is_known_before_arguments_are_read() {
         let args = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         assert_eq!(
-            ErrorFormat::of(&args(&["tsql", "--error-format", "json"])),
+            ErrorFormat::from_args(&args(&["tsql", "--error-format", "json"])),
             ErrorFormat::Json
         );
         assert_eq!(
-            ErrorFormat::of(&args(&["tsql", "x", "--error-format=json"])),
+            ErrorFormat::from_args(&args(&["tsql", "x", "--error-format=json"])),
             ErrorFormat::Json
         );
         assert_eq!(
-            ErrorFormat::of(&args(&["tsql", "--error-format"])),
+            ErrorFormat::from_args(&args(&["tsql", "--error-format"])),
             ErrorFormat::Text
         );
     }

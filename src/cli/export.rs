@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 use tsql_folders::OutputFile;
 
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
+use crate::atomic_output::check_outside;
 use crate::auto_scheduler::export_lines;
-use crate::delivered::check_outside;
 use crate::error::Error;
 use crate::export::ExportOptions;
 use crate::graphnet::{HubOptions, export_hub};
@@ -43,7 +43,7 @@ enum What {
     Databases(Databases),
     Submission(Submission),
     Hub(Hub),
-    Training(Training),
+    Training(Box<Training>),
 }
 
 /// Write ingested files again, byte for byte
@@ -132,7 +132,7 @@ struct Hub {
     output: Option<PathBuf>,
 }
 
-pub(super) async fn run(place: &Place, command: Export) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Export) -> Result<u8, Failure> {
     let store = place.open().await?;
     match command.what {
         What::Files(command) => {
@@ -221,7 +221,7 @@ fn finish(written: Option<(u64, &'static str)>, selected: &str, predicate: Optio
             nothing(selected, None, predicate);
             return PARTLY;
         }
-        Some((count, noun)) => print_message(&counted(count, noun)),
+        Some((count, noun)) => print_message(&count_noun(count, noun)),
         None => {}
     }
     DONE
@@ -238,21 +238,21 @@ async fn databases(store: &Store, command: &Databases) -> Result<u8, Failure> {
         print_message(&format!(
             "{}: {} of {}",
             visible(&database.folder),
-            counted(database.records, "record"),
-            counted(database.workloads, "workload")
+            count_noun(database.records, "record"),
+            count_noun(database.workloads, "workload")
         ));
     }
     if exported.other_records > 0 {
         print_message(&format!(
             "left out: {} of other formats, which belong to no database",
-            counted(exported.other_records, "record")
+            count_noun(exported.other_records, "record")
         ));
     }
     if exported.refused.is_empty() {
         return Ok(DONE);
     }
     let refused = exported.refused.iter();
-    listed(
+    print_files(
         refused
             .map(|(name, reason)| (name, reason.clone()))
             .collect(),
@@ -282,12 +282,12 @@ async fn export_files(store: &Store, command: &Files) -> Result<u8, Failure> {
     let renamed = renamed.map(|(name, path)| (name, format!("written as {path}")));
     let refused = exported.refused.iter().chain(&exported.damaged);
     let refused = refused.map(|(name, reason)| (name, reason.clone()));
-    listed(renamed.collect());
-    listed(refused.collect());
+    print_files(renamed.collect());
+    print_files(refused.collect());
     if !exported.refused.is_empty() {
         print_message("hint: --overwrite replaces existing files");
     }
-    let files = counted(exported.files, "file");
+    let files = count_noun(exported.files, "file");
     print_message(&format!(
         "{files}, {} bytes, {} differ from what was ingested",
         exported.bytes,
@@ -308,14 +308,14 @@ async fn export_files(store: &Store, command: &Files) -> Result<u8, Failure> {
     if !exported.refused.is_empty() {
         print_message(&format!(
             "{} not written",
-            counted(exported.refused.len() as u64, "file")
+            count_noun(exported.refused.len() as u64, "file")
         ));
     }
     Ok(if exported.is_clean() { DONE } else { PARTLY })
 }
 
 /// Prints lines about files, at most [`SHOWN`].
-fn listed(lines: Vec<(&String, String)>) {
+fn print_files(lines: Vec<(&String, String)>) {
     for (name, said) in lines.iter().take(SHOWN) {
         print_message(&format!("{}: {said}", visible(name)));
     }

@@ -37,7 +37,10 @@ pub(super) async fn run(command: Functions) -> Result<u8, Failure> {
     if let Some(function) = functions.iter().find(named) {
         return explain(function, &command.output).await;
     }
-    let found: Vec<Function> = functions.into_iter().filter(|one| one.has(word)).collect();
+    let found: Vec<Function> = functions
+        .into_iter()
+        .filter(|one| one.mentions(word))
+        .collect();
     if found.is_empty() {
         let reason = format!(
             "no function has `{word}` in its name or description\nhint: `tsql functions` lists all"

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::outcome::Failure;
 use super::output::{Output, show};
-use super::place::Place;
+use super::store_options::StoreOptions;
 use crate::store::Version;
 
 /// List the versions of all tables, newest first
@@ -18,7 +18,7 @@ pub(super) struct History {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: History) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: History) -> Result<u8, Failure> {
     let mut history = place.open().await?.history().await?;
     history.sort_by_key(|version| std::cmp::Reverse(version.at_ms));
     let times = history

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::features::{FeaturesImported, FeaturesOptions};
 
 /// Import features of configurations that another program computed
@@ -48,7 +48,7 @@ struct Features {
     column: Option<String>,
 }
 
-pub(super) async fn run(place: &Place, command: Import) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Import) -> Result<u8, Failure> {
     let What::Features(features) = command.what;
     let store = place.open().await?;
     let mut options = FeaturesOptions::new(features.name);
@@ -78,16 +78,16 @@ fn say(from: &str, told: &FeaturesImported) {
         };
         print_message(&format!(
             "refused: {} {}{more}",
-            counted(*count, "row"),
-            refusal.words()
+            count_noun(*count, "row"),
+            refusal.description()
         ));
     }
     print_message(&format!(
         "{}@{}: {} of {}, {} new, {} there already, {} twice",
         told.name,
         told.version,
-        counted(told.rows, "row"),
-        counted(told.number_count, "number"),
+        count_noun(told.rows, "row"),
+        count_noun(told.number_count, "number"),
         told.added,
         told.known,
         told.doubled,
@@ -95,7 +95,7 @@ fn say(from: &str, told: &FeaturesImported) {
     if told.missing > 0 {
         print_message(&format!(
             "missing: {} of the same graphs, {} have such features",
-            counted(told.missing, "configuration"),
+            count_noun(told.missing, "configuration"),
             told.configurations
         ));
     }

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
 use super::stderr::print_message;
+use super::store_options::StoreOptions;
 use crate::store::Store;
 
 /// Create an empty store
@@ -18,7 +18,7 @@ pub(super) struct Init {
     directory: Option<String>,
 }
 
-pub(super) async fn run(place: &Place, command: Init) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Init) -> Result<u8, Failure> {
     let location = command.directory.unwrap_or_else(|| place.new_location());
     Store::create(&location).await?;
     print_message(&format!("created the store {location}"));

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
 use crate::ingest::Report;
-use crate::ledger::parse_label;
+use crate::ingest_log::parse_label;
 
 /// Labels of ingested files.
 #[derive(Args, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Label {
 /// Reports that labels were requested and not applied.
 pub(super) fn tell_unlabelled(report: &Report) {
     if report.unlabelled_files > 0 {
-        let files = counted(report.unlabelled_files, "file");
+        let files = count_noun(report.unlabelled_files, "file");
         print_message(&format!(
             "note: {files} contained no new records, so existing labels were not changed"
         ));

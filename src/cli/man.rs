@@ -21,7 +21,7 @@ pub(super) struct Man {
 pub(super) fn run(command: &Man, cli: clap::Command) -> Result<u8, Failure> {
     let folder = &command.folder;
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-    let scratch = Scratch::within(folder).map_err(Error::from)?;
+    let scratch = Scratch::new_in(folder).map_err(Error::from)?;
     clap_mangen::generate_to(cli, scratch.path()).map_err(Error::io(folder))?;
     let pages = std::fs::read_dir(scratch.path()).map_err(Error::io(folder))?;
     for page in pages {

@@ -7,6 +7,7 @@ mod append;
 mod applicability;
 mod assignment;
 mod batch;
+mod built_in_queries;
 mod check;
 mod command_suggestions;
 mod compare;
@@ -18,13 +19,15 @@ mod deletion;
 mod describe;
 mod diff;
 mod empty_result;
-mod ending;
 mod error_output;
 #[cfg(test)]
 mod examples;
 mod export;
+mod file_extension;
 mod functions;
 mod history;
+#[cfg(feature = "plot")]
+mod html_report;
 mod import;
 mod ingest;
 mod init;
@@ -38,11 +41,8 @@ mod optimize;
 mod outcome;
 mod output;
 mod overview;
-#[cfg(feature = "plot")]
-mod page;
 mod pager;
 mod percent;
-mod place;
 #[cfg(feature = "plot")]
 mod plot;
 mod printer;
@@ -51,7 +51,6 @@ mod progress;
 mod progress_bar;
 mod publish;
 mod queries;
-mod questions;
 mod renames;
 mod report;
 mod score;
@@ -65,6 +64,7 @@ mod sql;
 mod stderr;
 mod stdout;
 mod store;
+mod store_options;
 mod subset;
 mod tables;
 mod tag;
@@ -110,7 +110,7 @@ struct Cli {
     #[command(flatten)]
     query: sql::Query,
     #[command(flatten)]
-    place: place::Place,
+    place: store_options::StoreOptions,
     #[command(flatten)]
     messages: Messages,
     #[command(subcommand)]
@@ -143,6 +143,7 @@ struct Messages {
 }
 
 #[derive(Subcommand, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a process parses one command")]
 enum Command {
     Init(init::Init),
     Ingest(ingest::Ingest),
@@ -231,21 +232,21 @@ pub fn run(args: Vec<OsString>) -> u8 {
             return DONE;
         }
         Err(error) => {
-            error_output::tell_usage(&error, &args);
+            error_output::print_usage_error(&error, &args);
             return if error.use_stderr() { FAILED } else { DONE };
         }
     };
     let error_format = cli.messages.error_format;
     stderr::configure(cli.messages.quiet, cli.messages.color);
     let does = match cli.command {
-        None | Some(Command::Queries(_)) => error_output::Does::Asks,
+        None | Some(Command::Queries(_)) => error_output::CommandKind::Asks,
         #[cfg(feature = "plot")]
-        Some(Command::Plot(_)) => error_output::Does::Asks,
-        Some(Command::Report(_)) => error_output::Does::Reports,
-        _ => error_output::Does::Else,
+        Some(Command::Plot(_)) => error_output::CommandKind::Asks,
+        Some(Command::Report(_)) => error_output::CommandKind::Reports,
+        _ => error_output::CommandKind::Else,
     };
     signals::tidy_up(cli.stops_itself());
-    crate::store::tell_waiting(print_message);
+    crate::store::set_retry_reporter(print_message);
     let outcome = on_threads(cli);
     // What tasks hold that nobody waited for.
     tsql_folders::remove_all();
@@ -257,8 +258,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
             DONE
         }
         Err(failure) => {
-            error_output::tell(&failure, error_format);
-            error_output::code(&failure, does)
+            error_output::print_failure(&failure, error_format);
+            error_output::exit_code(&failure, does)
         }
     }
 }
@@ -278,7 +279,7 @@ fn on_threads(cli: Cli) -> Result<u8, Failure> {
         source,
     };
     if let Some(folder) = &cli.place.temp_dir {
-        tsql_folders::use_temporary(folder.clone());
+        tsql_folders::set_temporary_folder(folder.clone());
     }
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(threads) = cli.place.threads {
@@ -307,11 +308,11 @@ async fn dispatch(cli: Cli) -> Result<u8, Failure> {
     if place.stats {
         print_message(&format!("requests: {}", crate::store::traffic()));
     }
-    code.map_err(|failure| place.explained(failure))
+    code.map_err(|failure| place.explain(failure))
 }
 
 async fn run_command(
-    place: &place::Place,
+    place: &store_options::StoreOptions,
     messages: &Messages,
     command: Option<Command>,
     query: sql::Query,

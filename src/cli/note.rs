@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::{Error, Result as Told};
 use crate::notes::{self, Subject};
 use crate::store::Store;
@@ -114,7 +114,7 @@ struct Show {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Note) -> Result<u8, Failure> {
     let store = place.open().await?;
     match command.action {
         Action::Create(add) => {
@@ -127,8 +127,8 @@ pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
             print_message(&format!(
                 "note {} on {}, {}",
                 note.note_id,
-                note.about(),
-                counted(note.record_count(), "record")
+                note.subject_text(),
+                count_noun(note.record_count(), "record")
             ));
             Ok(DONE)
         }
@@ -141,7 +141,7 @@ pub(super) async fn run(place: &Place, command: Note) -> Result<u8, Failure> {
         }
         Action::Delete(delete) => {
             let note = find(store.notes().await?, delete.note_id)?;
-            let what = format!("note {} on {}", note.note_id, note.about());
+            let what = format!("note {} on {}", note.note_id, note.subject_text());
             if delete.deletion.is_confirmed(&what)? {
                 store.delete_note(delete.note_id).await?;
                 print_message(&format!("deleted {what}"));
@@ -163,7 +163,10 @@ fn find(notes: Vec<notes::Note>, note_id: i64) -> Told<notes::Note> {
         .ok_or_else(|| Error::Unknown {
             kind: "note",
             name: note_id.to_string(),
-            known: known.join(", "),
+            known: match known.is_empty() {
+                true => "none yet".to_owned(),
+                false => known.join(", "),
+            },
         })
 }
 
@@ -174,7 +177,7 @@ fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
     let times = notes.iter().map(|note| note.noted_at_us);
     let times = TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC");
     let whos = notes.iter().map(|note| note.who.as_deref());
-    let about = notes.iter().map(notes::Note::about);
+    let about = notes.iter().map(notes::Note::subject_text);
     let texts = notes.iter().map(|note| note.note.as_str());
     let sources = |note: &notes::Note| {
         let sources = note
@@ -203,13 +206,13 @@ pub(super) async fn tell_notes(store: &Store, platforms: &[String], output: &Out
         return;
     };
     for note in notes.iter().rev().take(SHOWN) {
-        print_message(&told(note));
+        print_message(&one_line(note));
     }
     let more = notes.len().saturating_sub(SHOWN);
     if more > 0 {
         print_message(&format!(
             "... and {} more: `tsql note list`",
-            counted(more as u64, "note")
+            count_noun(more as u64, "note")
         ));
     }
 }
@@ -227,7 +230,7 @@ async fn applying(store: &Store, platforms: &[String]) -> Told<Vec<notes::Note>>
 }
 
 /// A note in a line.
-fn told(note: &notes::Note) -> String {
+fn one_line(note: &notes::Note) -> String {
     let mut text: String = note.note.chars().take(SHOWN_CHARS).collect();
     if text.len() < note.note.len() {
         text.push_str("...");
@@ -238,7 +241,7 @@ fn told(note: &notes::Note) -> String {
     format!(
         "note {} on {}: {text} ({})",
         note.note_id,
-        note.about(),
+        note.subject_text(),
         by.join(", ")
     )
 }

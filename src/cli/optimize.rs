@@ -4,11 +4,11 @@ use clap::Args;
 use indicatif::HumanBytes;
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
 use super::progress_bar;
 use super::stderr::{print_message, shows_progress};
+use super::store_options::StoreOptions;
 use crate::optimize::OptimizeOptions;
-use crate::part::Part;
+use crate::shard::Shard;
 
 /// Merge, sort and recompress the files of the store
 ///
@@ -21,10 +21,10 @@ pub(super) struct Optimize {
     again: bool,
     /// Rewrite one of N shards of the partitions, such as `3/8`, while other processes rewrite the others
     #[arg(long, alias = "part", value_name = "I/N")]
-    shard: Option<Part>,
+    shard: Option<Shard>,
 }
 
-pub(super) async fn run(place: &Place, command: Optimize) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Optimize) -> Result<u8, Failure> {
     let mut options = OptimizeOptions {
         again: command.again,
         part: command.shard,

@@ -9,7 +9,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use tsql_folders::OutputFile;
 
-use super::ending::{self, Packed, Packing};
+use super::file_extension::{self, Packed, Packing};
 use super::outcome::{DONE, Failure};
 use super::pager::{self, Paged};
 use super::printer::{self, Format, PrintError, Style};
@@ -77,18 +77,18 @@ impl Output {
     ///
     /// # Errors
     /// A file whose name tells none.
-    pub(super) fn chosen(&self) -> Result<Format, Failure> {
-        let (format, _) = self.chosen_packing()?;
+    pub(super) fn resolve_format(&self) -> Result<Format, Failure> {
+        let (format, _) = self.resolve_packing()?;
         Ok(format)
     }
 
-    fn chosen_packing(&self) -> Result<(Format, Packing), Failure> {
+    fn resolve_packing(&self) -> Result<(Format, Packing), Failure> {
         let usual = || match std::io::stdout().is_terminal() {
             true => Format::Table,
             false => Format::Csv,
         };
         match &self.output {
-            Some(path) if !is_device(path) => ending::of(path, self.format),
+            Some(path) if !is_device(path) => file_extension::format_of_path(path, self.format),
             Some(_) => Ok((self.format.unwrap_or(Format::Csv), Packing::None)),
             None => Ok((self.format.unwrap_or_else(usual), Packing::None)),
         }
@@ -105,13 +105,16 @@ impl Output {
 
     /// Is it for people to read, as a table?
     pub(super) fn is_table(&self) -> bool {
-        self.output.is_none() && self.chosen().is_ok_and(|format| format == Format::Table)
+        self.output.is_none()
+            && self
+                .resolve_format()
+                .is_ok_and(|format| format == Format::Table)
     }
 
     fn style(&self) -> Style {
         let width = match self.output {
             None => screen::columns(),
-            Some(_) => screen::said(),
+            Some(_) => screen::columns_variable(),
         };
         Style {
             width,
@@ -147,15 +150,15 @@ pub(super) async fn print(
     if output.max_rows.is_none() && is_watched && pager::command().is_none() {
         style.max_rows = Some(SCREEN_ROWS);
     }
-    styled(stream, output, style).await
+    print_with_style(stream, output, style).await
 }
 
-async fn styled(
+async fn print_with_style(
     stream: SendableRecordBatchStream,
     output: &Output,
     style: Style,
 ) -> Result<u64, Failure> {
-    let (format, packing) = output.chosen_packing()?;
+    let (format, packing) = output.resolve_packing()?;
     let Some(path) = &output.output else {
         return Ok(on_stdout(stream, format, style).await?);
     };
@@ -191,7 +194,7 @@ async fn on_stdout(
 
 /// Writes a text that is in the format already.
 pub(super) fn whole(text: &str, output: &Output) -> Result<(), Failure> {
-    let (_, packing) = output.chosen_packing()?;
+    let (_, packing) = output.resolve_packing()?;
     let Some(path) = &output.output else {
         let written = stdout().write_all(text.as_bytes());
         return Ok(written.map_err(PrintError::Io)?);
@@ -220,6 +223,6 @@ pub(super) async fn show<'a>(
         wraps: true,
         ..output.style()
     };
-    styled(stream, output, style).await?;
+    print_with_style(stream, output, style).await?;
     Ok(DONE)
 }

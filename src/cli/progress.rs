@@ -30,7 +30,7 @@ const TOLD: Duration = Duration::from_millis(250);
 const STYLE: &str = "{spinner} {msg}, {elapsed}";
 
 /// A question that runs.
-pub(super) struct Watched {
+pub(super) struct TrackedPlan {
     plan: Arc<dyn ExecutionPlan>,
 }
 
@@ -42,29 +42,29 @@ pub(super) type Execute =
 pub(super) async fn run(
     frame: DataFrame,
     execute: Execute,
-) -> Result<(Watched, SendableRecordBatchStream)> {
+) -> Result<(TrackedPlan, SendableRecordBatchStream)> {
     let context = Arc::new(frame.task_ctx());
     let plan = frame.create_physical_plan().await.map_err(Error::Query)?;
     let rows = execute(Arc::clone(&plan), context).map_err(Error::Query)?;
-    let watched = Watched { plan };
+    let watched = TrackedPlan { plan };
     let rows = if shows_progress() {
-        watched.shown(rows)
+        watched.with_progress(rows)
     } else {
         rows
     };
     Ok((watched, rows))
 }
 
-impl Watched {
+impl TrackedPlan {
     /// The rows; until the first come, a line says how far the question is.
-    fn shown(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    fn with_progress(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
         let plan = Arc::clone(&self.plan);
         let line = Arc::new(Mutex::new(Line::Waiting));
         let shown = Arc::clone(&line);
         let begun = Instant::now();
         tokio::spawn(async move {
             tokio::time::sleep(SILENT).await;
-            while shown.is_told(&Read::by(&plan).told(begun.elapsed())) {
+            while shown.is_told(&Read::of_plan(&plan).describe(begun.elapsed())) {
                 tokio::time::sleep(TOLD).await;
             }
         });
@@ -73,7 +73,7 @@ impl Watched {
 
     /// Says what the question took.
     pub(super) fn tell_stats(&self) {
-        let read = Read::by(&self.plan);
+        let read = Read::of_plan(&self.plan);
         let of = |part: usize, all: usize| {
             format!("{} of {}", HumanCount(part as u64), HumanCount(all as u64))
         };
@@ -182,7 +182,7 @@ struct Read {
 }
 
 impl Read {
-    fn by(plan: &Arc<dyn ExecutionPlan>) -> Self {
+    fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Self {
         let mut read = Self::default();
         read.add(plan);
         read
@@ -226,7 +226,7 @@ impl Read {
     }
 
     /// `1,234,567 rows and 12 MiB read, 6 MiB/s`
-    fn told(&self, elapsed: Duration) -> String {
+    fn describe(&self, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs().max(1);
         let rate = self.bytes as u64 / seconds;
         let rows = HumanCount(self.rows as u64);
@@ -269,12 +269,12 @@ mod tests {
         while let Some(batch) = rows.next().await {
             count += batch.unwrap().num_rows();
         }
-        let read = Read::by(&watched.plan);
+        let read = Read::of_plan(&watched.plan);
         assert!(read.rows >= count && count > 0, "{read:?}");
         assert!(read.bytes > 0 && read.files.matched > 0, "{read:?}");
         assert!(read.row_groups.all >= read.row_groups.matched, "{read:?}");
         assert_eq!(read.spilled_bytes, 0);
-        let told = read.told(Duration::from_secs(2));
+        let told = read.describe(Duration::from_secs(2));
         assert!(told.contains(" rows and ") && told.contains("/s"), "{told}");
     }
 }

@@ -9,15 +9,15 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// A bar for work whose end is known, in this style.
 pub(super) fn bar(style: &str) -> ProgressBar {
-    styled(ProgressBar::new(0), style)
+    with_style(ProgressBar::new(0), style)
 }
 
 /// One for work whose end is not.
 pub(super) fn spinner(style: &str) -> ProgressBar {
-    styled(ProgressBar::new_spinner(), style)
+    with_style(ProgressBar::new_spinner(), style)
 }
 
-fn styled(bar: ProgressBar, style: &str) -> ProgressBar {
+fn with_style(bar: ProgressBar, style: &str) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(style) {
         bar.set_style(style);
     }

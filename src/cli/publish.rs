@@ -9,9 +9,9 @@ use indicatif::HumanBytes;
 
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
-use super::place::Place;
 use super::progress_bar;
-use super::stderr::{counted, print_message, shows_progress};
+use super::stderr::{count_noun, print_message, shows_progress};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::publish::{PublishOptions, Published, PublishedTable};
 
@@ -70,7 +70,7 @@ pub(super) struct Publish {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Publish) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Publish) -> Result<u8, Failure> {
     let (to, output, dry_run) = (command.to.clone(), command.output.clone(), command.dry_run);
     let store = place.open().await?;
     let mut options = options(place, command)?;
@@ -87,15 +87,15 @@ pub(super) async fn run(place: &Place, command: Publish) -> Result<u8, Failure> 
         bar.finish_and_clear();
     }
     let published = published?;
-    shown(&published, &output, dry_run).await?;
+    show_tables(&published, &output, dry_run).await?;
     if dry_run {
         print_message(&format!(
             "{} would be published",
-            counted(published.tables.len() as u64, "table")
+            count_noun(published.tables.len() as u64, "table")
         ));
         return Ok(DONE);
     }
-    let files = counted(published.file_count, "file");
+    let files = count_noun(published.file_count, "file");
     print_message(&format!(
         "published {files} of {} to {to}",
         HumanBytes(published.bytes)
@@ -106,7 +106,7 @@ pub(super) async fn run(place: &Place, command: Publish) -> Result<u8, Failure> 
     Ok(DONE)
 }
 
-fn options(place: &Place, command: Publish) -> Result<PublishOptions, Failure> {
+fn options(place: &StoreOptions, command: Publish) -> Result<PublishOptions, Failure> {
     let citation = command.citation.map(|text| {
         if Path::new(&text).is_file() {
             std::fs::read_to_string(&text).map_err(Error::io(text))
@@ -130,7 +130,7 @@ fn options(place: &Place, command: Publish) -> Result<PublishOptions, Failure> {
     })
 }
 
-async fn shown(published: &Published, output: &Output, dry_run: bool) -> Result<(), Failure> {
+async fn show_tables(published: &Published, output: &Output, dry_run: bool) -> Result<(), Failure> {
     let tables = published.tables.iter();
     let names = StringArray::from_iter_values(tables.clone().map(|table| table.name.as_str()));
     let number = |of: fn(&PublishedTable) -> u64| -> ArrayRef {

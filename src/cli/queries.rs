@@ -7,14 +7,14 @@ use clap::Args;
 use datafusion::physical_plan::execute_stream;
 
 use super::assignment::assignment;
+use super::built_in_queries::{all, choose_values, tell_empty};
 use super::note::tell_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
-use super::place::Place;
-use super::questions::{all, chosen, tell_empty};
 use super::sql::{self, Shown};
+use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::query::{Question, question_among};
+use crate::query::{NamedQuery, question_among};
 use crate::store::Store;
 
 /// List the built-in queries, or run one
@@ -51,7 +51,7 @@ pub(super) struct Queries {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, mut command: Queries) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, mut command: Queries) -> Result<u8, Failure> {
     command.set.append(&mut command.values);
     let questions = all(place)?;
     let Some(name) = &command.name else {
@@ -67,24 +67,26 @@ pub(super) async fn run(place: &Place, mut command: Queries) -> Result<u8, Failu
     let store = place.open().await?;
     #[cfg(feature = "plot")]
     if let Some(path) = command.plot {
-        use super::plot::{Drawn, asked};
-        let (drawn, own) = (Drawn::of_file(path), crate::plot::Spec::default());
-        return asked(place, &store, (&question, &command.set), own, &drawn).await;
+        use super::plot::{Drawn, plot_query};
+        let (drawn, own) = (Drawn::of_file(path), crate::plot::PlotSpec::default());
+        return plot_query(place, &store, (&question, &command.set), own, &drawn).await;
     }
     answer(place, &store, &question, &command.set, &command.output).await
 }
 
 /// Answers a question: says what it chose, and why there is nothing.
 pub(super) async fn answer(
-    place: &Place,
+    place: &StoreOptions,
     store: &Store,
-    question: &Question,
+    question: &NamedQuery,
     set: &[(String, String)],
     output: &Output,
 ) -> Result<u8, Failure> {
-    let context = place.session(store, Some(&question.names())).await?;
-    let values = chosen(question, &context, set).await?;
-    let frame = question.ask(&context, &values);
+    let context = place
+        .session(store, Some(&question.referenced_sql()))
+        .await?;
+    let values = choose_values(question, &context, set).await?;
+    let frame = question.run(&context, &values);
     let shown = Shown {
         output,
         timer: false,
@@ -98,7 +100,7 @@ pub(super) async fn answer(
 }
 
 /// The platforms that a question is about, where it says so.
-fn platforms(question: &Question, values: &[(String, String)]) -> Vec<String> {
+fn platforms(question: &NamedQuery, values: &[(String, String)]) -> Vec<String> {
     let is_platform = |name: &str| {
         let mut parameters = question.parameters.iter();
         parameters.any(|parameter| parameter.name == name && parameter.is_platform())
@@ -107,8 +109,8 @@ fn platforms(question: &Question, values: &[(String, String)]) -> Vec<String> {
     given.map(|(_, value)| value.clone()).collect()
 }
 
-pub(super) async fn list(questions: &[Question], output: &Output) -> Result<u8, Failure> {
-    let parameters = |question: &Question| {
+pub(super) async fn list(questions: &[NamedQuery], output: &Output) -> Result<u8, Failure> {
+    let parameters = |question: &NamedQuery| {
         let values = question.parameters.iter().map(|set| match &set.default {
             Some(default) => format!("{}={default}", set.name),
             None => set.name.clone(),
@@ -119,7 +121,7 @@ pub(super) async fn list(questions: &[Question], output: &Output) -> Result<u8, 
             .map(|(name, _)| format!("{name}=FILE"));
         values.chain(files).collect::<Vec<_>>().join(" ")
     };
-    let text = |of: &dyn Fn(&Question) -> String| -> ArrayRef {
+    let text = |of: &dyn Fn(&NamedQuery) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(questions.iter().map(of)))
     };
     let mut columns = vec![
@@ -128,7 +130,7 @@ pub(super) async fn list(questions: &[Question], output: &Output) -> Result<u8, 
         ("parameters", text(&parameters)),
     ];
     if questions.iter().any(|one| one.path.is_some()) {
-        let from = |one: &Question| {
+        let from = |one: &NamedQuery| {
             let path = one.path.as_ref();
             path.map_or_else(String::new, |path| path.display().to_string())
         };

@@ -83,7 +83,7 @@ fn is_subcommand(commands: &Command, command: &str, word: Option<&str>) -> bool 
     })
 }
 
-/// Replaces `--format MODE`, `--to` or `--verify` behind `export` by the command of that mode.
+/// Replaces `--format FETCH_MODE`, `--to` or `--verify` behind `export` by the command of that mode.
 fn modernize_export(args: &mut Vec<OsString>, begin: usize) {
     let words = args.iter().enumerate().skip(begin);
     let format = words.clone().find(|(_, word)| {

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::outcome::{DONE, Failure};
 use super::output::{Layout, show};
-use super::place::Place;
 use super::stderr::print_message;
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::graphnet::{self, ReportOptions};
 
@@ -26,7 +26,7 @@ pub(super) struct Report {
 #[derive(Subcommand, Debug)]
 enum Dataset {
     #[cfg(feature = "plot")]
-    Html(super::page::Page),
+    Html(super::html_report::Page),
     Graphnet(Graphnet),
 }
 
@@ -80,10 +80,10 @@ struct Graphnet {
     layout: Layout,
 }
 
-pub(super) async fn run(place: &Place, command: Report) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Report) -> Result<u8, Failure> {
     let command = match command.dataset {
         #[cfg(feature = "plot")]
-        Dataset::Html(command) => return super::page::run(place, command).await,
+        Dataset::Html(command) => return super::html_report::run(place, command).await,
         Dataset::Graphnet(command) => command,
     };
     if command.output.extension().is_some() && !command.output.is_dir() {

@@ -9,14 +9,14 @@ const COLUMNS: &str = "COLUMNS";
 
 /// Columns of what shows standard output; `None` where nothing does and nobody says.
 pub(super) fn columns() -> Option<usize> {
-    said().or_else(|| {
+    columns_variable().or_else(|| {
         let (Width(columns), _) = size()?;
         (columns > 0).then_some(usize::from(columns))
     })
 }
 
 /// The width that the environment says.
-pub(super) fn said() -> Option<usize> {
+pub(super) fn columns_variable() -> Option<usize> {
     let columns = std::env::var(COLUMNS).ok()?.parse().ok()?;
     (columns > 0).then_some(columns)
 }

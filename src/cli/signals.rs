@@ -56,7 +56,7 @@ pub(super) fn hear_interrupts() {
 }
 
 /// Ready at the next Ctrl-C.
-pub(super) async fn interrupted() {
+pub(super) async fn wait_for_interrupt() {
     INTERRUPTS.notified().await;
 }
 
@@ -166,7 +166,7 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
             if set.swap(true, Ordering::Relaxed) {
                 end(i32::from(INTERRUPTED));
             }
-            crate::store::stop_waiting();
+            crate::store::stop_retries();
         }
     });
     stop

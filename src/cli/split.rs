@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 use super::deletion::Deletion;
 use super::outcome::{DONE, Failure, UNANSWERED};
 use super::output::{Output, show};
-use super::place::Place;
-use super::stderr::{counted, print_message};
-use crate::splits::{self, AskedSplit, LeakLevel, Leaks, PartCount, split_presets};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
+use crate::splits::{self, LeakLevel, Leaks, PartCount, SplitRequest, split_presets};
 
 /// Divide records into train, valid and test, reproducibly, and count leaks between the parts
 ///
@@ -116,7 +116,7 @@ struct Drop {
     deletion: Deletion,
 }
 
-pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Split) -> Result<u8, Failure> {
     if let Action::Presets(list) = &command.action {
         return show(presets(), &list.output).await;
     }
@@ -124,7 +124,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
     match command.action {
         Action::Create(create) => {
             let name = create.name.clone().or_else(|| create.preset.clone());
-            let options = AskedSplit::from(create).options()?;
+            let options = SplitRequest::from(create).options()?;
             let made = store
                 .create_split(&name.unwrap_or_default(), &options)
                 .await?;
@@ -133,21 +133,21 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
             print_message(&format!(
                 "{}{what}: {} by {}; {}",
                 split.full_name(),
-                counted(split.unit_count.unsigned_abs(), "unit"),
+                count_noun(split.unit_count.unsigned_abs(), "unit"),
                 split.unit.word(),
-                told(&made.parts)
+                join_parts(&made.parts)
             ));
             if let Some(warning) = &split.warning {
                 print_message(&format!("note: {warning}"));
             }
             Ok(DONE)
         }
-        Action::List(list) => show(listed(&store.splits().await?), &list.output).await,
+        Action::List(list) => show(split_columns(&store.splits().await?), &list.output).await,
         Action::Show(named) => {
             let split = store.split(&named.name).await?;
             let parts = store.parts_of_split(&split.full_name()).await?;
             if named.output.is_table() {
-                print_message(&about(&split));
+                print_message(&describe(&split));
             }
             show(of_parts(&split, &parts), &named.output).await
         }
@@ -165,7 +165,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
                     "{} leaks at {}: {} in several parts",
                     found.split.full_name(),
                     leaks.level.word(),
-                    counted(leaks.leaking_unit_count, leaks.shared)
+                    count_noun(leaks.leaking_unit_count, leaks.shared)
                 ));
             }
             Ok(UNANSWERED)
@@ -183,7 +183,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
             print_message(&format!(
                 "{}: {} deleted",
                 named.name,
-                counted(count, "version")
+                count_noun(count, "version")
             ));
             Ok(DONE)
         }
@@ -191,7 +191,7 @@ pub(super) async fn run(place: &Place, command: Split) -> Result<u8, Failure> {
     }
 }
 
-impl From<Create> for AskedSplit {
+impl From<Create> for SplitRequest {
     fn from(create: Create) -> Self {
         Self {
             preset: create.preset,
@@ -205,22 +205,22 @@ impl From<Create> for AskedSplit {
 }
 
 /// Parts and their records in a line.
-fn told(parts: &[PartCount]) -> String {
+fn join_parts(parts: &[PartCount]) -> String {
     let each = parts.iter().map(|part| {
         let name = part.part.as_deref().unwrap_or("in no part");
-        format!("{name} {}", counted(part.record_count, "record"))
+        format!("{name} {}", count_noun(part.record_count, "record"))
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn about(split: &splits::Split) -> String {
+fn describe(split: &splits::Split) -> String {
     let mut text = format!(
         "{}: by {}, {}, seed {}, {} when it was made, digest {}",
         split.full_name(),
         split.unit.word(),
         split.ratio,
         split.seed,
-        counted(split.unit_count.unsigned_abs(), "unit"),
+        count_noun(split.unit_count.unsigned_abs(), "unit"),
         split.digest
     );
     for (what, said) in [
@@ -250,7 +250,7 @@ fn numbers(numbers: impl Iterator<Item = i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(numbers))
 }
 
-fn listed(splits: &[splits::Split]) -> Columns<9> {
+fn split_columns(splits: &[splits::Split]) -> Columns<9> {
     let each = || splits.iter();
     let times = TimestampMicrosecondArray::from_iter_values(each().map(|one| one.created_at_us));
     [

@@ -17,12 +17,12 @@ use super::command_suggestions::{is_word, no_command};
 use super::empty_result;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
-use super::place::Place;
 use super::progress::{self, Execute};
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::query::match_placeholders;
-use crate::query::statement::{planned_with, statements};
+use crate::query::statement::{parse_statements, plan_with_values};
 
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
@@ -63,12 +63,12 @@ impl Query {
     }
 }
 
-pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failure> {
     let text = text(&query)?;
     match_placeholders(&text, &query.set)?;
     let store = place.open_for(&text).await?;
     let context = place.session(&store, Some(&text)).await?;
-    let mut statements = statements(&text)?;
+    let mut statements = parse_statements(&text)?;
     if statements.is_empty() {
         return Err(Failure::Usage("the query is empty".to_owned()));
     }
@@ -81,10 +81,10 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
         timer: query.timer,
         execute: execute_stream,
     };
-    let unused = statements.back().and_then(created);
+    let unused = statements.back().and_then(created_name);
     while let Some(statement) = statements.pop_front() {
         let platforms = empty_result::named_platforms(&statement);
-        let frame = planned_with(&context, statement, &text, &query.set);
+        let frame = plan_with_values(&context, statement, &text, &query.set);
         if answer(place, &context, frame, &shown).await? == 0 && query.output.is_table() {
             empty_result::hint(&store, &platforms).await;
         }
@@ -99,7 +99,7 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
 }
 
 /// The name of the view or table that a statement creates in the session.
-fn created(statement: &Statement) -> Option<String> {
+fn created_name(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else {
         return None;
     };
@@ -121,7 +121,7 @@ pub(super) struct Shown<'a> {
 
 /// Plans a question, answers it and prints the answer; its rows.
 pub(super) async fn answer(
-    place: &Place,
+    place: &StoreOptions,
     context: &SessionContext,
     frame: impl Future<Output = crate::Result<DataFrame>>,
     shown: &Shown<'_>,
@@ -143,7 +143,7 @@ pub(super) async fn answer(
     }
     if shown.timer {
         let seconds = begin.elapsed().as_secs_f64();
-        print_message(&format!("{} in {seconds:.6} s", counted(rows, "row")));
+        print_message(&format!("{} in {seconds:.6} s", count_noun(rows, "row")));
     }
     Ok(rows)
 }

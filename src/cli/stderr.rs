@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 
-use crate::error::redact::{escaped, without_secrets};
+use crate::error::redact::{escape_control_characters, redact_urls};
 
 /// Set by `--quiet`.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -58,18 +58,26 @@ pub(super) fn print_message(text: &str) {
 
 /// Prints the line of an error, with `--quiet` too.
 pub(super) fn print_error(text: &str) {
-    let text = without_secrets(text);
-    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(&text));
+    let text = redact_urls(text);
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{}",
+        escape_control_characters(&text)
+    );
 }
 
 /// As [`print_message`], with the secrets of the text, and with `--quiet` too.
 #[cfg(feature = "ui")]
 pub(super) fn print_secret_message(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(text));
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{}",
+        escape_control_characters(text)
+    );
 }
 
 /// Returns a count and its noun: `1 file`, `2 files`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(super) fn count_noun(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
     } else {

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::error::redact::escaped;
+use crate::error::redact::escape_control_characters;
 
 /// Standard output for text: escaped on a terminal, as it is elsewhere.
 pub(super) fn stdout() -> Text<io::Stdout> {
@@ -37,12 +37,13 @@ impl<W: Write> Write for Text<W> {
             return self.out.write(bytes);
         }
         self.begun.extend_from_slice(bytes);
-        let waiting = unfinished(&self.begun);
+        let waiting = split_unfinished(&self.begun);
         let whole = self.begun.len() - waiting;
         let rest = self.begun.split_off(whole);
         let whole = std::mem::replace(&mut self.begun, rest);
         let text = String::from_utf8_lossy(&whole);
-        self.out.write_all(escaped(&text).as_bytes())?;
+        self.out
+            .write_all(escape_control_characters(&text).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -52,7 +53,7 @@ impl<W: Write> Write for Text<W> {
 }
 
 /// Bytes at the end that may be the beginning of a character.
-fn unfinished(bytes: &[u8]) -> usize {
+fn split_unfinished(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
         _ => 0,

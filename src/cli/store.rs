@@ -5,8 +5,8 @@ use std::io::Write as _;
 use clap::{Args, Subcommand};
 
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
 use super::stderr::print_message;
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::store::Location;
 
@@ -47,14 +47,14 @@ struct Probe {
     duckdb -init views.sql -c \"SELECT status, median(noise) FROM records GROUP BY ALL\"")]
 struct Views {}
 
-pub(super) async fn run(place: &Place, command: Store) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Store) -> Result<u8, Failure> {
     match command.command {
         Command::Probe(command) => probe(place, command).await,
         Command::Views(_) => views(place).await,
     }
 }
 
-async fn views(place: &Place) -> Result<u8, Failure> {
+async fn views(place: &StoreOptions) -> Result<u8, Failure> {
     let store = place.open().await?;
     let text = store.duckdb_views()?;
     let printed = super::stdout::stdout().write_all(text.as_bytes());
@@ -62,7 +62,7 @@ async fn views(place: &Place) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-async fn probe(place: &Place, command: Probe) -> Result<u8, Failure> {
+async fn probe(place: &StoreOptions, command: Probe) -> Result<u8, Failure> {
     let url = command.url.unwrap_or_else(|| place.new_location());
     let Some(probed) = Location::open(&url).await?.probe().await else {
         print_message("a local disk supports atomic commits");

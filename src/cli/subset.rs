@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::graphnet::{self, SubsetOptions};
 
@@ -86,7 +86,7 @@ struct Delete {
     deletion: Deletion,
 }
 
-pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Failure> {
     let store = place.open().await?;
     match command.action {
         Action::Create(create) => {
@@ -94,7 +94,7 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
             let options = SubsetOptions { random };
             let made = graphnet::create_subset(&store, &create.name, &create.query, &options);
             let made = made.await?;
-            let members = counted(made.members.len() as u64, "member");
+            let members = count_noun(made.members.len() as u64, "member");
             print_message(&format!(
                 "{}, version {}: {members}",
                 made.name, made.version
@@ -107,7 +107,7 @@ pub(super) async fn run(place: &Place, command: Subset) -> Result<u8, Failure> {
             };
             if delete.deletion.is_confirmed(&what)? {
                 let count = graphnet::delete_subset(&store, &delete.name).await?;
-                let count = counted(count, "version");
+                let count = count_noun(count, "version");
                 print_message(&format!("{}: {count} deleted", delete.name));
             }
         }

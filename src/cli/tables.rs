@@ -9,8 +9,8 @@ use clap::Args;
 use super::note::tell_notes;
 use super::outcome::Failure;
 use super::output::{Output, show};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::schema;
 
 /// The table that is listed first.
@@ -40,7 +40,7 @@ struct Size {
     bytes: i64,
 }
 
-pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Tables) -> Result<u8, Failure> {
     let store = place.open().await?;
     let mut entries = Vec::new();
     for table in schema::tables()? {
@@ -93,7 +93,7 @@ pub(super) async fn run(place: &Place, command: Tables) -> Result<u8, Failure> {
     ];
     let code = show(columns, &command.output).await?;
     if entries.len() < all && std::io::stdout().is_terminal() {
-        let empty = counted(
+        let empty = count_noun(
             u64::try_from(all - entries.len()).unwrap_or(u64::MAX),
             "empty table",
         );

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use super::deletion::Deletion;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 
 /// Name a version of the store, permanently
 ///
@@ -72,21 +72,21 @@ struct Delete {
     deletion: Deletion,
 }
 
-pub(super) async fn run(place: &Place, command: Tag) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Tag) -> Result<u8, Failure> {
     let store = place.open().await?;
     match command.action {
         Action::Create(create) => {
             let tag = store
                 .create_tag(&create.name, create.note.as_deref())
                 .await?;
-            let tables = counted(tag.versions.len() as u64, "table");
+            let tables = count_noun(tag.versions.len() as u64, "table");
             print_message(&format!("{} names the versions of {tables}", tag.name));
             Ok(DONE)
         }
         Action::List(list) => {
             let tags = store.tags().await?;
-            let held = store.held(&tags).await?;
-            let bytes = |of: fn(&crate::store::Held) -> u64| -> ArrayRef {
+            let held = store.tag_files(&tags).await?;
+            let bytes = |of: fn(&crate::store::TagFiles) -> u64| -> ArrayRef {
                 let of_tags = held.iter().map(|held| held.as_ref().map(of));
                 Arc::new(Int64Array::from_iter(
                     of_tags.map(|bytes| bytes.map(u64::cast_signed)),

@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use tsql_folders::Scratch;
 
+use super::html_report::title;
 use super::outcome::{DONE, Failure};
-use super::page::named;
-use super::place::Place;
 use super::stderr::print_secret_message;
+use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::ui::{Ui as Served, UiOptions};
+use crate::ui::{Ui as AppState, UiOptions};
 
 /// Opens an address as the desktop does.
 const OPENER: &str = if cfg!(target_os = "macos") {
@@ -46,20 +46,20 @@ pub(super) struct Ui {
     name: Option<String>,
 }
 
-pub(super) async fn run(place: &Place, command: Ui) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Ui) -> Result<u8, Failure> {
     let store = place.open().await?;
     let options = UiOptions::default()
         .port(command.port)
-        .name(named(place, &store, command.name))
+        .name(title(place, &store, command.name))
         .session(place.options(None)?)
-        .question_folders(place.question_folders()?)
+        .query_folders(place.question_folders()?)
         .files(command.files);
     let stop = super::signals::asked_to_end()?;
-    let ui = Served::start(store, options).await?;
+    let ui = AppState::start(store, options).await?;
     print_secret_message(&format!("open {} (Ctrl-C ends it)", ui.url()));
     // It goes when the page does.
     let _opened = match !command.no_open && std::io::stderr().is_terminal() {
-        true => opened(ui.url()),
+        true => open_browser(ui.url()),
         false => None,
     };
     ui.serve(stop).await?;
@@ -67,7 +67,7 @@ pub(super) async fn run(place: &Place, command: Ui) -> Result<u8, Failure> {
 }
 
 /// Opens a browser, if there is one. The address stands in a file that only this user reads: others see command lines.
-fn opened(url: &str) -> Option<Scratch> {
+fn open_browser(url: &str) -> Option<Scratch> {
     let folder = Scratch::new().ok()?;
     let path = folder.path().join("open.html");
     let page = format!(

@@ -7,8 +7,8 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::store::VacuumOptions;
 
@@ -31,7 +31,7 @@ pub(super) struct Vacuum {
     dry_run: bool,
 }
 
-pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Vacuum) -> Result<u8, Failure> {
     let options = VacuumOptions::default()
         .retain(command.retain)
         .force_unlisted(command.force_unlisted)
@@ -49,12 +49,15 @@ pub(super) async fn run(place: &Place, command: Vacuum) -> Result<u8, Failure> {
     } else {
         "deleted"
     };
-    print_message(&format!("{} {done}", counted(files.len() as u64, "file")));
+    print_message(&format!(
+        "{} {done}",
+        count_noun(files.len() as u64, "file")
+    ));
     let tags = store.tags().await?;
-    for (tag, held) in tags.iter().zip(store.held(&tags).await?) {
+    for (tag, held) in tags.iter().zip(store.tag_files(&tags).await?) {
         if let Some(held) = held.filter(|held| held.own_file_count > 0) {
             let (files, bytes) = (
-                counted(held.own_file_count, "file"),
+                count_noun(held.own_file_count, "file"),
                 ByteSize(held.own_bytes),
             );
             print_message(&format!("the tag {} keeps {files} of {bytes}", tag.name));

@@ -7,7 +7,7 @@ use indicatif::HumanBytes;
 
 use super::outcome::{DONE, Failure, PARTLY};
 use super::progress_bar;
-use super::stderr::{counted, print_message, shows_progress};
+use super::stderr::{count_noun, print_message, shows_progress};
 use crate::error::Error;
 use crate::publish::verify_publication;
 
@@ -51,7 +51,7 @@ pub(super) async fn run(command: Verify) -> Result<u8, Failure> {
             writeln!(out, "{what} {path}").map_err(Error::io("standard output"))?;
         }
     }
-    let files = counted(verified.file_count, "file");
+    let files = count_noun(verified.file_count, "file");
     print_message(&format!(
         "{files} of {} as published",
         HumanBytes(verified.bytes)

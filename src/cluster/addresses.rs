@@ -1,4 +1,4 @@
-//! Where workers are: a list, a name that stands for many, or the machines of a Slurm job.
+//! Worker addresses: a list, a DNS name, or the machines of a Slurm job.
 
 use std::fmt;
 
@@ -6,51 +6,51 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// Port of a worker where none is said.
+/// Default port of a worker.
 const PORT: u16 = 7700;
 
-/// Variable of a Slurm job with its machines.
+/// Environment variable with the machines of a Slurm job.
 const NODES: &str = "SLURM_JOB_NODELIST";
 
-/// Variable with the port of the workers of a Slurm job.
+/// Environment variable with the port of the workers of a Slurm job.
 const NODES_PORT: &str = "TSQL_WORKER_PORT";
 
-/// Most machines that a list of Slurm may name.
-const MOST_NODES: usize = 10_000;
+/// Maximum number of machines in a Slurm list.
+const MAX_NODES: usize = 10_000;
 
 /// One entry of a list of workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Address {
     /// `host:port`
     Host(String, u16),
-    /// `dns:name:port`: all addresses that the name has now, as a headless service of Kubernetes.
+    /// `dns:name:port`: all current addresses of the name, such as a headless service of Kubernetes.
     Dns(String, u16),
-    /// `slurm`: the machines of the job that this process is part of.
+    /// `slurm`: the machines of this process's job.
     Slurm,
 }
 
-/// A list of workers as it was given.
+/// A parsed list of workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Addresses(Vec<Address>);
 
 impl Addresses {
-    /// Understands `host:port,host:port`, `dns:name:port` and `slurm`, in any mixture.
+    /// Parses any mixture of `host:port`, `dns:name:port` and `slurm`, separated by commas.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let entries = text.split(',').map(str::trim);
-        let entries = entries.filter(|entry| !entry.is_empty()).map(address);
+        let entries = entries.filter(|entry| !entry.is_empty()).map(parse_address);
         let entries = entries.collect::<Result<Vec<_>>>()?;
         if entries.is_empty() {
-            return Err(wrong(text, "names no worker"));
+            return Err(address_error(text, "names no worker"));
         }
         Ok(Self(entries))
     }
 
-    /// All workers that these stand for now, each once, in order.
+    /// Resolves the list to worker URLs, without duplicates, in order.
     pub(super) async fn resolve(&self, scheme: &str) -> Result<Vec<Url>> {
         let mut found: Vec<Url> = Vec::new();
         let mut add = |host: &str, port: u16| -> Result<()> {
             let url = Url::parse(&format!("{scheme}://{host}:{port}"));
-            let url = url.map_err(|error| wrong(host, &error.to_string()))?;
+            let url = url.map_err(|error| address_error(host, &error.to_string()))?;
             if !found.contains(&url) {
                 found.push(url);
             }
@@ -61,7 +61,7 @@ impl Addresses {
                 Address::Host(host, port) => add(host, *port)?,
                 Address::Dns(name, port) => {
                     let known = tokio::net::lookup_host((name.as_str(), *port)).await;
-                    let known = known.map_err(|error| wrong(name, &error.to_string()))?;
+                    let known = known.map_err(|error| address_error(name, &error.to_string()))?;
                     let mut hosts: Vec<std::net::IpAddr> = known.map(|at| at.ip()).collect();
                     hosts.sort();
                     for host in hosts {
@@ -73,8 +73,8 @@ impl Addresses {
                 }
                 Address::Slurm => {
                     let nodes = std::env::var(NODES)
-                        .map_err(|_| wrong("slurm", &format!("{NODES} is not set")))?;
-                    for node in of_slurm(&nodes)? {
+                        .map_err(|_| address_error("slurm", &format!("{NODES} is not set")))?;
+                    for node in expand_slurm_list(&nodes)? {
                         add(&node, slurm_port()?)?;
                     }
                 }
@@ -100,7 +100,7 @@ impl fmt::Display for Addresses {
     }
 }
 
-fn wrong(text: &str, reason: &str) -> Error {
+fn address_error(text: &str, reason: &str) -> Error {
     let reason =
         format!("`{text}`: {reason}\nhint: --workers HOST:PORT,HOST:PORT, dns:NAME:PORT or slurm");
     Error::Argument {
@@ -109,7 +109,7 @@ fn wrong(text: &str, reason: &str) -> Error {
     }
 }
 
-fn address(entry: &str) -> Result<Address> {
+fn parse_address(entry: &str) -> Result<Address> {
     if entry == "slurm" {
         return Ok(Address::Slurm);
     }
@@ -123,7 +123,7 @@ fn address(entry: &str) -> Result<Address> {
             let port = port.parse::<u16>().ok().filter(|port| *port > 0);
             (
                 host,
-                port.ok_or_else(|| wrong(entry, "the port is a number from 1 to 65535"))?,
+                port.ok_or_else(|| address_error(entry, "the port is a number from 1 to 65535"))?,
             )
         }
         _ => (name, PORT),
@@ -131,7 +131,7 @@ fn address(entry: &str) -> Result<Address> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let is_v6 = host.starts_with('[') && host.ends_with(']');
     if host.is_empty() || !(is_v6 || host.chars().all(plain)) {
-        return Err(wrong(entry, "is no host and port"));
+        return Err(address_error(entry, "is no host and port"));
     }
     Ok(if is_dns {
         Address::Dns(host.to_owned(), port)
@@ -145,21 +145,21 @@ fn slurm_port() -> Result<u16> {
         Err(_) => Ok(PORT),
         Ok(port) => port
             .parse()
-            .map_err(|_| wrong(&port, &format!("{NODES_PORT} is a port"))),
+            .map_err(|_| address_error(&port, &format!("{NODES_PORT} is a port"))),
     }
 }
 
-/// The machines of Slurm's short form: `gpu[01-03,7],login1` is `gpu01 gpu02 gpu03 gpu7 login1`.
-fn of_slurm(list: &str) -> Result<Vec<String>> {
+/// Expands Slurm's short form: `gpu[01-03,7],login1` is `gpu01 gpu02 gpu03 gpu7 login1`.
+fn expand_slurm_list(list: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for item in items(list) {
-        expand(item, &mut found).map_err(|reason| wrong(list, reason))?;
+    for item in split_items(list) {
+        expand_item(item, &mut found).map_err(|reason| address_error(list, reason))?;
     }
     Ok(found)
 }
 
-/// The items between commas that stand in no brackets.
-fn items(list: &str) -> impl Iterator<Item = &str> {
+/// Splits at commas outside of brackets.
+fn split_items(list: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     list.split(move |c: char| {
         inside = (inside || c == '[') && c != ']';
@@ -167,7 +167,7 @@ fn items(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn expand(item: &str, found: &mut Vec<String>) -> std::result::Result<(), &'static str> {
+fn expand_item(item: &str, found: &mut Vec<String>) -> std::result::Result<(), &'static str> {
     let Some((before, rest)) = item.split_once('[') else {
         found.push(item.trim().to_owned());
         return Ok(());
@@ -178,11 +178,11 @@ fn expand(item: &str, found: &mut Vec<String>) -> std::result::Result<(), &'stat
         let width = first.len();
         let number = |text: &str| text.parse::<usize>().map_err(|_| "a number is expected");
         let (first, last) = (number(first)?, number(last)?);
-        if last < first || last - first > MOST_NODES || found.len() > MOST_NODES {
+        if last < first || last - first > MAX_NODES || found.len() > MAX_NODES {
             return Err("too many machines");
         }
         for number in first..=last {
-            expand(&format!("{before}{number:0width$}{after}"), found)?;
+            expand_item(&format!("{before}{number:0width$}{after}"), found)?;
         }
     }
     Ok(())
@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn short_lists_of_slurm_are_written_out() {
-        let found = of_slurm("gpu[01-03,7],login1,r[1-2]n[8,09]").unwrap();
+        let found = expand_slurm_list("gpu[01-03,7],login1,r[1-2]n[8,09]").unwrap();
         let wanted = "gpu01 gpu02 gpu03 gpu7 login1 r1n8 r1n09 r2n8 r2n09";
         assert_eq!(found.join(" "), wanted);
         for text in ["gpu[1-", "gpu[a-b]", "gpu[3-1]", "gpu[0-99999999]"] {
-            assert!(of_slurm(text).is_err(), "{text}");
+            assert!(expand_slurm_list(text).is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Connections to workers: one each, that notices when nobody is there.
+//! Connection pool: one connection for each worker, with keep-alive.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -26,21 +26,21 @@ use tonic::transport::Endpoint;
 use tower::Service as _;
 use url::Url;
 
-use super::lost::{lost, marked};
+use super::io_runtime::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, io_runtime};
 use super::security::Security;
-use super::speaking::{GONE, QUIET, speaking};
 use super::status::{STATUS_PATH, Status};
+use super::worker_errors::{lost_error, mark_lost};
 
-/// How long a machine may take to take a connection.
-const CONNECTED: Duration = Duration::from_secs(2);
+/// Timeout to open a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a worker may take to say what it is.
-const ANSWERED: Duration = Duration::from_secs(2);
+/// Timeout of a status request.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Longest text that a worker may say of itself.
+/// Maximum size of a status response.
 const STATUS_BYTES: usize = 1 << 20;
 
-/// The connections of a session, or of a worker to others.
+/// Connections of a session to workers, or of a worker to other workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Connections {
     security: Security,
@@ -56,7 +56,7 @@ impl Connections {
     }
 
     async fn channel(&self, worker: &Url) -> Result<BoxCloneSyncChannel> {
-        if let Some(known) = self.known().get(worker) {
+        if let Some(known) = self.lock_channels().get(worker) {
             return Ok(known.clone());
         }
         let wrong = |error: tonic::transport::Error| {
@@ -64,23 +64,24 @@ impl Connections {
         };
         let endpoint = Endpoint::from_shared(worker.to_string()).map_err(wrong)?;
         let mut endpoint = endpoint
-            .connect_timeout(CONNECTED)
+            .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .http2_adaptive_window(true)
-            .http2_keep_alive_interval(QUIET)
-            .keep_alive_timeout(GONE)
+            .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
             .keep_alive_while_idle(true);
-        if let Some(tls) = self.security.of_client() {
+        if let Some(tls) = self.security.client_tls() {
             endpoint = endpoint.tls_config(tls).map_err(wrong)?;
         }
-        let speaking = speaking().map_err(|error| DataFusionError::External(error.into()))?;
-        let connected = async move { tokio::time::timeout(CONNECTED, endpoint.connect()).await };
+        let speaking = io_runtime().map_err(|error| DataFusionError::External(error.into()))?;
+        let connected =
+            async move { tokio::time::timeout(CONNECT_TIMEOUT, endpoint.connect()).await };
         let connected = speaking.spawn(connected).await;
         let channel = connected
             .map_err(|error| DataFusionError::External(error.into()))?
-            .map_err(|_| lost(worker, "it takes no connection"))?
-            .map_err(|error| marked(worker, DataFusionError::External(Box::new(error))))?;
-        let shown = self.security.shown().cloned();
+            .map_err(|_| lost_error(worker, "it takes no connection"))?
+            .map_err(|error| mark_lost(worker, DataFusionError::External(Box::new(error))))?;
+        let shown = self.security.authorization().cloned();
         let channel = tower::util::MapRequest::new(channel, move |mut request: Request<Body>| {
             if let Some(shown) = &shown {
                 request.headers_mut().insert(AUTHORIZATION, shown.clone());
@@ -88,31 +89,32 @@ impl Connections {
             request
         });
         let channel = BoxCloneSyncChannel::new(channel);
-        self.known().insert(worker.clone(), channel.clone());
+        self.lock_channels().insert(worker.clone(), channel.clone());
         Ok(channel)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Url, BoxCloneSyncChannel>> {
+    fn lock_channels(&self) -> std::sync::MutexGuard<'_, HashMap<Url, BoxCloneSyncChannel>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a worker says of itself.
+    /// Requests the status of a worker.
     ///
     /// # Errors
-    /// Where it does not answer, or not as a worker.
-    pub(super) async fn ask(&self, worker: &Url) -> Result<Status> {
-        let asked = tokio::time::timeout(ANSWERED, self.status(worker)).await;
-        let answer = asked.unwrap_or_else(|_| Err(lost(worker, "it does not say what it is")));
+    /// The worker does not respond, or is not a worker.
+    pub(super) async fn query_status(&self, worker: &Url) -> Result<Status> {
+        let asked = tokio::time::timeout(STATUS_TIMEOUT, self.fetch_status(worker)).await;
+        let answer =
+            asked.unwrap_or_else(|_| Err(lost_error(worker, "it does not say what it is")));
         if answer.is_err() {
-            self.known().remove(worker);
+            self.lock_channels().remove(worker);
         }
         answer
     }
 
-    async fn status(&self, worker: &Url) -> Result<Status> {
+    async fn fetch_status(&self, worker: &Url) -> Result<Status> {
         let mut channel = self.channel(worker).await?;
         let failed = |error: tonic::transport::Error| {
-            marked(worker, DataFusionError::External(error.into()))
+            mark_lost(worker, DataFusionError::External(error.into()))
         };
         let is_none =
             |reason: &str| DataFusionError::Execution(format!("{worker} is no worker: {reason}"));
@@ -138,7 +140,7 @@ impl Connections {
         }
         let (mut body, mut text) = (response.into_body(), Vec::new());
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let frame = frame.map_err(|error| lost(worker, &error.to_string()))?;
+            let frame = frame.map_err(|error| lost_error(worker, &error.to_string()))?;
             if let Some(bytes) = frame.data_ref() {
                 text.extend_from_slice(bytes);
             }
@@ -154,7 +156,7 @@ impl Connections {
 impl ChannelResolver for Connections {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         let channel = self.channel(url).await?;
-        Ok(Box::new(Peer {
+        Ok(Box::new(WorkerClient {
             worker: url.clone(),
             inner: create_worker_client(channel),
             known: Arc::clone(&self.known),
@@ -162,19 +164,19 @@ impl ChannelResolver for Connections {
     }
 }
 
-/// A worker, whose silence is told from its errors.
-struct Peer {
+/// Client of a worker that distinguishes lost connections from errors of the worker.
+struct WorkerClient {
     worker: Url,
     inner: Box<dyn WorkerChannel>,
     known: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
 }
 
-impl Peer {
-    fn marking(&self) -> impl Fn(DataFusionError) -> DataFusionError + Send + 'static {
+impl WorkerClient {
+    fn error_marker(&self) -> impl Fn(DataFusionError) -> DataFusionError + Send + 'static {
         let (worker, known) = (self.worker.clone(), Arc::clone(&self.known));
         move |error| {
-            let error = marked(&worker, error);
-            if super::lost::lost_worker(&error).as_ref() == Some(&worker) {
+            let error = mark_lost(&worker, error);
+            if super::worker_errors::lost_worker(&error).as_ref() == Some(&worker) {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 known.remove(&worker);
             }
@@ -184,7 +186,7 @@ impl Peer {
 }
 
 #[async_trait]
-impl WorkerChannel for Peer {
+impl WorkerChannel for WorkerClient {
     async fn coordinator_channel(
         &mut self,
         headers: HeaderMap,
@@ -193,7 +195,7 @@ impl WorkerChannel for Peer {
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
-        let marking = self.marking();
+        let marking = self.error_marker();
         let opened = self.inner.coordinator_channel(
             headers,
             set_plan_request,
@@ -212,7 +214,7 @@ impl WorkerChannel for Peer {
         metrics: ExecutionPlanMetricsSet,
         task_ctx: &Arc<TaskContext>,
     ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
-        let marking = Arc::new(self.marking());
+        let marking = Arc::new(self.error_marker());
         let opened = self.inner.execute_task(headers, request, metrics, task_ctx);
         let streams = opened.await.map_err(marking.as_ref())?.into_iter();
         Ok(streams
@@ -230,6 +232,6 @@ impl WorkerChannel for Peer {
         request: GetWorkerInfoRequest,
     ) -> Result<GetWorkerInfoResponse> {
         let answer = self.inner.get_worker_info(request).await;
-        answer.map_err(self.marking())
+        answer.map_err(self.error_marker())
     }
 }

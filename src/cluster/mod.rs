@@ -1,37 +1,37 @@
-//! Several machines: a question is cut into stages, of which workers run the ones that read.
+//! Distributed queries: a plan is cut into stages, and workers run the stages that read files.
 //!
 //! ```text
-//!  SQL ─▶ plan of one machine ─▶ reads much? ─▶ stages ─▶ looked at ─▶ workers ─▶ rows
-//!              │ no                 (planner)    (leaves)   (stages)      │ one is lost
-//!              └──────────▶ here ◀──────────────────────────────────────── ┘ (asked)
+//!  SQL ─▶ local plan ─▶ large scan? ─▶ stages ─────────▶ checks ─▶ workers ─▶ rows
+//!                            │ no    (scan_division)   (stages)     │ a worker is lost
+//!                            └────────▶ runs locally ◀─────────────┘ (worker_query)
 //! ```
 //!
-//! The engine that cuts, sends and shuffles is `datafusion-distributed`. What is ours: which questions are worth it,
-//! how files are divided, that no stage is sent that would be wrong or cannot be, which versions of which store
-//! are meant (`pinned`), and what happens when a worker is lost.
+//! `datafusion-distributed` cuts, sends and shuffles. This module decides which queries are distributed and how
+//! files are divided. It rejects stages that would be wrong or cannot be serialized, pins the table versions
+//! that workers read (`pinned_versions`), and handles lost workers.
 //!
-//! The other side is the module `worker`.
+//! The module `worker` is the other side.
 
 mod addresses;
-mod asked;
-mod compared;
 mod connections;
-mod cut;
-mod leaves;
-mod lost;
+mod io_runtime;
 mod order;
-mod pinned;
+mod pinned_versions;
+mod plan_comparison;
 mod planner;
+mod scan_division;
 mod security;
 mod session;
-mod speaking;
+mod stage_planning;
 mod stages;
 mod status;
 mod windows;
+mod worker_errors;
+mod worker_query;
 mod workers;
 
 #[cfg(test)]
-pub(crate) use {compared::compare, windows::WindowCalls};
+pub(crate) use {plan_comparison::compare, windows::WindowCalls};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,18 +44,18 @@ use datafusion_distributed::{DistributedExt as _, SessionStateBuilderExt as _};
 use crate::error::{Error, Result};
 use crate::store::Settings;
 pub(crate) use connections::Connections;
-pub(crate) use pinned::Pinned;
-use planner::Planner;
+pub(crate) use io_runtime::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, io_runtime};
+pub(crate) use pinned_versions::Pinned;
+use planner::ClusterPlanner;
 pub use security::Security;
-use session::{Cluster, Ready};
-pub(crate) use speaking::{GONE, QUIET, speaking};
-pub(crate) use stages::known;
+use session::{Cluster, ReadyWorkers};
+pub(crate) use stages::check_node;
 pub(crate) use status::STATUS_PATH;
-pub use status::{Served, Status};
+pub use status::{Status, StoreStatus};
 pub use workers::Workers;
 
-/// The version of this program with a mark of all that a plan refers to by name: `0.1.0-1f00c0de`.
-pub(crate) fn version(functions: impl Iterator<Item = String>) -> String {
+/// Returns the program version with a hash of all functions that a plan refers to by name: `0.1.0-1f00c0de`.
+pub(crate) fn plan_version(functions: impl Iterator<Item = String>) -> String {
     let mut names: Vec<String> = functions.collect();
     names.sort();
     let engine = datafusion::DATAFUSION_VERSION;
@@ -64,11 +64,11 @@ pub(crate) fn version(functions: impl Iterator<Item = String>) -> String {
     format!("{}-{mark:08x}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Has questions of a session go to these workers, which read the store that has this URL. Comes after all else that sets
-/// the session's planner. Plans of one machine are those of `local`.
+/// Makes a session run queries on these workers, which read the store with this URL. Call this after everything
+/// else that sets the query planner. `local` plans for one machine.
 ///
 /// # Errors
-/// [`Error::Query`] where the engine refuses a setting.
+/// [`Error::Query`] if the engine rejects a setting.
 pub(crate) fn with_workers(
     mut builder: SessionStateBuilder,
     workers: &Workers,
@@ -78,38 +78,40 @@ pub(crate) fn with_workers(
 ) -> Result<SessionStateBuilder> {
     let cluster = Arc::new(Cluster::new(workers, store, version));
     let config = builder.config().take().unwrap_or_default();
-    *builder.config() = Some(configured(config, &cluster, store)?);
+    *builder.config() = Some(configure(config, &cluster, store)?);
     Ok(builder
         .with_distributed_planner()
-        .with_query_planner(Arc::new(Planner { cluster, local })))
+        .with_query_planner(Arc::new(ClusterPlanner { cluster, local })))
 }
 
-fn configured(config: SessionConfig, cluster: &Arc<Cluster>, store: &str) -> Result<SessionConfig> {
+fn configure(config: SessionConfig, cluster: &Arc<Cluster>, store: &str) -> Result<SessionConfig> {
     let settings = config.options().extensions.get::<Settings>().cloned();
     config
         .with_distributed_option_extension(settings.unwrap_or_default())
-        .with_distributed_option_extension(Pinned::of(store))
+        .with_distributed_option_extension(Pinned::for_store(store))
         .with_extension(Arc::clone(cluster))
-        .with_extension(Arc::new(leaves::Share::of(cluster.least_rows())))
-        .with_distributed_worker_resolver(Ready(Arc::clone(cluster)))
+        .with_extension(Arc::new(scan_division::RowsPerTask::new(
+            cluster.least_rows(),
+        )))
+        .with_distributed_worker_resolver(ReadyWorkers(Arc::clone(cluster)))
         .with_distributed_channel_resolver(cluster.connections().clone())
-        .with_distributed_desired_task_count_handler(leaves::tasks)
-        .with_distributed_scale_up_leaf_node_handler(leaves::divided)
-        // Parts of a union are divided as all else is: an isolated one would be one task.
+        .with_distributed_desired_task_count_handler(scan_division::desired_tasks)
+        .with_distributed_scale_up_leaf_node_handler(scan_division::divide_scan)
+        // Inputs of a union are divided like other scans: an isolated input would be one task.
         .with_distributed_children_isolator_unions(false)
         .map_err(Error::Query)
 }
 
-/// What was decided about the questions of a session since this was asked last: where each ran, and why. The last
-/// thousand decisions are kept.
+/// Returns the decisions about queries of a session since the last call: where each query ran, and why. The
+/// last thousand decisions are stored.
 #[must_use]
 pub fn decisions(context: &SessionContext) -> Vec<String> {
     let cluster = context.copied_config().get_extension::<Cluster>();
     cluster.map_or_else(Vec::new, |cluster| cluster.decisions())
 }
 
-/// Workers read the tables of a session at these versions, if it has workers.
-pub(crate) fn pin(context: &SessionContext, versions: &BTreeMap<String, u64>) {
+/// Pins the table versions that workers read, if the session has workers.
+pub(crate) fn pin_versions(context: &SessionContext, versions: &BTreeMap<String, u64>) {
     let state = context.state_ref();
     let mut state = state.write();
     let extensions = &mut state.config_mut().options_mut().extensions;

@@ -1,11 +1,12 @@
-//! Do rows still come in the order that nodes rely on?
+//! Checks that distributed rows arrive in the order that plan nodes rely on.
 //!
-//! A plan of one machine knows in which order files have their rows, and groups and windows rest on it. Rows of several
-//! tasks come in any order, but the nodes that bring them claim the order of each (`datafusion-distributed` 4). So
-//! the plan is made once more with nodes there that claim none, and what each of its nodes wants is compared with that.
+//! A single-machine plan knows the row order of its files, and aggregates and windows rely on it. Rows of
+//! several tasks arrive in any order, but the nodes that receive them claim the order of each task
+//! (`datafusion-distributed` 4). So this module rebuilds the plan with receiving nodes that claim no order. It
+//! then compares the required ordering of each node with the rebuilt plan.
 //!
-//! The head of a plan runs as it was planned. A stage is read from bytes by a worker, where nodes that bring rows claim
-//! nothing, and groups are made anew by what comes to them; windows and merges want what they wanted.
+//! The head of a plan runs as it was planned. A worker decodes a stage from bytes. There, receiving nodes claim
+//! no order, and aggregates adapt to their actual input. Windows and merges keep their required ordering.
 
 use std::sync::Arc;
 
@@ -14,26 +15,26 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 use datafusion_distributed::{NetworkBoundaryExt as _, NetworkCoalesceExec, Stage};
 
-/// Looks at a stage, or at the head of a plan, which runs here.
+/// Checks a stage, or the head of a plan, which runs on this machine.
 ///
 /// # Errors
-/// The node that would see its rows in another order than it wants.
-pub(super) fn in_order(plan: &Arc<dyn ExecutionPlan>, is_head: bool) -> Result<(), String> {
-    as_it_comes(plan, is_head).map(|_| ())
+/// The node whose required input ordering is not met.
+pub(super) fn check_order(plan: &Arc<dyn ExecutionPlan>, is_head: bool) -> Result<(), String> {
+    with_actual_order(plan, is_head).map(|_| ())
 }
 
-/// The same plan, of which each node says in which order its rows come indeed.
-fn as_it_comes(
+/// Rebuilds the plan so that each node reports the actual order of its rows.
+fn with_actual_order(
     plan: &Arc<dyn ExecutionPlan>,
     is_head: bool,
 ) -> Result<Arc<dyn ExecutionPlan>, String> {
     if let Some(boundary) = plan.as_network_boundary() {
-        // Each of its partitions is one of one task.
+        // Each of its partitions is a partition of one task.
         if let (Some(_), Stage::Local(stage)) = (
             plan.downcast_ref::<NetworkCoalesceExec>(),
             boundary.input_stage(),
         ) {
-            return as_it_comes(&stage.plan, false);
+            return with_actual_order(&stage.plan, false);
         }
         let partitions = plan.output_partitioning().partition_count();
         return Ok(Arc::new(
@@ -41,7 +42,7 @@ fn as_it_comes(
         ));
     }
     let children = plan.children().into_iter();
-    let children = children.map(|child| as_it_comes(child, is_head));
+    let children = children.map(|child| with_actual_order(child, is_head));
     let children = children.collect::<Result<Vec<_>, _>>()?;
     let again = replace_children_if_necessary(Arc::clone(plan), children.clone());
     let again = again.map_err(|error| error.to_string())?;
@@ -84,9 +85,9 @@ mod tests {
             Arc::new(SortPreservingMergeExec::new(order.clone(), input))
         };
         for is_head in [true, false] {
-            assert_eq!(in_order(&merged(Arc::clone(&parts)), is_head), Ok(()));
+            assert_eq!(check_order(&merged(Arc::clone(&parts)), is_head), Ok(()));
             let shuffled = NetworkShuffleExec::try_new(Arc::clone(&parts), 2).unwrap();
-            let told = in_order(&merged(Arc::new(shuffled)), is_head).unwrap_err();
+            let told = check_order(&merged(Arc::new(shuffled)), is_head).unwrap_err();
             assert!(told.starts_with("SortPreservingMergeExec would"), "{told}");
         }
     }

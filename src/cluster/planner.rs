@@ -1,8 +1,8 @@
-//! Which questions go to workers.
+//! Decides which queries run on workers.
 //!
-//! A question is planned as on one machine first. Where that plan reads much, workers are asked who they are, the
-//! plan is cut into stages, and each stage is looked at and written down as it would be sent. Whatever does not
-//! pass runs here.
+//! A query is planned for one machine first. If that plan reads enough rows, the workers report their status,
+//! the plan is cut into stages, and each stage is checked and serialized. A plan that fails a check runs on
+//! this machine.
 
 use std::sync::Arc;
 
@@ -20,23 +20,23 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::explain::ExplainExec;
 use datafusion_distributed::display_plan_ascii;
 
-use super::asked::Asked;
-use super::cut::{cut, looked_at};
-use super::leaves::expected_rows;
+use super::scan_division::expected_rows;
 use super::session::Cluster;
+use super::stage_planning::{check_stages, cut_into_stages};
 use super::windows::WindowCalls;
+use super::worker_query::WorkerQueryExec;
 use crate::store::scan_of_store;
 
-/// Plans questions of a session that has workers.
+/// Query planner of a session that has workers.
 #[derive(Debug)]
-pub(super) struct Planner {
+pub(super) struct ClusterPlanner {
     pub(super) cluster: Arc<Cluster>,
-    /// Plans for one machine.
+    /// Planner for one machine.
     pub(super) local: Arc<dyn QueryPlanner + Send + Sync>,
 }
 
 #[async_trait]
-impl QueryPlanner for Planner {
+impl QueryPlanner for ClusterPlanner {
     async fn create_physical_plan(
         &self,
         logical: &LogicalPlan,
@@ -48,19 +48,19 @@ impl QueryPlanner for Planner {
         {
             let inner = self.local.create_physical_plan(&explain.plan, session);
             let inner = inner.await?;
-            let calls = WindowCalls::of(&explain.plan)?;
-            return Ok(match self.sent(&inner, session, &calls).await? {
+            let calls = WindowCalls::from_plan(&explain.plan)?;
+            return Ok(match self.plan_stages(&inner, session, &calls).await? {
                 None => local,
-                Some(sent) => explained(told, sent.as_ref()),
+                Some(sent) => explain_stages(told, sent.as_ref()),
             });
         }
-        self.shared(local, session, &WindowCalls::of(logical)?)
+        self.distribute(local, session, &WindowCalls::from_plan(logical)?)
             .await
     }
 }
 
-/// The explanation with the stages in the place of the plan.
-fn explained(told: &ExplainExec, sent: &dyn ExecutionPlan) -> Arc<dyn ExecutionPlan> {
+/// Replaces the physical plan of an explanation by the distributed plan.
+fn explain_stages(told: &ExplainExec, sent: &dyn ExecutionPlan) -> Arc<dyn ExecutionPlan> {
     let plans = told.stringified_plans().iter().map(|plan| {
         if plan.plan_type == PlanType::FinalPhysicalPlan {
             StringifiedPlan::new(plan.plan_type.clone(), display_plan_ascii(sent, false))
@@ -75,21 +75,21 @@ fn explained(told: &ExplainExec, sent: &dyn ExecutionPlan) -> Arc<dyn ExecutionP
     ))
 }
 
-impl Planner {
-    /// The plan, of which workers run what they can.
-    async fn shared(
+impl ClusterPlanner {
+    /// Returns a plan that runs on workers as far as possible.
+    async fn distribute(
         &self,
         local: Arc<dyn ExecutionPlan>,
         session: &dyn Session,
         calls: &WindowCalls,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // What writes or counts the rows stays here: it must not be run again where a worker is lost.
+        // Nodes that write or count rows stay on this machine: they must not run again if a worker is lost.
         let stays = local.downcast_ref::<DataSinkExec>().is_some();
         if let ([input], true) = (local.children().as_slice(), stays) {
-            let input = Box::pin(self.shared(Arc::clone(input), session, calls)).await?;
+            let input = Box::pin(self.distribute(Arc::clone(input), session, calls)).await?;
             return replace_children_if_necessary(local, vec![input]);
         }
-        let Some(sent) = self.sent(&local, session, calls).await? else {
+        let Some(sent) = self.plan_stages(&local, session, calls).await? else {
             return Ok(local);
         };
         if local.downcast_ref::<AnalyzeExec>().is_some() {
@@ -99,7 +99,7 @@ impl Planner {
             return Ok(local);
         };
         let cluster = Arc::clone(&self.cluster);
-        Ok(Arc::new(Asked::new(
+        Ok(Arc::new(WorkerQueryExec::new(
             cluster,
             local,
             sent,
@@ -107,64 +107,65 @@ impl Planner {
         )))
     }
 
-    /// The plan cut into stages, with workers to run them; `None` where it is to run here.
-    async fn sent(
+    /// Returns the plan in stages if it is large enough and workers are available; `None` if it runs on this
+    /// machine.
+    async fn plan_stages(
         &self,
         local: &Arc<dyn ExecutionPlan>,
         session: &dyn Session,
         calls: &WindowCalls,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let (rows, least_rows) = (rows(local), self.cluster.least_rows());
+        let (rows, least_rows) = (scanned_rows(local), self.cluster.least_rows());
         if rows < least_rows {
-            self.cluster.stayed(&format!(
+            self.cluster.record_local(&format!(
                 "about {rows:.0} rows are read, workers begin at {least_rows:.0}"
             ));
             return Ok(None);
         }
-        match self.cluster.find().await {
-            Ok(0) => self.cluster.stayed("no worker answers"),
-            Ok(_) => return self.in_stages(local, session, calls).await,
-            // A name that nobody knows now, as of a service that has no machine yet.
-            Err(error) => self.cluster.stayed(&error.to_string()),
+        match self.cluster.refresh_workers().await {
+            Ok(0) => self.cluster.record_local("no worker answers"),
+            Ok(_) => return self.cut_and_check(local, session, calls).await,
+            // A DNS name that does not resolve yet, such as a service that has no machine.
+            Err(error) => self.cluster.record_local(&error.to_string()),
         }
         Ok(None)
     }
 
-    /// The plan in stages that workers run as they are; `None` where they cannot.
-    async fn in_stages(
+    /// Cuts the plan into stages that workers can run unchanged; `None` if that is not possible.
+    async fn cut_and_check(
         &self,
         local: &Arc<dyn ExecutionPlan>,
         session: &dyn Session,
         calls: &WindowCalls,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let cut = match cut(local, session).await {
+        let cut = match cut_into_stages(local, session).await {
             Ok(cut) => cut,
             Err(error) => {
-                self.cluster.stayed(&error.to_string());
+                self.cluster.record_local(&error.to_string());
                 return Ok(None);
             }
         };
-        match looked_at(&cut, session, calls) {
+        match check_stages(&cut, session, calls) {
             Ok(stages) => {
-                self.cluster.went(&stages);
+                self.cluster.record_sent(&stages);
                 Ok(Some(cut))
             }
-            Err(reason) => {
-                self.cluster.stayed(&reason);
+            Err(error_text) => {
+                self.cluster.record_local(&error_text);
                 Ok(None)
             }
         }
     }
 }
 
-/// Rows that the scans of a plan are expected to give.
-fn rows(plan: &Arc<dyn ExecutionPlan>) -> f64 {
+/// Estimates the rows that the scans of a plan output.
+fn scanned_rows(plan: &Arc<dyn ExecutionPlan>) -> f64 {
     let mut rows = 0.0;
     let counted = plan.apply(|node| {
         rows += scan_of_store(node).map_or(0.0, expected_rows);
         Ok(TreeNodeRecursion::Continue)
     });
-    // Whoever looks cannot fail.
+    // The closure cannot fail.
     let _ = counted;
     rows
 }

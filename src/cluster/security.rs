@@ -1,4 +1,4 @@
-//! What workers and those who ask them prove to each other: a token, certificates, or both.
+//! Authentication between workers and coordinators: a token, certificates, or both.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
 
 use crate::error::{Error, Result};
 
-/// Certificates of one side, as PEM: its own with the key, and whose it believes.
+/// TLS configuration of one side, in PEM: its own certificate with the key, and the authority it trusts.
 #[derive(Clone)]
 struct Tls {
     identity: Option<Identity>,
     authority: Option<Certificate>,
-    /// The name that certificates of workers are for, whatever address they are found at.
+    /// Host name in the certificates of workers, whatever address a worker is reached at.
     name: Option<String>,
 }
 
-/// What is shown to a worker, and what a worker wants to see.
+/// Credentials that a coordinator presents, and that a worker requires.
 ///
-/// - A token is a secret that all know. It stands in a file or the environment, never in a command line.
-/// - With certificates all is encrypted. A worker that has an authority, and no token, believes only who shows a
-///   certificate of it.
+/// - A token is a shared secret. It is read from a file or the environment, never from a command line.
+/// - With certificates all traffic is encrypted. A worker that has an authority, and no token, accepts only
+///   clients that present a certificate of it.
 #[derive(Clone, Default)]
 pub struct Security {
     token: Option<HeaderValue>,
@@ -39,16 +39,16 @@ impl std::fmt::Debug for Security {
 }
 
 impl Security {
-    /// Nothing is shown or wanted: for workers of the same machine.
+    /// Returns no credentials: for workers of the same machine.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Shows, or wants, this token.
+    /// Presents, or requires, this token.
     ///
     /// # Errors
-    /// [`Error::Argument`] where it is empty or has characters that a header cannot have.
+    /// [`Error::Argument`] if it is empty or has characters that a header cannot contain.
     pub fn token(mut self, token: &str) -> Result<Self> {
         let token = token.trim();
         let header = HeaderValue::from_str(&format!("Bearer {token}"));
@@ -64,18 +64,19 @@ impl Security {
         Ok(self)
     }
 
-    /// Encrypts. `identity` is the own certificate and its key, `authority` whose certificates are believed; all are
-    /// files in PEM. Certificates of workers are for their addresses, or all for one `name`.
+    /// Encrypts connections. `identity` is this side's certificate and key, `authority` the trusted authority;
+    /// all are PEM files. Certificates of workers are for their addresses, or all for one `name`.
     ///
     /// # Errors
-    /// [`Error::Io`] where a file cannot be read.
+    /// [`Error::Io`] if a file cannot be read.
     pub fn tls(
         mut self,
         identity: Option<(PathBuf, PathBuf)>,
         authority: Option<PathBuf>,
         name: Option<String>,
     ) -> Result<Self> {
-        // Two are built in, and tonic does not choose. Whoever has chosen before is right.
+        // Two providers are built in, and tonic does not choose. A provider that the process installed earlier
+        // stays.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let read = |path: &Path| std::fs::read(path).map_err(Error::io(path));
         let identity = match identity {
@@ -91,23 +92,23 @@ impl Security {
         Ok(self)
     }
 
-    /// Scheme of the URLs of workers.
+    /// URL scheme of workers.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Is it safe to be heard from other machines?
-    pub(crate) fn keeps_strangers_out(&self) -> bool {
+    /// Returns true if a worker may listen on an address that other machines can reach.
+    pub(crate) fn requires_authentication(&self) -> bool {
         let believes = |tls: &Tls| tls.identity.is_some() && tls.authority.is_some();
         self.token.is_some() || self.tls.as_ref().is_some_and(believes)
     }
 
-    /// What goes into `authorization`.
-    pub(crate) fn shown(&self) -> Option<&HeaderValue> {
+    /// Value of the `authorization` header.
+    pub(crate) fn authorization(&self) -> Option<&HeaderValue> {
         self.token.as_ref()
     }
 
-    /// Is this what is wanted? Takes as long for a guess that is nearly right as for any other.
+    /// Returns true if the header matches the token. The comparison takes constant time.
     pub(crate) fn admits(&self, shown: Option<&HeaderValue>) -> bool {
         let Some(wanted) = &self.token else {
             return true;
@@ -116,8 +117,8 @@ impl Security {
         wanted.as_bytes().ct_eq(shown).into()
     }
 
-    /// How a worker is spoken to.
-    pub(crate) fn of_client(&self) -> Option<ClientTlsConfig> {
+    /// TLS configuration of a client of a worker.
+    pub(crate) fn client_tls(&self) -> Option<ClientTlsConfig> {
         let tls = self.tls.as_ref()?;
         let mut config = ClientTlsConfig::new();
         if let Some(authority) = &tls.authority {
@@ -132,11 +133,11 @@ impl Security {
         Some(config)
     }
 
-    /// How a worker listens.
+    /// TLS configuration of a worker.
     ///
     /// # Errors
-    /// [`Error::Argument`] where it has no certificate to show.
-    pub(crate) fn of_server(&self) -> Result<Option<ServerTlsConfig>> {
+    /// [`Error::Argument`] if it has no certificate to present.
+    pub(crate) fn server_tls(&self) -> Result<Option<ServerTlsConfig>> {
         let Some(tls) = &self.tls else {
             return Ok(None);
         };
@@ -146,7 +147,7 @@ impl Security {
         })?;
         let mut config = ServerTlsConfig::new().identity(identity);
         if let Some(authority) = &tls.authority {
-            // Whoever shows the token needs no certificate.
+            // A client that presents the token needs no certificate.
             config = config
                 .client_ca_root(authority.clone())
                 .client_auth_optional(self.token.is_some());

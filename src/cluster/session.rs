@@ -1,4 +1,4 @@
-//! The workers of a session: who is there, who was lost, and what was decided.
+//! Workers of a session: available workers, lost workers, and decisions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -13,14 +13,14 @@ use super::connections::Connections;
 use super::status::Status;
 use super::workers::Workers;
 
-/// How long what workers said of themselves is believed.
-const BELIEVED: Duration = Duration::from_secs(5);
+/// Validity of a worker's status.
+const STATUS_TTL: Duration = Duration::from_secs(5);
 
-/// How long a worker that was lost is not asked, even where it says that it is there.
-const RESTS: Duration = Duration::from_secs(60);
+/// Pause before a lost worker is used again, even if it reports that it is running.
+const LOST_WORKER_PAUSE: Duration = Duration::from_secs(60);
 
-/// Decisions that are kept for whoever wants to hear them.
-const KEPT: usize = 1000;
+/// Maximum number of stored decisions.
+const MAX_DECISIONS: usize = 1000;
 
 /// The workers of a session.
 pub(super) struct Cluster {
@@ -30,14 +30,14 @@ pub(super) struct Cluster {
     least_rows: f64,
     /// URL of the session's store.
     store: String,
-    found: Mutex<Found>,
-    /// What was decided, to be told.
+    found: Mutex<AvailableWorkers>,
+    /// Decisions that were not reported yet.
     decided: Mutex<VecDeque<String>>,
 }
 
-/// Workers that can be asked.
+/// Workers that can run queries.
 #[derive(Default)]
-struct Found {
+struct AvailableWorkers {
     at: Option<Instant>,
     ready: Vec<Url>,
     lost: BTreeMap<Url, Instant>,
@@ -58,7 +58,7 @@ impl Cluster {
             workers: workers.clone(),
             connections: workers.connections(),
             version,
-            least_rows: workers.rows(),
+            least_rows: workers.min_rows(),
             store: store.to_owned(),
             found: Mutex::default(),
             decided: Mutex::default(),
@@ -69,41 +69,41 @@ impl Cluster {
         &self.connections
     }
 
-    /// Rows that a question must be expected to read to be sent.
+    /// Estimated number of scanned rows from which a query is distributed.
     pub(super) fn least_rows(&self) -> f64 {
         self.least_rows
     }
 
-    /// Asks the workers who they are, unless that was done just now; how many can be asked.
-    pub(super) async fn find(&self) -> Result<usize> {
+    /// Refreshes the status of all workers unless it is recent; returns the number of usable workers.
+    pub(super) async fn refresh_workers(&self) -> Result<usize> {
         {
-            let found = self.found();
-            if found.at.is_some_and(|at| at.elapsed() < BELIEVED) {
+            let found = self.lock_workers();
+            if found.at.is_some_and(|at| at.elapsed() < STATUS_TTL) {
                 return Ok(found.ready.len());
             }
         }
-        let answers = self.workers.ask(&self.connections).await;
+        let answers = self.workers.query_status(&self.connections).await;
         let answers = answers.map_err(|error| DataFusionError::External(error.into()))?;
         let mut ready = Vec::new();
         for (url, answer) in answers {
             match answer {
-                Err(reason) => self.told(&format!("{url} is left out: {reason}")),
-                Ok(status) => match self.unfit(&status) {
-                    Some(reason) => self.told(&format!("{url} is left out: {reason}")),
+                Err(reason) => self.record_decision(&format!("{url} is left out: {reason}")),
+                Ok(status) => match self.rejection_reason(&status) {
+                    Some(reason) => self.record_decision(&format!("{url} is left out: {reason}")),
                     None => ready.push(url),
                 },
             }
         }
-        let mut found = self.found();
-        found.lost.retain(|_, at| at.elapsed() < RESTS);
+        let mut found = self.lock_workers();
+        found.lost.retain(|_, at| at.elapsed() < LOST_WORKER_PAUSE);
         ready.retain(|url| !found.lost.contains_key(url));
         found.ready = ready;
         found.at = Some(Instant::now());
         Ok(found.ready.len())
     }
 
-    /// Why a worker is not asked.
-    fn unfit(&self, status: &Status) -> Option<String> {
+    /// Returns why a worker cannot be used.
+    fn rejection_reason(&self, status: &Status) -> Option<String> {
         if status.version != self.version {
             let (its, own) = (&status.version, &self.version);
             return Some(format!("it has version {its}, this is {own}"));
@@ -115,38 +115,38 @@ impl Cluster {
         (!serves).then(|| "it does not serve this store".to_owned())
     }
 
-    /// Does not ask a worker for a while.
-    pub(super) fn lose(&self, worker: &Url) {
-        let mut found = self.found();
+    /// Excludes a worker for a while.
+    pub(super) fn mark_lost(&self, worker: &Url) {
+        let mut found = self.lock_workers();
         found.ready.retain(|url| url != worker);
         found.lost.insert(worker.clone(), Instant::now());
         drop(found);
-        self.told(&format!("{worker} was lost"));
+        self.record_decision(&format!("{worker} was lost"));
     }
 
-    fn found(&self) -> std::sync::MutexGuard<'_, Found> {
+    fn lock_workers(&self) -> std::sync::MutexGuard<'_, AvailableWorkers> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn went(&self, stages: &[Stage]) {
+    pub(super) fn record_sent(&self, stages: &[Stage]) {
         let tasks: usize = stages.iter().map(Stage::task_count).sum();
-        let workers = self.found().ready.len();
+        let workers = self.lock_workers().ready.len();
         let [workers, tasks, stages] = [
             (workers, "worker"),
             (tasks, "task"),
             (stages.len(), "stage"),
         ]
         .map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
-        self.told(&format!("sent to {workers}: {tasks} in {stages}"));
+        self.record_decision(&format!("sent to {workers}: {tasks} in {stages}"));
     }
 
-    pub(super) fn stayed(&self, reason: &str) {
-        self.told(&format!("ran here: {reason}"));
+    pub(super) fn record_local(&self, reason: &str) {
+        self.record_decision(&format!("ran here: {reason}"));
     }
 
-    pub(super) fn told(&self, what: &str) {
+    pub(super) fn record_decision(&self, what: &str) {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        if decided.len() == KEPT {
+        if decided.len() == MAX_DECISIONS {
             decided.pop_front();
         }
         decided.push_back(what.to_owned());
@@ -158,14 +158,14 @@ impl Cluster {
     }
 }
 
-/// The workers that can be asked, for the engine.
-pub(super) struct Ready(pub(super) Arc<Cluster>);
+/// Resolver of the usable workers, for the engine.
+pub(super) struct ReadyWorkers(pub(super) Arc<Cluster>);
 
-impl WorkerResolver for Ready {
+impl WorkerResolver for ReadyWorkers {
     fn get_urls(&self) -> Result<Vec<Url>> {
-        let mut ready = self.0.found().ready.clone();
+        let mut ready = self.0.lock_workers().ready.clone();
         if let [only] = ready.as_slice() {
-            // The engine leaves a stage of one task where it is.
+            // The engine does not move a stage of one task.
             ready.push(only.clone());
         }
         Ok(ready)

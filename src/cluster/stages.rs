@@ -1,14 +1,14 @@
-//! Is a plan that was cut into stages still the same plan?
+//! Checks that a plan that was cut into stages gives the same result.
 //!
-//! Each task of a stage runs the same nodes over its own part of the rows. That is right only where no node needs
-//! rows that another task has. This looks at every node of every stage, whatever the planner made of it, and
-//! at nothing that it does not know:
+//! Each task of a stage runs the same nodes over its own subset of the rows. That is correct only if no node
+//! needs rows of another task. The check covers every node of every stage, whatever the planner did, and
+//! rejects unknown nodes:
 //!
-//! | rows of a task | come from | may be needed as |
+//! | rows of a task | source | allowed consumers |
 //! |---|---|---|
-//! | a slice | a divided scan, or parts of stages | anything that takes rows one by one, partial aggregates |
-//! | all rows of its keys | a shuffle | groups, joins and windows by these keys |
-//! | all rows | a broadcast, a constant | the held side of a join; never as the stage's own output |
+//! | a slice | a divided scan, or partitions of stages | row-wise operators, partial aggregates |
+//! | all rows of its keys | a shuffle | aggregates, joins and windows by these keys |
+//! | all rows | a broadcast, a constant | the build side of a join; never the stage's own output |
 
 use std::sync::Arc;
 
@@ -40,43 +40,43 @@ use datafusion_distributed::{
     NetworkShuffleExec, Stage,
 };
 
-use super::order::in_order;
+use super::order::check_order;
 use crate::store::scan_of_store;
 
-/// Which rows a task of a stage has.
+/// The subset of rows that a task of a stage has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rows {
-    /// Some, no other task the same.
+enum RowCoverage {
+    /// A disjoint subset.
     Slice,
-    /// Some, and all that are equal in the keys that they were shuffled by.
+    /// A disjoint subset that is complete for each value of the shuffle keys.
     Keys,
-    /// All, as every other task has.
+    /// All rows, the same in every task.
     All,
 }
 
-/// Why a plan is not run by workers.
-type Refused = String;
+/// Reason why workers do not run a plan.
+type Rejection = String;
 
-/// All stages below the head of a plan.
+/// Returns all stages below the head of a plan.
 ///
 /// # Errors
-/// The node that a worker would run wrongly or does not know.
-pub(super) fn checked(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Refused> {
+/// The node that a worker would run incorrectly or does not support.
+pub(super) fn check_plan(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Rejection> {
     let mut stages = Vec::new();
-    // The head is one task, and runs here.
+    // The head is one task, on this machine.
     let mut heads = vec![(Arc::clone(head), 1, true)];
     while let Some((plan, tasks, is_head)) = heads.pop() {
-        in_order(&plan, is_head)?;
-        if tasks > 1 && rows(&plan)? == Rows::All {
+        check_order(&plan, is_head)?;
+        if tasks > 1 && task_rows(&plan)? == RowCoverage::All {
             return Err(format!("{} would give each row {tasks} times", plan.name()));
         }
         let mut boundaries = Vec::new();
-        collect(&plan, &mut boundaries);
+        collect_inputs(&plan, &mut boundaries);
         for boundary in boundaries {
             let Stage::Local(stage) = &boundary else {
                 return Err("a stage has no plan".to_owned());
             };
-            all_known(&stage.plan)?;
+            check_nodes(&stage.plan)?;
             heads.push((Arc::clone(&stage.plan), stage.tasks, false));
             stages.push(boundary);
         }
@@ -84,31 +84,31 @@ pub(super) fn checked(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Refus
     Ok(stages)
 }
 
-/// The stages that feed a stage.
-fn collect(plan: &Arc<dyn ExecutionPlan>, found: &mut Vec<Stage>) {
+/// Collects the input stages of a stage.
+fn collect_inputs(plan: &Arc<dyn ExecutionPlan>, found: &mut Vec<Stage>) {
     if let Some(boundary) = plan.as_network_boundary() {
         found.push(boundary.input_stage().clone());
         return;
     }
     for child in plan.children() {
-        collect(child, found);
+        collect_inputs(child, found);
     }
 }
 
-/// Are all nodes of a stage known?
-fn all_known(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Refused> {
-    known(plan)?;
+/// Checks that workers support all nodes of a stage.
+fn check_nodes(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Rejection> {
+    check_node(plan)?;
     if plan.is_network_boundary() {
         return Ok(());
     }
-    plan.children().into_iter().try_for_each(all_known)
+    plan.children().into_iter().try_for_each(check_nodes)
 }
 
-/// Is it a node that workers run? Also what a worker asks of a plan that it is given.
+/// Checks that workers support a node. A worker calls this too, for each plan that it receives.
 ///
 /// # Errors
-/// Where it is not.
-pub(crate) fn known(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Refused> {
+/// The node is not supported.
+pub(crate) fn check_node(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Rejection> {
     macro_rules! is_any_of {
         ($($node:ty),* $(,)?) => { false $(|| plan.downcast_ref::<$node>().is_some())* };
     }
@@ -156,52 +156,56 @@ pub(crate) fn known(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Refused> {
     Err(format!("workers do not run {}", plan.name()))
 }
 
-/// Which rows of a node's output a task of a stage of several has.
-fn rows(plan: &Arc<dyn ExecutionPlan>) -> Result<Rows, Refused> {
+/// Returns the rows of a node's output that each task of a multi-task stage has.
+fn task_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<RowCoverage, Rejection> {
     if plan.is_network_boundary() {
         let shuffled = plan.downcast_ref::<NetworkShuffleExec>().is_some();
         let broadcast = plan.downcast_ref::<NetworkBroadcastExec>().is_some();
         return Ok(match (shuffled, broadcast) {
-            (true, _) => Rows::Keys,
-            (_, true) => Rows::All,
-            _ => Rows::Slice,
+            (true, _) => RowCoverage::Keys,
+            (_, true) => RowCoverage::All,
+            _ => RowCoverage::Slice,
         });
     }
     if plan.downcast_ref::<DistributedLeafExec>().is_some() {
-        return Ok(Rows::Slice);
+        return Ok(RowCoverage::Slice);
     }
-    let children = plan.children().into_iter().map(rows);
+    let children = plan.children().into_iter().map(task_rows);
     let children = children.collect::<Result<Vec<_>, _>>()?;
     let wanted = plan.input_distribution_requirements();
     for (place, (child, has)) in plan.children().into_iter().zip(&children).enumerate() {
         let is_met = match wanted.child_distribution(place) {
             None | Some(Distribution::UnspecifiedDistribution) => true,
-            Some(Distribution::SinglePartition) => *has == Rows::All,
-            Some(keys) => *has == Rows::All || *has == Rows::Keys && is_by(child, keys),
+            Some(Distribution::SinglePartition) => *has == RowCoverage::All,
+            Some(keys) => {
+                *has == RowCoverage::All
+                    || *has == RowCoverage::Keys && is_partitioned_by(child, keys)
+            }
         };
         if !is_met {
             return Err(format!("{} would see a part of the rows", plan.name()));
         }
     }
-    if fetched(plan) && children.iter().any(|has| *has != Rows::All) {
+    if limits_rows(plan) && children.iter().any(|has| *has != RowCoverage::All) {
         return Err(format!(
             "{} would take its first rows in each task",
             plan.name()
         ));
     }
     match children.as_slice() {
-        // Constants, and scans that were not divided.
-        [] => Ok(Rows::All),
-        // Its parts are those of one task.
-        [Rows::Keys] if mixes(plan) => Ok(Rows::Slice),
+        // Constants, and undivided scans.
+        [] => Ok(RowCoverage::All),
+        // Its output partitions are those of one task.
+        [RowCoverage::Keys] if repartitions(plan) => Ok(RowCoverage::Slice),
         [has] => Ok(*has),
-        [left, right] if !is_union(plan) => joined(plan, *left, *right),
-        _ => of_union(plan, &children),
+        [left, right] if !is_union(plan) => join_rows(plan, *left, *right),
+        _ => union_rows(plan, &children),
     }
 }
 
-/// Are rows in partitions by these keys, over all tasks? A single partition of a task says nothing of that.
-fn is_by(plan: &Arc<dyn ExecutionPlan>, keys: &Distribution) -> bool {
+/// Returns true if rows are partitioned by these keys over all tasks. A single partition per task proves
+/// nothing, so at least two are assumed.
+fn is_partitioned_by(plan: &Arc<dyn ExecutionPlan>, keys: &Distribution) -> bool {
     let Partitioning::Hash(by, partitions) = plan.output_partitioning() else {
         return false;
     };
@@ -210,22 +214,26 @@ fn is_by(plan: &Arc<dyn ExecutionPlan>, keys: &Distribution) -> bool {
     satisfied.is_satisfied()
 }
 
-/// Does a node put rows into other partitions, of one task?
-fn mixes(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.downcast_ref::<RepartitionExec>().is_some() || gathers(plan)
+/// Returns true if a node moves rows between the partitions of one task.
+fn repartitions(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.downcast_ref::<RepartitionExec>().is_some() || merges_partitions(plan)
 }
 
-fn gathers(plan: &Arc<dyn ExecutionPlan>) -> bool {
+fn merges_partitions(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.downcast_ref::<CoalescePartitionsExec>().is_some()
         || plan.downcast_ref::<SortPreservingMergeExec>().is_some()
 }
 
-/// Does a node end with the first rows of all?
-fn fetched(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    gathers(plan) && plan.fetch().is_some()
+/// Returns true if a node outputs only the first rows.
+fn limits_rows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    merges_partitions(plan) && plan.fetch().is_some()
 }
 
-fn joined(plan: &Arc<dyn ExecutionPlan>, left: Rows, right: Rows) -> Result<Rows, Refused> {
+fn join_rows(
+    plan: &Arc<dyn ExecutionPlan>,
+    left: RowCoverage,
+    right: RowCoverage,
+) -> Result<RowCoverage, Rejection> {
     let hash = plan.downcast_ref::<HashJoinExec>();
     let merge = plan.downcast_ref::<SortMergeJoinExec>();
     let nested = plan.downcast_ref::<NestedLoopJoinExec>();
@@ -244,12 +252,14 @@ fn joined(plan: &Arc<dyn ExecutionPlan>, left: Rows, right: Rows) -> Result<Rows
         Some(Distribution::KeyPartitioned(_))
     );
     match (left, right) {
-        (Rows::All, Rows::All) => Ok(Rows::All),
-        // Whether there is a NULL at all, one task does not know.
-        (Rows::Keys, Rows::Keys) if by_keys && !hash.is_some_and(|join| join.null_aware) => {
-            Ok(Rows::Keys)
+        (RowCoverage::All, RowCoverage::All) => Ok(RowCoverage::All),
+        // A single task cannot know whether any key is NULL.
+        (RowCoverage::Keys, RowCoverage::Keys)
+            if by_keys && !hash.is_some_and(|join| join.null_aware) =>
+        {
+            Ok(RowCoverage::Keys)
         }
-        (Rows::All, _) if !by_keys && !gives_left_alone(join) => Ok(right),
+        (RowCoverage::All, _) if !by_keys && !gives_left_alone(join) => Ok(right),
         _ => Err(format!(
             "{} would join parts that do not belong together",
             plan.name()
@@ -257,7 +267,7 @@ fn joined(plan: &Arc<dyn ExecutionPlan>, left: Rows, right: Rows) -> Result<Rows
     }
 }
 
-/// Does a join give rows of its left side without a partner, or once whatever partners they have?
+/// Returns true if a join outputs left rows without a match, or each left row once.
 fn gives_left_alone(join: JoinType) -> bool {
     !matches!(
         join,
@@ -273,13 +283,20 @@ fn is_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.downcast_ref::<UnionExec>().is_some()
 }
 
-fn of_union(plan: &Arc<dyn ExecutionPlan>, children: &[Rows]) -> Result<Rows, Refused> {
+fn union_rows(
+    plan: &Arc<dyn ExecutionPlan>,
+    children: &[RowCoverage],
+) -> Result<RowCoverage, Rejection> {
     if !is_union(plan) {
         return Err(format!("workers do not run {}", plan.name()));
     }
-    match children.iter().filter(|has| **has == Rows::All).count() {
-        0 => Ok(Rows::Slice),
-        all if all == children.len() => Ok(Rows::All),
+    match children
+        .iter()
+        .filter(|has| **has == RowCoverage::All)
+        .count()
+    {
+        0 => Ok(RowCoverage::Slice),
+        all if all == children.len() => Ok(RowCoverage::All),
         _ => Err("UnionExec would give rows of one part in each task".to_owned()),
     }
 }

@@ -12,7 +12,7 @@ pub struct Status {
     /// Version of the program, with a hash of everything that a plan refers to.
     pub version: String,
     /// Served stores.
-    pub stores: Vec<Served>,
+    pub stores: Vec<StoreStatus>,
     /// Number of running stage tasks.
     pub running: u64,
     /// Number of stage tasks since the worker started.
@@ -30,7 +30,7 @@ pub struct Status {
 /// A store that a worker serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Served {
+pub struct StoreStatus {
     /// Location as passed to the worker.
     pub location: String,
     /// Identity of the store, independent of its location: the URL of the store in plans.

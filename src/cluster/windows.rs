@@ -1,8 +1,8 @@
 //! Properties of window functions that physical plans hide.
 //!
-//! A physical window function has the filter of `FILTER (WHERE ...)`, `IGNORE NULLS` of `lag` and the like, and whether it
-//! runs over rows in reverse order in private fields. Bytes do not carry them, and nobody can read them. They follow from the
-//! logical plan.
+//! A physical window function stores the filter of `FILTER (WHERE ...)`, `IGNORE NULLS` of `lag` and similar
+//! functions, and the reversed row order in private fields. The serialized plan does not carry them, and they
+//! cannot be read. They follow from the logical plan.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
@@ -15,7 +15,7 @@ use datafusion::physical_expr::PhysicalSortExpr;
 /// Direction of a sort key: ascending, and NULL before all other values.
 type Direction = (bool, bool);
 
-/// A window function as a query calls it.
+/// A call of a window function in a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Call {
     name: String,
@@ -29,13 +29,13 @@ struct Call {
 pub(crate) struct WindowCalls(Vec<Call>);
 
 impl WindowCalls {
-    /// Collects those of a plan.
-    pub(crate) fn of(plan: &LogicalPlan) -> Result<Self> {
+    /// Collects the calls of a plan.
+    pub(crate) fn from_plan(plan: &LogicalPlan) -> Result<Self> {
         let mut calls = Vec::new();
         plan.apply_with_subqueries(|node| {
             node.apply_expressions(|expression| {
                 expression.apply(|part| {
-                    calls.extend(call(part));
+                    calls.extend(parse_call(part));
                     Ok(TreeNodeRecursion::Continue)
                 })
             })
@@ -43,7 +43,7 @@ impl WindowCalls {
         Ok(Self(calls))
     }
 
-    /// Returns why an aggregate function over a window may have a property that bytes do not carry.
+    /// Returns why an aggregate function over a window may have a property that is not serialized.
     pub(super) fn hidden_in_aggregate(&self, name: &str) -> Option<&'static str> {
         let mut calls = self.0.iter().filter(|call| call.name == name).peekable();
         if calls.peek().is_none() {
@@ -52,7 +52,7 @@ impl WindowCalls {
         calls.any(|call| call.has_filter).then_some("FILTER")
     }
 
-    /// Returns why a window function, computed over rows in this order, may have a property that bytes do not carry.
+    /// Returns why a window function over rows in this order may have a property that is not serialized.
     pub(super) fn hidden_in_window(
         &self,
         function: &WindowUDF,
@@ -81,7 +81,7 @@ impl WindowCalls {
     }
 }
 
-fn call(expression: &Expr) -> Option<Call> {
+fn parse_call(expression: &Expr) -> Option<Call> {
     let Expr::WindowFunction(function) = expression else {
         return None;
     };

@@ -1,4 +1,4 @@
-//! The list of workers that a session was given.
+//! The worker list of a session.
 
 use url::Url;
 
@@ -8,13 +8,13 @@ use super::security::Security;
 use super::status::Status;
 use crate::error::Result;
 
-/// Rows that are read below which a question stays here: a guess, at which a scan should take longer than to ask
-/// workers.
-const LEAST_ROWS: f64 = 2_000_000.0;
+/// Minimum number of scanned rows at which a query is distributed. A guess: from here on, a scan should take
+/// longer than contacting workers.
+const MIN_ROWS: f64 = 2_000_000.0;
 
-/// Machines that take part in answering.
+/// Machines that help to run queries.
 ///
-/// They are found and asked when a question is worth it, not before.
+/// They are resolved and contacted when a query is large enough, not before.
 #[derive(Clone, Debug)]
 pub struct Workers {
     addresses: Addresses,
@@ -23,27 +23,27 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Those of a list: `host:port,host:port`, `dns:name:port` (all addresses of a name), `slurm` (the machines of
-    /// this process's job).
+    /// Parses a list: `host:port,host:port`, `dns:name:port` (all addresses of a name), `slurm` (the machines
+    /// of this process's job).
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) where it is no such list.
+    /// [`Error::Argument`](crate::Error::Argument) if the text is not such a list.
     pub fn parse(list: &str) -> Result<Self> {
         Ok(Self {
             addresses: Addresses::parse(list)?,
             security: Security::none(),
-            least_rows: LEAST_ROWS,
+            least_rows: MIN_ROWS,
         })
     }
 
-    /// What is shown to them; nothing unless it is set.
+    /// Sets the credentials to present; none by default.
     #[must_use]
     pub fn security(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// Rows that a question must be expected to read to be sent; two million unless it is set.
+    /// Sets the estimated number of scanned rows from which a query is distributed; two million by default.
     #[must_use]
     pub fn least_rows(mut self, rows: u64) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a threshold")]
@@ -52,30 +52,30 @@ impl Workers {
         self
     }
 
-    /// What each of them says of itself, by address; a sentence where it says nothing.
+    /// Returns the status of each worker by address, or an error message.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) where a name cannot be resolved.
+    /// [`Error::Argument`](crate::Error::Argument) if a name cannot be resolved.
     pub async fn status(&self) -> Result<Vec<(Url, std::result::Result<Status, String>)>> {
-        self.ask(&self.connections()).await
+        self.query_status(&self.connections()).await
     }
 
-    /// Connections to them, and none yet.
+    /// Returns an empty connection pool.
     pub(super) fn connections(&self) -> Connections {
         Connections::new(self.security.clone())
     }
 
-    pub(super) fn rows(&self) -> f64 {
+    pub(super) fn min_rows(&self) -> f64 {
         self.least_rows
     }
 
-    pub(super) async fn ask(
+    pub(super) async fn query_status(
         &self,
         connections: &Connections,
     ) -> Result<Vec<(Url, std::result::Result<Status, String>)>> {
         let urls = self.addresses.resolve(self.security.scheme()).await?;
         let asked = urls.into_iter().map(async |url| {
-            let status = connections.ask(&url).await;
+            let status = connections.query_status(&url).await;
             (url, status.map_err(|error| error.message().into_owned()))
         });
         Ok(futures::future::join_all(asked).await)

@@ -1,46 +1,46 @@
-//! A term of a side as SQL over the columns of `records`.
+//! Translation of a term of a side to SQL over the columns of `records`.
 
-use super::side::Kind;
+use super::side::TermKind;
 use crate::error::{Error, Result};
 use crate::store::At;
 
-/// A term as SQL.
-pub(super) fn condition(kind: Kind, value: &str) -> Result<String> {
+/// Returns the SQL condition of a term.
+pub(super) fn condition(kind: TermKind, value: &str) -> Result<String> {
     Ok(match kind {
-        Kind::Platform => format!("platform = {}", quoted(value)),
-        Kind::Source => of_files(&of_sources(value)),
-        Kind::Label => {
+        TermKind::Platform => format!("platform = {}", quote_literal(value)),
+        TermKind::Source => source_files_condition(&source_name_condition(value)),
+        TermKind::Label => {
             let (key, value) = value.split_once('=').unwrap_or((value, ""));
             let labelled = format!(
                 "SELECT source_id FROM labels WHERE key = {} AND value = {}",
-                quoted(key),
-                quoted(value)
+                quote_literal(key),
+                quote_literal(value)
             );
-            of_files(&format!("source_id IN ({labelled})"))
+            source_files_condition(&format!("source_id IN ({labelled})"))
         }
-        Kind::Time => times(value).ok_or_else(|| Error::Argument {
+        TermKind::Time => time_range(value).ok_or_else(|| Error::Argument {
             name: "side",
             reason: format!(
                 "`{value}` is no range of time\nhint: like 2026-11-01..2026-11-08 (the end is not in it), 2026-11-01T08:00:00Z.. or ..2026-11-08"
             ),
         })?,
-        Kind::Where => value.to_owned(),
-        Kind::Tag => "true".to_owned(),
+        TermKind::Where => value.to_owned(),
+        TermKind::Tag => "true".to_owned(),
     })
 }
 
-/// Records of these files; a file with the bytes of another one has its records.
-fn of_files(condition: &str) -> String {
+/// Condition for records of these files. A file with the same content as another one shares its records.
+fn source_files_condition(condition: &str) -> String {
     format!("source_id IN (SELECT coalesce(same_as, source_id) FROM sources WHERE {condition})")
 }
 
-/// A text as SQL writes it.
-fn quoted(text: &str) -> String {
+/// Quotes a text as a SQL literal.
+fn quote_literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Sources of a name, in which `*` stands for any letters and `?` for one, or of a stream of that name.
-pub(super) fn of_sources(name: &str) -> String {
+/// Sources by name, with the wildcards `*` (any characters) and `?` (one character), or by the name of their stream.
+pub(super) fn source_name_condition(name: &str) -> String {
     let mut pattern = String::new();
     for letter in name.chars() {
         match letter {
@@ -51,11 +51,11 @@ pub(super) fn of_sources(name: &str) -> String {
         }
     }
     let all = format!("^({pattern}|streams/[^/]+/{pattern}[.][a-z]+)$");
-    format!("regexp_like(name, {})", quoted(&all))
+    format!("regexp_like(name, {})", quote_literal(&all))
 }
 
-/// A range of time as SQL: from its beginning on, and before its end. A day by itself is all of it.
-pub(super) fn times(text: &str) -> Option<String> {
+/// Condition for a time range, excluding its end. A single day means the whole day.
+pub(super) fn time_range(text: &str) -> Option<String> {
     let time = |text: &str| match text.trim().parse() {
         Ok(At::Time(ms)) => chrono::DateTime::from_timestamp_millis(ms),
         _ => None,
@@ -71,7 +71,7 @@ pub(super) fn times(text: &str) -> Option<String> {
     for (end, comparison) in [(from, ">="), (to.as_str(), "<")] {
         if !end.is_empty() {
             let at = time(end)?.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-            conditions.push(format!("measured_at {comparison} {}", quoted(&at)));
+            conditions.push(format!("measured_at {comparison} {}", quote_literal(&at)));
         }
     }
     (!conditions.is_empty()).then(|| conditions.join(" AND "))
@@ -84,15 +84,15 @@ mod tests {
     #[test]
     fn times_are_half_open() {
         assert_eq!(
-            times("2026-11-01..2026-11-08T12:30:00Z").unwrap(),
+            time_range("2026-11-01..2026-11-08T12:30:00Z").unwrap(),
             "measured_at >= '2026-11-01T00:00:00.000Z' AND measured_at < '2026-11-08T12:30:00.000Z'"
         );
         assert_eq!(
-            times("..2026-11-08").unwrap(),
+            time_range("..2026-11-08").unwrap(),
             "measured_at < '2026-11-08T00:00:00.000Z'"
         );
         assert_eq!(
-            times("2026-11-30").unwrap(),
+            time_range("2026-11-30").unwrap(),
             "measured_at >= '2026-11-30T00:00:00.000Z' AND measured_at < '2026-12-01T00:00:00.000Z'"
         );
         for wrong in [
@@ -103,14 +103,14 @@ mod tests {
             "v1..v2",
             "2026-11-30T00:00:00Z",
         ] {
-            assert_eq!(times(wrong), None, "{wrong}");
+            assert_eq!(time_range(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn names_are_patterns_of_nothing_else() {
         assert_eq!(
-            of_sources("a+'b*.json"),
+            source_name_condition("a+'b*.json"),
             r"regexp_like(name, '^(a\+\''b.*\.json|streams/[^/]+/a\+\''b.*\.json[.][a-z]+)$')"
         );
     }

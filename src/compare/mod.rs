@@ -1,47 +1,50 @@
-//! What is faster and what is slower: the records of two platforms, tags, labels, sources or times, configuration by
-//! configuration.
+//! Comparison of two sets of records, configuration by configuration. A set is selected by platform, tag, label, source
+//! or time.
 //!
 //! ```text
-//!  a, b ─▶ selected ─▶ records, sorted ─▶ pairs ─▶ all, by graph ─▶ by operator, by network
-//!           (SQL)       (both sides)      (set aside until p is corrected)
+//!  a, b ─▶ predicates ─▶ records, sorted ─▶ pairs ─▶ all, by graph ─▶ by operator, by network
+//!            (SQL)        (both sides)      (buffered until p is corrected)
 //! ```
 //!
-//! * A pair is a graph and a configuration that both sides have, of one platform unless each side has just one.
-//! * Of several records of a side the newest counts ([`Of`]).
-//! * Whether a pair has changed beyond noise is asked as `tsql measure repeat` asks it: `tsql_metrics::change`.
+//! * A pair is a graph and a configuration that both sides have. Both records are of one platform, unless each side has
+//!   just one platform.
+//! * If a side has several records of a configuration, the newest counts ([`RecordChoice`]).
+//! * The test for significant changes is that of `tsql measure repeat`: `tsql_metrics::change`.
 
-mod about;
+mod comparison;
 mod condition;
-mod counting;
-mod found;
+mod group_names;
 mod options;
+mod pair_counter;
 mod pairs;
 #[cfg_attr(not(feature = "plot"), path = "no_picture.rs")]
 mod picture;
 mod records;
-mod selected;
+mod resolve_side;
 mod side;
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-pub use found::{Bin, Change, Compared, Comparison, Part, Regression, Summary};
-pub use options::{CompareOptions, Of};
+pub use comparison::{
+    Change, ComparedSide, Comparison, PairGroup, Regression, SpeedupRange, Summary,
+};
+pub use options::{CompareOptions, RecordChoice};
 pub use side::Side;
 
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, collect};
 use crate::store::Store;
-use counting::{Counted, Counting};
-use records::Records;
-use selected::{Known, version};
+use pair_counter::{CountedPairs, PairCounter};
+use records::RecordReader;
+use resolve_side::{StoreNames, open_version};
 
 impl Store {
-    /// Compares the records of two sides: `b` with `a`.
+    /// Compares the records of two sides: `b` relative to `a`.
     ///
-    /// What both have in common is sorted and counted as it comes, so it takes little memory whatever its size:
-    /// 88 bytes a pair, beyond 64 MiB of these in a temporary file.
+    /// The configurations of both sides are sorted and counted as a stream. Memory use is low for any size: 88 bytes
+    /// per pair, in a temporary file above 64 MiB.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -53,8 +56,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unknown`] and [`Error::Ambiguous`] for names that say no side, [`Error::Empty`] where there is nothing to
-    /// compare, [`Error::Query`] for a predicate that is no SQL, and failures of the storage.
+    /// [`Error::Unknown`] and [`Error::Ambiguous`] for names that cannot be resolved, [`Error::Empty`] if there is
+    /// nothing to compare, [`Error::Query`] for an invalid predicate, and failures of the storage.
     pub async fn compare(
         &self,
         a: &Side,
@@ -66,10 +69,10 @@ impl Store {
             ..SessionOptions::default()
         };
         let context = self.session_with(&session).await?;
-        let known = Known::of(self, &context).await?;
-        let (in_a, in_b) = (known.selected(a).await?, known.selected(b).await?);
+        let known = StoreNames::load(self, &context).await?;
+        let (in_a, in_b) = (known.resolve(a).await?, known.resolve(b).await?);
         let of_a = session_of(self, in_a.tag.as_deref(), &context, &session).await?;
-        // One snapshot for both sides, if they are of one version.
+        // One snapshot for both sides, if they have the same version.
         let of_b = if in_a.tag == in_b.tag {
             of_a.clone()
         } else {
@@ -77,12 +80,12 @@ impl Store {
         };
         let both = |predicate: &str| format!("({predicate}) AND ({})", options.predicate);
         let (in_a, in_b) = (both(&in_a.predicate), both(&in_b.predicate));
-        let a = compared(&of_a, a, &in_a).await?;
-        let b = compared(&of_b, b, &in_b).await?;
+        let a = summarize_side(&of_a, a, &in_a).await?;
+        let b = summarize_side(&of_b, b, &in_b).await?;
         let is_by_platform = a.platforms.len() > 1 || b.platforms.len() > 1;
         let sides = [(&of_a, in_a.as_str()), (&of_b, in_b.as_str())];
-        let mut records = Records::open(sides, is_by_platform, options.of).await?;
-        let mut counting = Counting::new(options.top);
+        let mut records = RecordReader::open(sides, is_by_platform, options.of).await?;
+        let mut counting = PairCounter::new(options.top);
         loop {
             let some = records.next().await?;
             if some.is_empty() {
@@ -90,10 +93,10 @@ impl Store {
             }
             counting.take(some).await?;
         }
-        let Counted { mut found, graphs } = counting.counted(options)?;
+        let CountedPairs { mut found, graphs } = counting.finish(options)?;
         (found.a, found.b, found.is_by_platform) = (a, b, is_by_platform);
-        something(&found)?;
-        [found.operators, found.networks] = about::parts(&of_a, &graphs).await?;
+        check_not_empty(&found)?;
+        [found.operators, found.networks] = group_names::summarize_groups(&of_a, &graphs).await?;
         let Comparison {
             regressions,
             gains,
@@ -101,7 +104,7 @@ impl Store {
             repairs,
             ..
         } = &mut found;
-        about::name(&of_a, [regressions, gains, failures, repairs]).await?;
+        group_names::name_changes(&of_a, [regressions, gains, failures, repairs]).await?;
         Ok(found)
     }
 }
@@ -115,19 +118,23 @@ async fn session_of(
     if tag.is_none() {
         return Ok(newest.clone());
     }
-    version(store, tag).await?.session_with(options).await
+    open_version(store, tag).await?.session_with(options).await
 }
 
-/// The records of a side.
-async fn compared(context: &SessionContext, side: &Side, predicate: &str) -> Result<Compared> {
+/// Summarizes the records of a side.
+async fn summarize_side(
+    context: &SessionContext,
+    side: &Side,
+    predicate: &str,
+) -> Result<ComparedSide> {
     let sql = format!(
         "SELECT arrow_cast(platform, 'Utf8View') AS platform, count(*) AS records, \
          count(*) FILTER (WHERE error_no <> 0) AS failed \
          FROM records WHERE {predicate} GROUP BY platform ORDER BY platform"
     );
-    let mut compared = Compared {
+    let mut compared = ComparedSide {
         name: side.to_string(),
-        ..Compared::default()
+        ..ComparedSide::default()
     };
     for batch in collect(context, &sql).await? {
         let platforms = column::text(&batch, "platform")?;
@@ -147,8 +154,8 @@ async fn compared(context: &SessionContext, side: &Side, predicate: &str) -> Res
     Ok(compared)
 }
 
-/// There is something to compare.
-fn something(found: &Comparison) -> Result<()> {
+/// Checks that there are pairs to compare.
+fn check_not_empty(found: &Comparison) -> Result<()> {
     let (a, b) = (&found.a.name, &found.b.name);
     if found.all.pairs + found.newly_failing + found.newly_working + found.failing > 0 {
         return Ok(());

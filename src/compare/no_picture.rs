@@ -1,12 +1,13 @@
-//! What a build without pictures has in their place.
+//! Replacement of the plot in a build without the feature `plot`.
 
 use std::path::Path;
 
-use super::found::Comparison;
+use super::comparison::Comparison;
 use crate::error::{Error, Result};
 
 impl Comparison {
-    /// Refuses.
+    /// Not supported.
+    ///
     ///
     /// # Errors
     /// [`Error::Drawing`], always.

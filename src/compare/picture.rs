@@ -1,19 +1,19 @@
-//! The picture of a comparison.
+//! Plot of a comparison.
 
 use std::path::Path;
 
-use tsql_plot::{Page, SpeedupBin, SpeedupRow, Speedups, speedups};
+use tsql_plot::{PlotOptions, SpeedupBin, SpeedupRow, Speedups, speedups};
 
-use super::found::{Comparison, Part, Summary};
+use super::comparison::{Comparison, PairGroup, Summary};
 use crate::error::{Error, Result};
 
 impl Comparison {
-    /// Draws how speedups are distributed, and the mean of each operator and network with its interval, into a file: an SVG,
-    /// or a PNG of `png_width` pixels across, by its ending.
+    /// Draws the distribution of speedups, and the mean of each operator and network with its interval, into a file.
+    /// The extension selects SVG, or PNG of `png_width` pixels across.
     ///
     /// # Errors
-    /// [`Error::Argument`] for another ending, [`Error::Io`] where the file cannot be written, [`Error::Drawing`] where this
-    /// build has no pictures (feature `plot`).
+    /// [`Error::Argument`] for another extension, [`Error::Io`] if the file cannot be written, [`Error::Drawing`] in a
+    /// build without the feature `plot`.
     pub fn draw(&self, path: &Path, png_width: u32) -> Result<()> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let is_png = match ending.map(str::to_ascii_lowercase).as_deref() {
@@ -31,7 +31,7 @@ impl Comparison {
             }
         };
         let title = format!("{} against {}", self.b.name, self.a.name);
-        let page = Page::new(&title, "pairs").with_png_width(png_width);
+        let page = PlotOptions::new(&title, "pairs").with_png_width(png_width);
         let bins = self.histogram.iter().map(|bin| SpeedupBin {
             from: bin.speedup_from,
             to: bin.speedup_to,
@@ -62,7 +62,7 @@ impl Comparison {
                 interval: found.speedup_low.zip(found.speedup_high),
             })
         };
-        let named = |part: &Part, group| {
+        let named = |part: &PairGroup, group| {
             let name = part
                 .name
                 .clone()

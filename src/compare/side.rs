@@ -1,4 +1,4 @@
-//! What is compared: as people write it.
+//! Syntax of a side of a comparison.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,24 +17,24 @@ use crate::error::{Error, Result};
 /// # Ok::<(), tsql::Error>(())
 /// ```
 ///
-/// A text without a kind before it stands for the one kind that the store knows it as.
+/// The kind of a term may be omitted if the store has the name in only one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     text: String,
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Vec<SideTerm>,
 }
 
-/// A part of a side: all of them are to hold.
+/// A term of a side. All terms must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Term {
-    /// `None` where it is not said.
-    pub(super) kind: Option<Kind>,
+pub(super) struct SideTerm {
+    /// `None` if omitted.
+    pub(super) kind: Option<TermKind>,
     pub(super) value: String,
 }
 
-/// What the text of a term is.
+/// Kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TermKind {
     Platform,
     Tag,
     Label,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     Where,
 }
 
-impl Kind {
+impl TermKind {
     pub(super) const ALL: [Self; 6] = [
         Self::Platform,
         Self::Tag,
@@ -53,7 +53,7 @@ impl Kind {
         Self::Where,
     ];
 
-    /// As it is written, with a colon behind it.
+    /// Keyword, which is followed by a colon.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Platform => "platform",
@@ -66,13 +66,13 @@ impl Kind {
     }
 }
 
-/// What stands between terms.
+/// Separator of terms.
 const AND: &str = " AND ";
 
 impl FromStr for Side {
     type Err = Error;
 
-    /// Reads terms with ` AND ` between them. Behind `where:` everything is SQL.
+    /// Parses terms separated by ` AND `. Everything after `where:` is SQL.
     fn from_str(text: &str) -> Result<Self> {
         let mut terms = Vec::new();
         let mut rest = Some(text);
@@ -82,7 +82,7 @@ impl FromStr for Side {
                 Some((term, more)) if !is_sql => (term, Some(more)),
                 _ => (left, None),
             };
-            terms.push(Term::of(term.trim(), text)?);
+            terms.push(SideTerm::parse(term.trim(), text)?);
             rest = more;
         }
         Ok(Self {
@@ -92,10 +92,10 @@ impl FromStr for Side {
     }
 }
 
-impl Term {
-    fn of(text: &str, side: &str) -> Result<Self> {
+impl SideTerm {
+    fn parse(text: &str, side: &str) -> Result<Self> {
         let prefixed = text.split_once(':').and_then(|(word, value)| {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
+            let kind = TermKind::ALL.into_iter().find(|kind| kind.word() == word)?;
             Some((kind, value.trim()))
         });
         let (kind, value) = prefixed.map_or((None, text), |(kind, value)| (Some(kind), value));
@@ -129,7 +129,7 @@ mod tests {
         let side: Side = text.parse().unwrap();
         let terms = side.terms.into_iter();
         terms
-            .map(|term| (term.kind.map(Kind::word), term.value))
+            .map(|term| (term.kind.map(TermKind::word), term.value))
             .collect()
     }
 

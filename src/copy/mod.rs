@@ -1,14 +1,13 @@
-//! A store, or a part of it, into another one: rows as they are, without a detour over files.
+//! Copy of a store, or of selected records, to another store: row by row, without source files.
 //!
 //! ```text
-//! from  sources ─▶ plan: which does the other store know, which have grown, which are new
-//! to    node_types, environments, graphs, tasks, texts, samples   what it does not have, by identifier
-//!       configurations                                            with numbers of its own
-//!       records, lines, ... ─▶ sources                            by the committer of every ingest
+//! from  sources ─▶ plan: which sources does the other store have, which have grown, which are new
+//! to    node_types, environments, graphs, tasks, texts, samples   missing rows, by identifier
+//!       configurations                                            with new ids
+//!       records, lines, ... ─▶ sources                            by the same commits as an ingest
 //! ```
 //!
-//! What the other store has is recognised, so that copying twice changes nothing; a copy that was broken off is
-//! finished by another one.
+//! Existing rows are skipped, so a second copy changes nothing, and completes an interrupted one.
 //!
 //! ```
 //! use tsql::{CopyOptions, Store};
@@ -21,35 +20,36 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod beside;
+mod configuration_numbers;
+mod identified_tables;
 mod job;
-mod known;
-mod numbers;
-mod parts;
+mod keyed_tables;
+mod partial_files;
 mod plan;
 mod rows;
 mod sources;
 
 use std::collections::BTreeSet;
 
-use crate::chosen::{Lines, nothing};
 use crate::error::{Error, Result};
-use crate::ingest::commits::Commits;
-use crate::ingest::orphans::{Orphans, Scope, TABLES};
-use crate::ingest::until_done;
-use crate::ledger::{Labelling, Ledger};
+use crate::ingest::commits::Committer;
+use crate::ingest::orphans::{Orphans, ReadScope, TABLES};
+use crate::ingest::retry_until_done;
+use crate::ingest_log::{IngestLog, Labelling};
+use crate::line_selection::{LineSelection, nothing_selected};
 use crate::store::Store;
-use job::Copy;
-pub use job::{Copied, CopyOptions, CopyProgress};
+use job::CopyJob;
+pub use job::{CopyOptions, CopyProgress, CopyReport};
 use plan::Plan;
 
 impl Store {
-    /// Copies this store, as it is or was, into another one.
+    /// Copies this store, at its version, into another one.
     ///
     /// # Errors
-    /// [`Error::Empty`] where a predicate selects nothing, [`Error::Query`] where it is no SQL, [`Error::Argument`] where
-    /// both are the same store, and failures of either storage. What cannot be copied alone is told in [`Copied`].
-    pub async fn copy_to(&self, to: &Store, options: &CopyOptions) -> Result<Copied> {
+    /// [`Error::Empty`] if a predicate selects nothing, [`Error::Query`] if it is invalid SQL, [`Error::Argument`] if
+    /// both are the same store, and failures of either storage. [`CopyReport`] lists single items that cannot be
+    /// copied.
+    pub async fn copy_to(&self, to: &Store, options: &CopyOptions) -> Result<CopyReport> {
         if self.location().as_str() == to.location().as_str()
             && self.location().as_str() != "memory:"
         {
@@ -58,9 +58,9 @@ impl Store {
                 reason: "a store cannot be copied into itself".to_owned(),
             });
         }
-        // What is written to it meanwhile is not half copied.
-        let from = self.pinned().await?;
-        let copy = Copy {
+        // Rows that are written meanwhile are not copied in part.
+        let from = self.pin_versions().await?;
+        let copy = CopyJob {
             from: &from,
             to,
             context: from.session().await?,
@@ -68,38 +68,39 @@ impl Store {
         };
         let chosen = match &options.predicate {
             Some(predicate) => {
-                let chosen = Lines::of(&copy.context, "records", predicate).await?;
+                let chosen = LineSelection::select(&copy.context, "records", predicate).await?;
                 if chosen.is_empty() {
-                    return Err(nothing("records", predicate));
+                    return Err(nothing_selected("records", predicate));
                 }
                 Some(chosen)
             }
             None => None,
         };
-        let files = sources::read(&copy.context).await?;
-        let mut copied = until_done(async || copy.attempt(&files, chosen.as_ref()).await).await?;
+        let files = sources::read_sources(&copy.context).await?;
+        let mut copied =
+            retry_until_done(async || copy.attempt(&files, chosen.as_ref()).await).await?;
         if !options.dry_run {
             if let Some(chosen) = &chosen {
-                copy.parts(chosen, &mut copied).await?;
+                copy.copy_partial_files(chosen, &mut copied).await?;
             } else {
-                copy.beside(&copied).await?;
+                copy.copy_keyed_tables(&copied).await?;
             }
-            to.fold().await?;
+            to.merge_small_files().await?;
         }
         Ok(copied)
     }
 }
 
-impl Copy<'_> {
-    /// Copies what the other store does not have; `None` where another run has changed it meanwhile.
+impl CopyJob<'_> {
+    /// Copies what the other store does not have. `None` if another run has changed it meanwhile.
     async fn attempt(
         &self,
-        files: &[sources::File],
-        chosen: Option<&Lines>,
-    ) -> Result<Option<Copied>> {
-        let ledger = Ledger::settled(self.to).await?;
-        let there = sources::there(self.to).await?;
-        let mut plan = Plan::of(files, ledger.clone(), there, chosen, &self.context).await?;
+        files: &[sources::CopySource],
+        chosen: Option<&LineSelection>,
+    ) -> Result<Option<CopyReport>> {
+        let ledger = IngestLog::load_durable(self.to).await?;
+        let there = sources::destination_sources(self.to).await?;
+        let mut plan = Plan::new(files, ledger.clone(), there, chosen, &self.context).await?;
         if plan.closed.is_empty() || self.options.dry_run {
             return Ok(Some(plan.copied));
         }
@@ -108,25 +109,25 @@ impl Copy<'_> {
             .iter()
             .map(|file| file.reading.source_id)
             .collect();
-        let scope = Scope {
+        let scope = ReadScope {
             datasets: plan.closed.iter().map(|file| file.dataset).collect(),
             sources: Some(ids),
-            ..Scope::default()
+            ..ReadScope::default()
         };
-        // By what the other store says, not by what is about to be copied.
+        // Uses the ingest log of the other store without the planned changes.
         let orphans = Orphans::find(self.to, &ledger, &scope, &TABLES).await?;
         let labelling = Labelling::default();
-        let mut commits = Commits::new(self.to, &ledger, orphans, labelling);
-        if !commits.take_out_strays().await? {
+        let mut commits = Committer::new(self.to, &ledger, orphans, labelling);
+        if !commits.remove_strays().await? {
             return Ok(None);
         }
-        // What a run has not finished stays where it is.
-        plan.is_whole = plan.is_whole && self.from.orphaned().await?.is_empty();
-        plan.copied.graphs = self.identified(&plan).await?;
-        let numbers = self.numbers(&plan).await?;
+        // Rows of an unfinished run are not copied.
+        plan.is_whole = plan.is_whole && self.from.find_orphaned().await?.is_empty();
+        plan.copied.graphs = self.copy_identified_tables(&plan).await?;
+        let numbers = self.copy_configurations(&plan).await?;
         plan.copied.configurations = numbers.new;
-        let files = self.rows(&plan, &numbers).await?;
-        let done = commits.add(files, &plan.closed).await?;
+        let files = self.copy_rows(&plan, &numbers).await?;
+        let done = commits.commit_files(files, &plan.closed).await?;
         Ok(done.then_some(plan.copied))
     }
 }

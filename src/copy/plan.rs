@@ -1,48 +1,48 @@
-//! What a source of one store means to another one: known, grown, another name, or new.
+//! Plan of a copy: whether the other store knows each source, has a prefix or an alias of it, or does not have it.
 
 use std::collections::{BTreeMap, HashMap};
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use tsql_codecs::identity::source_id;
-use tsql_formats::naming::numbered;
+use tsql_formats::naming::numbered_name;
 
-use super::job::{Copied, Names};
-use super::sources::{File, PARTS, There};
-use crate::chosen::Lines;
+use super::job::{CopyReport, SourceIds};
+use super::sources::{CopySource, PARTS, There};
 use crate::column;
 use crate::error::Result;
-use crate::formats::rooms;
-use crate::ledger::{Closed, Ledger, Reading, Source};
+use crate::formats::all_formats;
+use crate::ingest_log::{IngestLog, ReadPlan, Source, SourceSegment};
+use crate::line_selection::LineSelection;
 use crate::query::collect;
 
-/// The rows of a source that are copied.
+/// Range of rows of a source that is copied.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
-    /// What the source is called in the other store.
+pub(super) struct SourceRows {
+    /// Source id in the other store.
     pub(super) to: i64,
-    /// From this line to that one.
+    /// Range of lines.
     pub(super) lines: (i64, i64),
-    /// From this segment to that one.
+    /// Range of segments.
     pub(super) segments: (i32, i32),
-    /// What the first of these becomes.
+    /// Number of the first segment in the other store.
     pub(super) first_segment: i32,
 }
 
-/// What is to be copied.
+/// Plan of a copy.
 pub(super) struct Plan {
-    /// The other store's ledger, with what is copied.
-    ledger: Ledger,
-    pub(super) closed: Vec<Closed>,
-    /// Sources that have rows which are copied.
-    pub(super) taken: BTreeMap<i64, Taken>,
-    /// All rows of all tables are copied, and no source has another number.
+    /// Ingest log of the other store, extended by the copied sources.
+    ledger: IngestLog,
+    pub(super) closed: Vec<SourceSegment>,
+    /// Sources with rows that are copied.
+    pub(super) taken: BTreeMap<i64, SourceRows>,
+    /// Whether all rows of all tables are copied, and all source ids stay the same.
     pub(super) is_whole: bool,
-    pub(super) copied: Copied,
+    pub(super) copied: CopyReport,
 }
 
-/// How a source is found in the other store.
-enum Place {
+/// State of a source in the other store.
+enum Destination {
     Known(i64),
     Grown { source: Source, first: usize },
     Alias(Source),
@@ -50,44 +50,44 @@ enum Place {
 }
 
 impl Plan {
-    pub(super) async fn of(
-        files: &[File],
-        ledger: Ledger,
+    pub(super) async fn new(
+        files: &[CopySource],
+        ledger: IngestLog,
         there: There,
-        chosen: Option<&Lines>,
+        chosen: Option<&LineSelection>,
         context: &SessionContext,
     ) -> Result<Self> {
         let parts = match chosen {
             Some(chosen) => {
-                let mut parts = whole(context, chosen).await?;
-                for room in rooms() {
-                    let referred = room.referred(context, &chosen.sources()).await?;
+                let mut parts = fully_chosen_sources(context, chosen).await?;
+                for room in all_formats() {
+                    let referred = room.referenced_sources(context, &chosen.sources()).await?;
                     parts.extend(referred.into_iter().map(|id| (id, true)));
                 }
                 Some(parts)
             }
             None => None,
         };
-        let samples = samples(context).await?;
+        let samples = read_samples(context).await?;
         let mut plan = Self {
             ledger,
             closed: Vec::new(),
             taken: BTreeMap::new(),
             is_whole: chosen.is_none(),
-            copied: Copied::default(),
+            copied: CopyReport::default(),
         };
-        // What becomes of the sources, by their numbers.
-        let mut places = Names::new();
+        // Destination ids by source id.
+        let mut places = SourceIds::new();
         for file in files {
             let Some(last) = file.segments.last() else {
                 let dataset = file.unknown.clone().unwrap_or_default();
                 let reason = format!("this tsql does not know files of `{dataset}`");
-                plan.refuse(file, reason);
+                plan.add_conflict(file, reason);
                 continue;
             };
             let rows_of = last.same_as.unwrap_or(file.source_id);
             if let Some(parts) = &parts {
-                // Where it is a part, its lines are copied as a file of their own.
+                // The lines of a partly selected source are copied as a separate file.
                 if parts.get(&rows_of) != Some(&true) {
                     continue;
                 }
@@ -99,14 +99,14 @@ impl Plan {
                     continue;
                 }
                 Some((own, Some(path))) if path != *own => {
-                    plan.refuse(file, "another sample has its folder".to_owned());
+                    plan.add_conflict(file, "another sample has its folder".to_owned());
                     continue;
                 }
                 _ => {}
             }
             if let Some(same_as) = last.same_as {
                 let Some(&same_as) = places.get(&same_as) else {
-                    plan.refuse(
+                    plan.add_conflict(
                         file,
                         "the file with the same bytes is not copied".to_owned(),
                     );
@@ -115,17 +115,17 @@ impl Plan {
                 plan.add_alias(file, last, same_as);
                 continue;
             }
-            let place = plan.place(file, last, &there);
+            let place = plan.destination(file, last, &there);
             let part = (
                 format!("{PARTS}/{}", file.name),
                 last.reading.platform.clone(),
             );
-            if !matches!(place, Place::Known(_)) && there.parts.contains(&part) {
+            if !matches!(place, Destination::Known(_)) && there.parts.contains(&part) {
                 let name = &part.0;
                 let reason = format!(
                     "a part of it is there as {name}, and its records would be there twice\nhint: `tsql retract --where \"source = '{name}'\" --why ...` in that store first"
                 );
-                plan.refuse(file, reason);
+                plan.add_conflict(file, reason);
                 continue;
             }
             let id = plan.add(file, last, place);
@@ -137,15 +137,15 @@ impl Plan {
         Ok(plan)
     }
 
-    fn refuse(&mut self, file: &File, reason: String) {
+    fn add_conflict(&mut self, file: &CopySource, reason: String) {
         self.copied.refused.push((file.name.clone(), reason));
     }
 
-    /// How the other store knows a file.
-    fn place(&self, file: &File, last: &Closed, there: &There) -> Place {
+    /// Returns the state of a file in the other store.
+    fn destination(&self, file: &CopySource, last: &SourceSegment, there: &There) -> Destination {
         let platform = &last.reading.platform;
         let first_platform = last.reading.first_platform.as_deref().unwrap_or(platform);
-        let same_name = self.ledger.of_name(&file.name);
+        let same_name = self.ledger.sources_named(&file.name);
         let is_on = |source: &&&Source| source.is_on(platform) || source.is_on(first_platform);
         for known in same_name.iter().filter(is_on) {
             let known_ends = there.ends.get(&known.source_id);
@@ -156,20 +156,20 @@ impl Plan {
                     .any(|(size, known)| *size == end && known == hash)
             };
             if has(last.end_byte, &last.content_hash) {
-                return Place::Known(known.source_id);
+                return Destination::Known(known.source_id);
             }
-            let is_its_end = |segment: &Closed| {
+            let is_its_end = |segment: &SourceSegment| {
                 segment.end_byte == known.end_byte && segment.content_hash == known.content_hash
             };
             let begun = file.segments.iter().position(is_its_end);
             if let Some(begun) = begun.filter(|_| known.same_as.is_none()) {
-                return Place::Grown {
+                return Destination::Grown {
                     source: (*known).clone(),
                     first: begun + 1,
                 };
             }
         }
-        let mut twins = self.ledger.of_size(platform, last.end_byte);
+        let mut twins = self.ledger.sources_of_size(platform, last.end_byte);
         let twin = twins.find(|twin| {
             twin.content_hash == last.content_hash
                 && twin.collection == last.about.collection
@@ -177,30 +177,30 @@ impl Plan {
         });
         let may_be_alias = last.end_byte > 0 && last.about.sample_id.is_none();
         match twin.filter(|_| may_be_alias) {
-            Some(twin) => Place::Alias(twin.clone()),
-            None => Place::New(numbered(&file.name, same_name.len() + 1)),
+            Some(twin) => Destination::Alias(twin.clone()),
+            None => Destination::New(numbered_name(&file.name, same_name.len() + 1)),
         }
     }
 
-    /// Adds a file with rows of its own; its number in the other store.
-    fn add(&mut self, file: &File, last: &Closed, place: Place) -> i64 {
+    /// Adds a file with rows of its own. Returns its id in the other store.
+    fn add(&mut self, file: &CopySource, last: &SourceSegment, place: Destination) -> i64 {
         let (to, name, first, segment) = match place {
-            Place::Known(id) => {
+            Destination::Known(id) => {
                 self.copied.known += 1;
                 return id;
             }
-            Place::Alias(twin) => {
+            Destination::Alias(twin) => {
                 let id = twin.source_id;
-                // Its rows are there.
+                // The other store has its rows.
                 self.is_whole = false;
                 self.add_alias(file, last, id);
                 return id;
             }
-            Place::Grown { source, first } => {
+            Destination::Grown { source, first } => {
                 self.copied.grown += 1;
                 (source.source_id, source.name, first, source.segments)
             }
-            Place::New(name) => {
+            Destination::New(name) => {
                 self.copied.sources += 1;
                 (self.number(last, &name), name, 0, 0)
             }
@@ -211,19 +211,19 @@ impl Plan {
         let new = file.segments.iter().skip(first);
         for (next, own) in (segment..).zip(new.clone()) {
             self.copied.records += own.records;
-            let reading = Reading {
+            let reading = ReadPlan {
                 source_id: to,
                 name: name.clone(),
                 segment: next,
                 ..own.reading.clone()
             };
-            self.closed.push(Closed {
+            self.closed.push(SourceSegment {
                 reading,
                 ..own.clone()
             });
         }
         if let Some(begin) = new.clone().next() {
-            let taken = Taken {
+            let taken = SourceRows {
                 to,
                 lines: (
                     begin.reading.first_line.cast_signed(),
@@ -235,7 +235,7 @@ impl Plan {
             self.taken.insert(file.source_id, taken);
         }
         let mut source =
-            Source::being_read(&last.reading, last.end_byte, last.content_hash.clone());
+            Source::new_uncommitted(&last.reading, last.end_byte, last.content_hash.clone());
         source.source_id = to;
         source.name = name;
         source.collection.clone_from(&last.about.collection);
@@ -244,9 +244,9 @@ impl Plan {
         to
     }
 
-    /// Adds another name of what the other store has, or will have.
-    fn add_alias(&mut self, file: &File, last: &Closed, same_as: i64) {
-        let known = self.ledger.of_name(&file.name);
+    /// Adds an alias of a source that the other store has, or will have.
+    fn add_alias(&mut self, file: &CopySource, last: &SourceSegment, same_as: i64) {
+        let known = self.ledger.sources_named(&file.name);
         let platform = &last.reading.platform;
         let is_same =
             |known: &&Source| known.is_on(platform) && known.content_hash == last.content_hash;
@@ -254,20 +254,20 @@ impl Plan {
             self.copied.known += 1;
             return;
         }
-        let name = numbered(&file.name, known.len() + 1);
+        let name = numbered_name(&file.name, known.len() + 1);
         if name != file.name {
             self.copied.renamed.push((file.name.clone(), name.clone()));
         }
         self.copied.other_names += 1;
         let to = self.number(last, &name);
         let mut source =
-            Source::being_read(&last.reading, last.end_byte, last.content_hash.clone());
+            Source::new_uncommitted(&last.reading, last.end_byte, last.content_hash.clone());
         source.source_id = to;
         source.name.clone_from(&name);
         source.same_as = Some(same_as);
         self.ledger.add(source);
-        self.closed.push(Closed {
-            reading: Reading {
+        self.closed.push(SourceSegment {
+            reading: ReadPlan {
                 source_id: to,
                 name,
                 segment: 0,
@@ -286,16 +286,19 @@ impl Plan {
         });
     }
 
-    /// What a file of this name is called.
-    fn number(&self, file: &Closed, name: &str) -> i64 {
+    /// Returns the source id of a file with this name.
+    fn number(&self, file: &SourceSegment, name: &str) -> i64 {
         let platform = file.reading.first_platform.as_ref();
         let platform = platform.unwrap_or(&file.reading.platform);
         source_id(file.dataset, platform, name)
     }
 }
 
-/// The sources that have chosen records; are they all of theirs?
-pub(super) async fn whole(context: &SessionContext, chosen: &Lines) -> Result<HashMap<i64, bool>> {
+/// Returns the sources with selected records, and whether all their records are selected.
+pub(super) async fn fully_chosen_sources(
+    context: &SessionContext,
+    chosen: &LineSelection,
+) -> Result<HashMap<i64, bool>> {
     let mut counts: HashMap<i64, u64> = HashMap::new();
     let sql = "SELECT source_id, count(*) AS rows FROM records GROUP BY source_id";
     for batch in collect(context, sql).await? {
@@ -310,8 +313,8 @@ pub(super) async fn whole(context: &SessionContext, chosen: &Lines) -> Result<Ha
         .collect())
 }
 
-/// Folder and hash of the files of each sample.
-async fn samples(context: &SessionContext) -> Result<HashMap<i64, (String, String)>> {
+/// Returns folder and hash of the files of each sample.
+async fn read_samples(context: &SessionContext) -> Result<HashMap<i64, (String, String)>> {
     let mut samples = HashMap::new();
     let sql = "SELECT sample_id, path, files_hash FROM stored.samples";
     for batch in collect(context, sql).await? {

@@ -1,32 +1,36 @@
-//! The rows that sources have of their own.
+//! Copy of the rows of sources.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow::datatypes::{Int32Type, Int64Type};
 
-use super::job::Copy;
-use super::known::{filtered, replaced};
-use super::numbers::Numbers;
+use super::configuration_numbers::ConfigurationNumbers;
+use super::identified_tables::{filter_marked, replace_column};
+use super::job::CopyJob;
 use super::plan::Plan;
-use crate::chosen::among;
 use crate::column;
 use crate::error::Result;
-use crate::ingest::commits::Files;
+use crate::ingest::commits::TableFiles;
 use crate::ingest::orphans::TABLES;
+use crate::line_selection::in_sources;
 use crate::store::file::DataFile;
 use crate::store::{LISTED, Snapshot};
 
-impl Copy<'_> {
-    /// Writes the rows of all sources that are copied.
-    pub(super) async fn rows(&self, plan: &Plan, numbers: &Numbers) -> Result<Files> {
-        let mut files = Files::new();
+impl CopyJob<'_> {
+    /// Writes the rows of all copied sources.
+    pub(super) async fn copy_rows(
+        &self,
+        plan: &Plan,
+        numbers: &ConfigurationNumbers,
+    ) -> Result<TableFiles> {
+        let mut files = TableFiles::new();
         for table in TABLES {
             let new = match self.from.snapshot(table).await? {
-                Some(from) if plan.is_whole && numbers.are_kept() => {
-                    self.same_files(table, &from).await?
+                Some(from) if plan.is_whole && numbers.are_unchanged() => {
+                    self.copy_data_files(table, &from).await?
                 }
-                Some(from) => self.rows_of(table, &from, plan, numbers).await?,
+                Some(from) => self.copy_table_rows(table, &from, plan, numbers).await?,
                 None => Vec::new(),
             };
             files.push((table, new));
@@ -34,39 +38,43 @@ impl Copy<'_> {
         Ok(files)
     }
 
-    async fn rows_of(
+    async fn copy_table_rows(
         &self,
         table: &'static str,
         from: &Snapshot,
         plan: &Plan,
-        numbers: &Numbers,
+        numbers: &ConfigurationNumbers,
     ) -> Result<Vec<DataFile>> {
         let of: u64 = from.files().iter().map(|file| file.stats.num_records).sum();
-        // Of a few sources, pages of others are left out.
+        // For few sources, pages of others are pruned.
         let few = plan.taken.len() <= LISTED;
-        let few = few.then(|| among(plan.taken.keys().copied()));
+        let few = few.then(|| in_sources(plan.taken.keys().copied()));
         let (mut done, mut files) = (0, Vec::new());
         for file in from.files().iter() {
             let mut batches = Vec::new();
-            for rows in self.from.rows_of(table, from, file, few.clone()).await? {
-                batches.extend(taken(table, &rows, plan, numbers)?);
+            for rows in self
+                .from
+                .read_file_rows(table, from, file, few.clone())
+                .await?
+            {
+                batches.extend(select_rows(table, &rows, plan, numbers)?);
             }
             if !batches.is_empty() {
-                files.push(self.written(table, &file.partition, &batches).await?);
+                files.push(self.write_rows(table, &file.partition, &batches).await?);
             }
             done += file.stats.num_records;
-            self.options.tell(table, done, of);
+            self.options.report_progress(table, done, of);
         }
         Ok(files)
     }
 }
 
-/// The rows of a batch that are copied, as the other store calls them.
-fn taken(
+/// Returns the rows of a batch that are copied, with the ids of the other store.
+fn select_rows(
     table: &str,
     rows: &RecordBatch,
     plan: &Plan,
-    numbers: &Numbers,
+    numbers: &ConfigurationNumbers,
 ) -> Result<Option<RecordBatch>> {
     let sources = column::numbers::<Int64Type>(rows, "source_id")?;
     let segments = (table == "lines")
@@ -100,18 +108,18 @@ fn taken(
         }
     }
     let sources: ArrayRef = Arc::new(Int64Array::from(new_sources));
-    let rows = replaced(rows, "source_id", sources)?;
+    let rows = replace_column(rows, "source_id", sources)?;
     let rows = match new_segments {
-        Some(segments) => replaced(&rows, "segment", Arc::new(Int32Array::from(segments)))?,
+        Some(segments) => replace_column(&rows, "segment", Arc::new(Int32Array::from(segments)))?,
         None => rows,
     };
-    let Some(rows) = filtered(table, &rows, &is_taken)? else {
+    let Some(rows) = filter_marked(table, &rows, &is_taken)? else {
         return Ok(None);
     };
     if rows.column_by_name("config_id").is_none() {
         return Ok(Some(rows));
     }
     let own = column::numbers::<Int64Type>(&rows, "config_id")?;
-    let given = numbers.of(own)?;
-    replaced(&rows, "config_id", given).map(Some)
+    let given = numbers.map(own)?;
+    replace_column(&rows, "config_id", given).map(Some)
 }

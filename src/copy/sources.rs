@@ -1,4 +1,4 @@
-//! The files of a store, as the ledger of another one would say it.
+//! Files of a store, in the form of another store's ingest log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,27 @@ use tsql_formats::Compression;
 
 use crate::column;
 use crate::error::Result;
-use crate::formats::room;
-use crate::ledger::{About, Closed, Reading};
+use crate::formats::format_by_dataset;
+use crate::ingest_log::{DocumentAttributes, ReadPlan, SourceSegment};
 use crate::query::collect;
 use crate::store::Store;
 
-/// What folder the parts of files are in.
+/// Folder of files with selected lines.
 pub(super) const PARTS: &str = "parts";
 
-/// A file with all that was read of it.
-pub(super) struct File {
+/// A source file with all its ingest log entries.
+pub(super) struct CopySource {
     pub(super) source_id: i64,
     pub(super) name: String,
-    /// The rows of the ledger; none where its dataset is not known.
-    pub(super) segments: Vec<Closed>,
-    /// Its dataset, where it is not known.
+    /// Ingest log rows. Empty if its dataset is unknown.
+    pub(super) segments: Vec<SourceSegment>,
+    /// Its dataset, if it is unknown.
     pub(super) unknown: Option<String>,
 }
 
-/// All files of a store, those with rows of their own first, then by name.
-pub(super) async fn read(context: &SessionContext) -> Result<Vec<File>> {
-    let mut files: Vec<File> = Vec::new();
+/// Returns all files of a store: those with rows of their own first, then by name.
+pub(super) async fn read_sources(context: &SessionContext) -> Result<Vec<CopySource>> {
+    let mut files: Vec<CopySource> = Vec::new();
     let sql = "SELECT * FROM stored.sources ORDER BY source_id, segment";
     for batch in collect(context, sql).await? {
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
@@ -38,7 +38,7 @@ pub(super) async fn read(context: &SessionContext) -> Result<Vec<File>> {
         for row in 0..batch.num_rows() {
             let source_id = ids.value(row);
             if files.last().is_none_or(|last| last.source_id != source_id) {
-                files.push(File {
+                files.push(CopySource {
                     source_id,
                     name: names.value(row).to_owned(),
                     segments: Vec::new(),
@@ -48,18 +48,20 @@ pub(super) async fn read(context: &SessionContext) -> Result<Vec<File>> {
             let Some(file) = files.last_mut() else {
                 continue;
             };
-            match room(datasets.value(row)) {
-                Some(room) => file.segments.push(closed(&batch, row, room.dataset())?),
+            match format_by_dataset(datasets.value(row)) {
+                Some(room) => file
+                    .segments
+                    .push(read_closed(&batch, row, room.dataset())?),
                 None => file.unknown = Some(datasets.value(row).to_owned()),
             }
         }
     }
-    let is_alias = |file: &File| file.segments.iter().any(|one| one.same_as.is_some());
+    let is_alias = |file: &CopySource| file.segments.iter().any(|one| one.same_as.is_some());
     files.sort_by(|a, b| (is_alias(a), &a.name).cmp(&(is_alias(b), &b.name)));
     Ok(files)
 }
 
-fn closed(batch: &RecordBatch, row: usize, dataset: &'static str) -> Result<Closed> {
+fn read_closed(batch: &RecordBatch, row: usize, dataset: &'static str) -> Result<SourceSegment> {
     let number = |name| -> Result<u64> {
         Ok(column::numbers::<Int64Type>(batch, name)?
             .value(row)
@@ -75,10 +77,10 @@ fn closed(batch: &RecordBatch, row: usize, dataset: &'static str) -> Result<Clos
     let own = |name| Ok::<_, crate::Error>(text(name)?.map(str::to_owned));
     let open_line =
         text("open_line")?.map(|kind| if kind == "record" { "record" } else { "other" });
-    let compression = text("compression")?.and_then(Compression::named);
-    Ok(Closed {
+    let compression = text("compression")?.and_then(Compression::by_name);
+    Ok(SourceSegment {
         dataset,
-        reading: Reading {
+        reading: ReadPlan {
             source_id: column::numbers::<Int64Type>(batch, "source_id")?.value(row),
             platform: own("platform")?.unwrap_or_default(),
             first_platform: own("first_platform")?,
@@ -101,7 +103,7 @@ fn closed(batch: &RecordBatch, row: usize, dataset: &'static str) -> Result<Clos
         other_count: number("other_count")?,
         open_line,
         same_as: maybe("same_as")?,
-        about: About {
+        about: DocumentAttributes {
             collection: own("collection")?,
             split: own("split")?,
             network: own("network")?,
@@ -115,17 +117,17 @@ fn closed(batch: &RecordBatch, row: usize, dataset: &'static str) -> Result<Clos
     })
 }
 
-/// What the ledger of a store says of its sources besides their last segments.
+/// State of the sources in the ingest log of a store, besides their last segments.
 #[derive(Default)]
 pub(super) struct There {
-    /// Where the segments of each source end, and the hash of the file up to there.
+    /// Ends of the segments of each source, and the hash of the file up to there.
     pub(super) ends: HashMap<i64, Vec<(u64, String)>>,
-    /// Name and platform of parts of files that have records.
+    /// Name and platform of files with selected lines that have records.
     pub(super) parts: HashSet<(String, String)>,
 }
 
-/// That of a store.
-pub(super) async fn there(store: &Store) -> Result<There> {
+/// Reads the state of a store.
+pub(super) async fn destination_sources(store: &Store) -> Result<There> {
     let mut there = There::default();
     let context = store.session().await?;
     let sql = "SELECT source_id, end_byte, content_hash FROM stored.sources";

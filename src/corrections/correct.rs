@@ -1,4 +1,4 @@
-//! Labels that a person gave, and gave wrong: changed for whole sources, in all their rows.
+//! Correction of labels that people gave: for whole sources, in all their rows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use arrow::datatypes::Int64Type;
 use datafusion::logical_expr::Expr;
 use datafusion::prelude::{SessionContext, lit};
 
-use super::doubled;
+use super::correction_log::Correction;
+use super::duplicate_sources;
 use super::label::Label;
-use super::ledger::Correction;
-use super::options::{Corrected, CorrectionOptions, Kind};
-use crate::chosen::{among, everything, nothing};
+use super::options::{CorrectionKind, CorrectionOptions, CorrectionReport};
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::NO_PLATFORM;
-use crate::ingest::commits::claim;
+use crate::ingest::commits::claim_app_id;
+use crate::line_selection::{everything_selected, in_sources, nothing_selected};
 use crate::query::collect;
 use crate::store::{Partition, Snapshot, Store};
 
-/// Sources that are corrected.
+/// Sources of a correction.
 struct Sources {
     ids: BTreeSet<i64>,
     other_names: u64,
@@ -29,23 +29,26 @@ struct Sources {
 }
 
 impl Store {
-    /// Gives the sources that `predicate` chooses (SQL over `sources`; `source` is the name) the labels that are right, with
-    /// all their records. Other names of the same bytes go along. What was measured is never changed.
+    /// Sets labels of the sources that `predicate` selects (SQL over `sources`; `source` is the name), with all their
+    /// records and aliases. Measured values are never changed.
     ///
     /// # Errors
-    /// [`Error::Empty`] where nothing is chosen, [`Error::Argument`] where everything is without
-    /// [`CorrectionOptions::all`], no reason is given, a label cannot be set for these sources, or the store has the same file with
-    /// the label that is set, so that its records would count twice; [`Error::Refused`] while
-    /// another correction is at work, [`Error::Query`] for a predicate that is no SQL.
+    /// [`Error::Empty`] if nothing is selected. [`Error::Argument`] if everything is selected without
+    /// [`CorrectionOptions::all`], no reason is given, a label cannot be set for these sources, or the store has the
+    /// same file with the new label, so that its records would count twice. [`Error::Refused`] while another correction
+    /// is running, [`Error::Query`] for invalid SQL.
     pub async fn correct(
         &self,
         labels: &[Label],
         predicate: &str,
         options: &CorrectionOptions,
-    ) -> Result<Corrected> {
-        self.changeable()?;
-        options.checked(Kind::Correct)?;
-        let names: BTreeSet<&str> = labels.iter().map(|label| label.pair().0).collect();
+    ) -> Result<CorrectionReport> {
+        self.check_writable()?;
+        options.validate(CorrectionKind::Correct)?;
+        let names: BTreeSet<&str> = labels
+            .iter()
+            .map(|label| label.column_and_value().0)
+            .collect();
         if labels.is_empty() || names.len() < labels.len() {
             return Err(Error::Argument {
                 name: "set",
@@ -55,41 +58,42 @@ impl Store {
         let chosen = self.chosen_sources(labels, predicate).await?;
         let changes: Vec<String> = labels.iter().map(Label::to_string).collect();
         let changes = Some(changes.join("\n"));
-        let mut done = chosen.corrected();
-        let new = Correction::new(Kind::Correct, predicate, changes, &done, options);
-        if self.broken_off(&new).await?.is_none() {
+        let mut done = chosen.to_report();
+        let new = Correction::new(CorrectionKind::Correct, predicate, changes, &done, options);
+        if self.find_unfinished(&new).await?.is_none() {
             if chosen.ids.is_empty() {
-                return Err(nothing("sources", predicate));
+                return Err(nothing_selected("sources", predicate));
             }
             if !options.all && chosen.are_all {
-                return Err(everything("sources"));
+                return Err(everything_selected("sources"));
             }
-            doubled::check(&self.session().await?, &chosen.ids, labels).await?;
+            duplicate_sources::reject_duplicates(&self.session().await?, &chosen.ids, labels)
+                .await?;
         }
         if options.dry_run {
             return Ok(done);
         }
-        let (begun, resumed) = self.begin(new).await?;
+        let (begun, resumed) = self.begin_correction(new).await?;
         let chosen = self.chosen_sources(labels, predicate).await?;
         if !chosen.ids.is_empty() {
             self.relabel(&chosen.ids, labels, &begun).await?;
         }
-        done = chosen.corrected();
+        done = chosen.to_report();
         if resumed {
             done.records = done.records.max(begun.record_count.unwrap_or(0));
             done.sources = done.sources.max(begun.source_count.unwrap_or(0));
         }
         done.correction_id = (done.sources > 0).then(|| begun.correction_id.clone());
         done.resumed = resumed;
-        self.end(begun, &done).await?;
+        self.finish_correction(begun, &done).await?;
         if done.correction_id.is_none() {
-            return Err(nothing("sources", predicate));
+            return Err(nothing_selected("sources", predicate));
         }
         Ok(done)
     }
 
-    /// Changes the labels of these sources: first in their rows, last in the ledger, in whose log they are claimed. A run that
-    /// is about to write more rows of one of them begins again then, and finds the new labels.
+    /// Changes the labels of these sources: first in their rows, last in the ingest log, whose commit claims them. A
+    /// run that is about to write more rows of one of them starts again, and uses the new labels.
     async fn relabel(
         &self,
         ids: &BTreeSet<i64>,
@@ -97,23 +101,26 @@ impl Store {
         begun: &Correction,
     ) -> Result<()> {
         let detail = format!("correct {}", begun.correction_id);
-        let is_wrong = labels.iter().map(Label::differs).reduce(Expr::or);
-        let wrong = among(ids.iter().copied()).and(is_wrong.unwrap_or_else(|| lit(false)));
+        let is_wrong = labels.iter().map(Label::differs_filter).reduce(Expr::or);
+        let wrong = in_sources(ids.iter().copied()).and(is_wrong.unwrap_or_else(|| lit(false)));
         let tables = ["records", "retracted"];
         loop {
             for table in tables {
                 let filter = wrong.clone();
                 let change = |partition: &mut Partition, rows: &RecordBatch| {
                     for (name, value) in partition {
-                        let label = labels.iter().map(Label::pair).find(|(own, _)| own == name);
+                        let label = labels
+                            .iter()
+                            .map(Label::column_and_value)
+                            .find(|(own, _)| own == name);
                         if let Some((_, right)) = label {
                             *value = right.map(str::to_owned);
                         }
                     }
-                    relabelled(rows, labels)
+                    relabel_rows(rows, labels)
                 };
                 let wanted = async |_: &Snapshot| Ok(Some(filter.clone()));
-                self.change_rows(table, &detail, wanted, change, |_| Vec::new())
+                self.update_rows(table, &detail, wanted, change, |_| Vec::new())
                     .await?;
             }
             let is_late = async || -> Result<bool> {
@@ -130,16 +137,18 @@ impl Store {
             };
             let mut late = false;
             let wanted = async |_: &Snapshot| {
-                // Another run may have brought rows since.
+                // Another run may have added rows since.
                 late = is_late().await?;
                 Ok((!late).then(|| wrong.clone()))
             };
             let claims = |version: u64| {
-                let claims = ids.iter().map(|id| (claim(*id), version.cast_signed()));
+                let claims = ids
+                    .iter()
+                    .map(|id| (claim_app_id(*id), version.cast_signed()));
                 claims.collect()
             };
-            let change = |_: &mut Partition, rows: &RecordBatch| relabelled(rows, labels);
-            self.change_rows("sources", &detail, wanted, change, claims)
+            let change = |_: &mut Partition, rows: &RecordBatch| relabel_rows(rows, labels);
+            self.update_rows("sources", &detail, wanted, change, claims)
                 .await?;
             if !late {
                 return Ok(());
@@ -147,7 +156,7 @@ impl Store {
         }
     }
 
-    /// The sources that a predicate chooses, with their other names.
+    /// Returns the sources that a predicate selects, with their aliases.
     async fn chosen_sources(&self, labels: &[Label], predicate: &str) -> Result<Sources> {
         let context = self.session().await?;
         let sql = format!(
@@ -155,7 +164,7 @@ impl Store {
         );
         let ids = ids(&context, &sql).await?;
         let own = list(&ids);
-        // The one whose rows these are, and all that have them.
+        // The source that owns the rows, and all its aliases.
         let sql = format!(
             "WITH wanted AS (SELECT coalesce(same_as, source_id) AS rows_of FROM sources WHERE source_id IN ({own})) \
              SELECT source_id FROM sources WHERE coalesce(same_as, source_id) IN (SELECT rows_of FROM wanted)"
@@ -212,12 +221,12 @@ impl Store {
 }
 
 impl Sources {
-    fn corrected(&self) -> Corrected {
-        Corrected {
+    fn to_report(&self) -> CorrectionReport {
+        CorrectionReport {
             records: self.records,
             sources: self.ids.len() as u64,
             other_names: self.other_names,
-            ..Corrected::default()
+            ..CorrectionReport::default()
         }
     }
 }
@@ -235,10 +244,15 @@ fn list(ids: &BTreeSet<i64>) -> String {
     ids.join(", ")
 }
 
-/// Rows with the right labels. The ledger keeps the platform that a source was ingested for, which its number is made of.
-fn relabelled(rows: &RecordBatch, labels: &[Label]) -> Result<RecordBatch> {
+/// Returns rows with the new labels. The ingest log keeps the original platform, because the source id depends on it.
+fn relabel_rows(rows: &RecordBatch, labels: &[Label]) -> Result<RecordBatch> {
     let schema = rows.schema();
-    let label = |name: &str| labels.iter().map(Label::pair).find(|(own, _)| *own == name);
+    let label = |name: &str| {
+        labels
+            .iter()
+            .map(Label::column_and_value)
+            .find(|(own, _)| *own == name)
+    };
     let text = |values: Vec<Option<&str>>| Arc::new(StringViewArray::from(values)) as ArrayRef;
     let mut columns = Vec::with_capacity(schema.fields().len());
     for (field, column) in schema.fields().iter().zip(rows.columns()) {

@@ -1,4 +1,4 @@
-//! A label of a source, as a correction sets it.
+//! Source labels in corrections.
 
 use datafusion::logical_expr::Expr;
 use datafusion::prelude::{col, lit};
@@ -6,22 +6,22 @@ use datafusion::prelude::{col, lit};
 use crate::error::{Error, Result};
 use crate::formats::platform;
 
-/// A label that a person gave to a source, and its right value.
+/// A label of a source, with its corrected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Label {
-    /// The platform of its records.
+    /// Platform of its records.
     Platform(String),
-    /// Their collection; `None` where they are of none.
+    /// Collection. `None` removes it.
     Collection(Option<String>),
-    /// Their split; `None` where they are of none.
+    /// Split. `None` removes it.
     Split(Option<String>),
 }
 
 impl std::str::FromStr for Label {
     type Err = Error;
 
-    /// Reads `platform=k80`; `split=` takes the label away.
+    /// Parses `platform=k80`. `split=` removes the label.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::Argument {
             name: "set",
@@ -55,14 +55,14 @@ impl std::str::FromStr for Label {
 
 impl std::fmt::Display for Label {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, value) = self.pair();
+        let (name, value) = self.column_and_value();
         write!(formatter, "{name}={}", value.unwrap_or_default())
     }
 }
 
 impl Label {
-    /// Its column, and the value.
-    pub(super) fn pair(&self) -> (&'static str, Option<&str>) {
+    /// Returns the column and the value.
+    pub(super) fn column_and_value(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Platform(name) => ("platform", Some(name)),
             Self::Collection(name) => ("collection", name.as_deref()),
@@ -70,9 +70,9 @@ impl Label {
         }
     }
 
-    /// A row that has another value.
-    pub(super) fn differs(&self) -> Expr {
-        let (name, value) = self.pair();
+    /// Returns a filter for rows with another value.
+    pub(super) fn differs_filter(&self) -> Expr {
+        let (name, value) = self.column_and_value();
         match value {
             Some(value) => col(name).eq(lit(value)).is_not_true(),
             None => col(name).is_not_null(),

@@ -1,15 +1,15 @@
-//! Corrections, never silent: labels that were wrong, records that are not to count.
+//! Recorded corrections: changed labels, retracted and restored records.
 //!
 //! ```text
 //! correct   records ─▶ retracted ─▶ sources (their files)      labels of whole sources
-//! retract   retracted ─▶ records                               rows copied, then taken out
-//! restore   records ─▶ retracted                               rows put back, then taken out
-//! replace   retracted ─▶ records ─▶ sources                    rows copied, then taken out as those of another file come
+//! retract   retracted ─▶ records                               rows copied, then deleted
+//! restore   records ─▶ retracted                               rows copied back, then deleted
+//! replace   retracted ─▶ records ─▶ sources                    rows copied, then deleted as new ones are added
 //! ```
 //!
-//! Each is written into `corrections` before it begins and marked there when it is done, and one of them is at work at a
-//! time. One that was broken off is finished by the same call again. What was retracted is part of its file still:
-//! [`Store::export`](crate::Store::export) gives that back byte for byte.
+//! Each correction is recorded in `corrections` before it begins and marked there when it is done. Only one runs at a
+//! time. The same call finishes an interrupted one. Retracted records are still part of their file:
+//! [`Store::export`](crate::Store::export) writes it byte for byte.
 //!
 //! ```
 //! use tsql::corrections::CorrectionOptions;
@@ -25,13 +25,13 @@
 //! ```
 
 mod correct;
-mod doubled;
+mod correction_log;
+mod duplicate_sources;
 mod label;
-mod ledger;
 mod options;
 mod replace;
 mod retract;
 
+pub use correction_log::Correction;
 pub use label::Label;
-pub use ledger::Correction;
-pub use options::{Corrected, CorrectionOptions, Kind};
+pub use options::{CorrectionKind, CorrectionOptions, CorrectionReport};

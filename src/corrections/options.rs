@@ -1,25 +1,25 @@
-//! Why and how something is corrected, and what came of it.
+//! Options and results of corrections.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
 
-/// What kind of correction it is.
+/// Type of a correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Kind {
-    /// Labels were changed.
+pub enum CorrectionKind {
+    /// Changes labels.
     Correct,
-    /// Records were taken out.
+    /// Removes records from results.
     Retract,
-    /// Records were put back.
+    /// Puts retracted records back.
     Restore,
 }
 
-impl Kind {
+impl CorrectionKind {
     pub(super) const ALL: [Self; 3] = [Self::Correct, Self::Retract, Self::Restore];
 
-    /// As `corrections.kind` and the command say it.
+    /// Returns the name in `corrections.kind` and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Kind {
     }
 }
 
-/// Why, and how, something is corrected.
+/// Options of a correction.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CorrectionOptions {
@@ -41,7 +41,7 @@ pub struct CorrectionOptions {
 }
 
 impl CorrectionOptions {
-    /// For this reason.
+    /// Creates options with a reason.
     #[must_use]
     pub fn why(why: impl Into<String>) -> Self {
         Self {
@@ -50,21 +50,21 @@ impl CorrectionOptions {
         }
     }
 
-    /// Who does it; the user's name (`USER`) unless it is set.
+    /// Sets the user. Default: the user name (`USER`).
     #[must_use]
     pub fn who(mut self, who: impl Into<String>) -> Self {
         self.who = Some(who.into());
         self
     }
 
-    /// Everything may be chosen.
+    /// Allows a selection of everything.
     #[must_use]
     pub fn all(mut self, all: bool) -> Self {
         self.all = all;
         self
     }
 
-    /// Only says what it would do.
+    /// Only reports what would change.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
@@ -72,28 +72,28 @@ impl CorrectionOptions {
     }
 }
 
-/// What a correction did, or would do.
+/// Result of a correction, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Corrected {
-    /// Its name in `corrections`; `None` where nothing was to be done, and for a dry run.
+pub struct CorrectionReport {
+    /// Its id in `corrections`. `None` if nothing was to be done, and for a dry run.
     pub correction_id: Option<String>,
-    /// Records that it changed, took out or put back.
+    /// Number of records that were changed, retracted or restored.
     pub records: u64,
-    /// Sources that these belong to; of a correction of labels, those that were chosen.
+    /// Number of their sources. For a correction of labels, number of selected sources.
     pub sources: u64,
-    /// Other names of the same bytes, whose labels went along.
+    /// Number of aliases with the same bytes, whose labels were changed as well.
     pub other_names: u64,
-    /// It finished what had been broken off.
+    /// Whether it finished an interrupted correction.
     pub resumed: bool,
 }
 
 impl CorrectionOptions {
-    /// Is all said that has to be?
-    pub(super) fn checked(&self, kind: Kind) -> Result<()> {
+    /// Checks that all required options are set.
+    pub(super) fn validate(&self, kind: CorrectionKind) -> Result<()> {
         let is_blank =
             |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
-        if kind != Kind::Restore && is_blank(&self.why) {
+        if kind != CorrectionKind::Restore && is_blank(&self.why) {
             return Err(Error::Argument {
                 name: "why",
                 reason:

@@ -1,39 +1,40 @@
-//! Edited files in the place of their earlier versions.
+//! Replacement of earlier versions of a file by an edited one.
 //!
 //! ```text
 //! dry run ─▶ which files have earlier versions?
-//! retracted ← records of these ─▶ records: those of the new version come as these leave, in one commit ─▶ sources
+//! retracted ← their records ─▶ records: new ones are added and old ones deleted in one commit ─▶ sources
 //! ```
 //!
-//! At every moment the records of one version count. What is killed is finished by the same call again, as any correction.
+//! At any time the records of exactly one version count. As with any correction, the same call finishes an interrupted
+//! one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::ledger::Correction;
-use super::options::{Corrected, CorrectionOptions, Kind};
-use crate::chosen::Lines;
+use super::correction_log::Correction;
+use super::options::{CorrectionKind, CorrectionOptions, CorrectionReport};
 use crate::error::{Error, Result};
 use crate::ingest::{IngestOptions, ReplacedFile, Report};
-use crate::ledger::{Ledger, Versions};
+use crate::ingest_log::{EarlierVersions, IngestLog};
+use crate::line_selection::LineSelection;
 use crate::store::{RETRACTED, Store};
 
-/// Why the records of earlier versions are retracted.
+/// Reason of the retractions.
 const WHY: &str = "replaced by a newer version of the file";
 
-/// A file that takes the place of earlier versions.
+/// A file that replaces earlier versions.
 struct Replacement {
     path: String,
-    /// The source that it becomes; `None` where the store has it.
+    /// Its new source. `None` if the store has it already.
     new: Option<i64>,
-    /// The source that it is, or begins with.
+    /// The existing source that is equal to it, or that it is a prefix of.
     same: Option<i64>,
     ids: BTreeSet<i64>,
     names: Vec<String>,
 }
 
 impl Replacement {
-    fn of(versions: &Versions) -> Self {
+    fn new(versions: &EarlierVersions) -> Self {
         let earlier = versions.earlier.iter().filter(|one| one.is_same_place);
         Self {
             path: versions.path.clone(),
@@ -44,30 +45,30 @@ impl Replacement {
         }
     }
 
-    /// Those of some lines that are of its earlier versions.
-    fn lines(&self, all: &Lines) -> Lines {
+    /// Returns those lines that belong to its earlier versions.
+    fn earlier_lines(&self, all: &LineSelection) -> LineSelection {
         let mut own = all.clone();
-        own.only(|id| self.ids.contains(&id));
+        own.retain_sources(|id| self.ids.contains(&id));
         own
     }
 }
 
 impl Store {
-    /// Ingests files as [`Store::ingest`] does, and lets each take the place of its earlier versions: those that were
-    /// ingested from the same path on the same platform and are no beginning of it. Their records are retracted in the
-    /// commit that brings the new ones: [`Store::restore`] puts them back. Files without an earlier version are ingested
-    /// as ever.
+    /// Ingests files as [`Store::ingest`] does, and replaces their earlier versions: sources that were ingested from
+    /// the same path on the same platform and are not a prefix of the file. Their records are retracted in the commit
+    /// that adds the new ones; [`Store::restore`] puts them back. Files without an earlier version are ingested as
+    /// usual.
     ///
     /// # Errors
-    /// Those of [`Store::ingest`], [`Error::Refused`] while another correction is at work, and where a file is a version
-    /// whose records were retracted, and [`Error::Argument`] for standard
-    /// input, which has no earlier version, and for a dry run.
+    /// Those of [`Store::ingest`]. [`Error::Refused`] while another correction is running, and if a file is a version
+    /// whose records were retracted. [`Error::Argument`] for standard input, which has no earlier version, and for a
+    /// dry run.
     pub async fn ingest_replacing(
         &self,
         inputs: &[String],
         options: &IngestOptions,
     ) -> Result<Report> {
-        self.changeable()?;
+        self.check_writable()?;
         let wrong = |reason: &str| Error::Argument {
             name: "replace",
             reason: reason.to_owned(),
@@ -82,7 +83,7 @@ impl Store {
         }
         let silent = options.clone().dry_run(true).progress(|_| {});
         let planned = self.ingest(inputs, &silent).await?;
-        let files = planned.versions.iter().map(Replacement::of);
+        let files = planned.versions.iter().map(Replacement::new);
         let files: Vec<Replacement> = files.filter(|file| !file.ids.is_empty()).collect();
         let ids: BTreeSet<i64> = files.iter().flat_map(|file| file.ids.clone()).collect();
         if ids.is_empty() {
@@ -93,17 +94,17 @@ impl Store {
         let predicate = format!("source_id IN ({})", list.join(", "));
         let lines = self.counted_lines(&predicate).await?;
         let new = Correction::new(
-            Kind::Retract,
+            CorrectionKind::Retract,
             &predicate,
             None,
-            &corrected(&lines),
+            &to_report(&lines),
             &CorrectionOptions::why(WHY),
         );
-        if lines.is_empty() && self.broken_off(&new).await?.is_none() {
+        if lines.is_empty() && self.find_unfinished(&new).await?.is_none() {
             // All of them were replaced before.
             return self.ingest(inputs, options).await;
         }
-        let (begun, resumed) = self.begin(new).await?;
+        let (begun, resumed) = self.begin_correction(new).await?;
         let lines = self.counted_lines(&predicate).await?;
         if !lines.is_empty() {
             for tables in RETRACTED {
@@ -112,39 +113,39 @@ impl Store {
         }
         let replacing = files
             .iter()
-            .filter_map(|file| Some((file.new?, file.lines(&lines))));
-        let replacing: HashMap<i64, Lines> = replacing.collect();
+            .filter_map(|file| Some((file.new?, file.earlier_lines(&lines))));
+        let replacing: HashMap<i64, LineSelection> = replacing.collect();
         let options = IngestOptions {
             replacing: Arc::new(replacing),
             ..options.clone()
         };
         let ingested = self.ingest(inputs, &options).await;
-        // Whatever came of it: the records of a version leave where the next one is in the store.
-        let ledger = Ledger::load(self).await?;
+        // In any case, the records of a version are retracted once the next one is in the store.
+        let ledger = IngestLog::load(self).await?;
         let mut kept = lines.clone();
         let mut replaced = Vec::new();
         for file in &files {
-            let is_there = file.new.is_none_or(|id| ledger.source(id).is_some());
+            let is_there = file.new.is_none_or(|id| ledger.source_by_id(id).is_some());
             if is_there && (file.new.is_some() || ingested.is_ok()) {
-                kept.only(|id| !file.ids.contains(&id));
-                replaced.push((file, file.lines(&lines).count()));
+                kept.retain_sources(|id| !file.ids.contains(&id));
+                replaced.push((file, file.earlier_lines(&lines).count()));
             }
         }
         let mut gone = lines.clone();
-        gone.without(&kept);
+        gone.subtract(&kept);
         for (table, retracted) in RETRACTED {
             for (table, lines) in [(table, &gone), (retracted, &kept)] {
                 if !lines.is_empty() {
-                    self.take_out_lines(table, lines, &begun).await?;
+                    self.delete_lines(table, lines, &begun).await?;
                 }
             }
         }
-        let mut done = corrected(&gone);
+        let mut done = to_report(&gone);
         if resumed {
-            done = self.done_of(&begun, done).await?;
+            done = self.resumed_report(&begun, done).await?;
         }
         done.correction_id = (done.records > 0).then(|| begun.correction_id.clone());
-        self.end(begun, &done).await?;
+        self.finish_correction(begun, &done).await?;
         let mut report = ingested?;
         let replaced = replaced.into_iter().filter(|(_, records)| *records > 0);
         let replaced = replaced.map(|(file, records)| ReplacedFile {
@@ -153,7 +154,7 @@ impl Store {
             records,
         });
         report.replaced_files.extend(replaced);
-        // What was counted twice while it was written counts once.
+        // Records that counted twice during the write count once.
         let replaced: BTreeSet<&String> = files.iter().flat_map(|file| &file.names).collect();
         report
             .repeated_files
@@ -161,10 +162,10 @@ impl Store {
         Ok(report)
     }
 
-    /// Rejects files that are versions whose records were retracted: without these, and without those of the other
-    /// versions, none would count.
+    /// Rejects files whose records were retracted before. With the other versions retracted as well, no records would
+    /// count.
     async fn reject_retracted(&self, files: &[Replacement]) -> Result<()> {
-        let ledger = Ledger::load(self).await?;
+        let ledger = IngestLog::load(self).await?;
         let same: BTreeSet<i64> = files.iter().filter_map(|file| file.same).collect();
         if same.is_empty() {
             return Ok(());
@@ -176,7 +177,7 @@ impl Store {
         let retracted = same
             .iter()
             .find(|&id| has_records(id) && !counted.contains(id));
-        let Some(source) = retracted.and_then(|id| ledger.source(*id)) else {
+        let Some(source) = retracted.and_then(|id| ledger.source_by_id(*id)) else {
             return Ok(());
         };
         let name = &source.name;
@@ -187,19 +188,19 @@ impl Store {
         )))
     }
 
-    /// The records that a predicate selects and the ledger knows.
-    async fn counted_lines(&self, predicate: &str) -> Result<Lines> {
-        let mut lines = Lines::of(&self.session().await?, "records", predicate).await?;
-        let ledger = Ledger::load(self).await?;
-        lines.before(|source| ledger.first_unknown("records", source));
+    /// Returns the records that a predicate selects and that are in the ingest log.
+    async fn counted_lines(&self, predicate: &str) -> Result<LineSelection> {
+        let mut lines = LineSelection::select(&self.session().await?, "records", predicate).await?;
+        let ledger = IngestLog::load(self).await?;
+        lines.retain_before(|source| ledger.first_unknown("records", source));
         Ok(lines)
     }
 }
 
-fn corrected(lines: &Lines) -> Corrected {
-    Corrected {
+fn to_report(lines: &LineSelection) -> CorrectionReport {
+    CorrectionReport {
         records: lines.count(),
         sources: lines.sources().len() as u64,
-        ..Corrected::default()
+        ..CorrectionReport::default()
     }
 }

@@ -1,9 +1,9 @@
-//! The numbers of the configurations of the graphs at hand.
+//! Deduplication of configurations, by graph.
 //!
-//! Two programs are one configuration where their canonical steps (of layouts: what each node gets)
-//! have the same XXH3-128, with the program and the build of their kernel where these are known. A number
-//! costs a bit or two in a file and not eight bytes: with hashes for numbers, a record and its configuration
-//! would spend 16 bytes on naming each other, more than on all else of them.
+//! Two programs are the same configuration if their canonical steps (for layouts: the layout of each node) have the
+//! same XXH3-128, together with the program and build of their kernel if these are known. Ids are sequential and take a
+//! bit or two in a file instead of eight bytes. With hashes as ids, a record and its configuration would spend 16 bytes
+//! on the reference, more than on all other columns.
 
 use std::collections::HashMap;
 
@@ -13,45 +13,45 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
 use futures::future::BoxFuture;
 use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::steps::Hasher;
+use tsql_codecs::steps::StepsHasher;
 use tsql_formats::rows::Kernel;
 
 use super::ReadFiles;
-use super::numbered::Numbers;
+use super::number_allocation::NumberAllocator;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::store::{Snapshot, Store};
 
-/// The columns of configurations that say what their kernels were made of.
+/// Columns of configurations that identify their kernels.
 pub(crate) struct Kernels<'a> {
     programs: &'a StringViewArray,
     builds: &'a StringViewArray,
 }
 
 impl<'a> Kernels<'a> {
-    /// Those of a batch with the columns `program` and `build`.
-    pub(crate) fn of(batch: &'a RecordBatch) -> Result<Self> {
+    /// Reads the columns `program` and `build` of a batch.
+    pub(crate) fn from_batch(batch: &'a RecordBatch) -> Result<Self> {
         Ok(Self {
             programs: column::text(batch, "program")?,
             builds: column::text(batch, "build")?,
         })
     }
 
-    /// What is known of the kernel of a row.
+    /// Returns the kernel of a row, if known.
     pub(crate) fn at(&self, row: usize) -> Option<Kernel> {
         let text = |column| column::text_at(column, row).map(str::to_owned);
         let (program, build) = (text(self.programs), text(self.builds));
         (program.is_some() || build.is_some()).then_some(Kernel { program, build })
     }
 
-    /// What tells the configuration of a row with these steps apart.
+    /// Returns the hash that identifies the configuration of a row with these steps.
     pub(crate) fn hash(&self, row: usize, steps: ProgramHash) -> ProgramHash {
         let text = |column| column::text_at(column, row);
-        steps.of_kernel(text(self.programs), text(self.builds))
+        steps.for_kernel(text(self.programs), text(self.builds))
     }
 }
 
-/// The configurations of some graphs at one version of their table.
+/// Configurations of some graphs at one version of their table.
 #[derive(Debug, Default)]
 pub(crate) struct Configurations {
     version: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) struct Configurations {
 }
 
 impl Configurations {
-    /// Makes sure that all configurations of these graphs at `snapshot` are known.
+    /// Loads all configurations of these graphs at `snapshot` that are not loaded yet.
     pub(crate) fn load_graphs<'a>(
         &'a mut self,
         store: &'a Store,
@@ -83,10 +83,14 @@ impl Configurations {
             if self.version != Some(snapshot.version()) {
                 self.version = Some(snapshot.version());
                 let known: Vec<i64> = self.graphs.keys().copied().collect();
-                if let Some(new) = self.read.new_at(snapshot).filter(|_| !known.is_empty()) {
+                if let Some(new) = self
+                    .read
+                    .take_unread(snapshot)
+                    .filter(|_| !known.is_empty())
+                {
                     let read = store.read("configurations", &new, &columns, among(known));
                     for batch in read.await? {
-                        self.learn(&batch)?;
+                        self.add_batch(&batch)?;
                     }
                 }
             }
@@ -102,21 +106,21 @@ impl Configurations {
             }
             let read = store.read("configurations", snapshot, &columns, among(unknown));
             for batch in read.await? {
-                self.learn(&batch)?;
+                self.add_batch(&batch)?;
             }
             Ok(())
         })
     }
 
-    fn learn(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn add_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
         let configs = column::numbers::<Int64Type>(batch, "config_id")?;
         let (sketches, params) = (
             column::text(batch, "sketch")?,
             column::bytes(batch, "params")?,
         );
-        let kernels = Kernels::of(batch)?;
-        let mut hasher = Hasher::default();
+        let kernels = Kernels::from_batch(batch)?;
+        let mut hasher = StepsHasher::default();
         for row in 0..batch.num_rows() {
             let number = configs.value(row);
             let sketch = column::text_at(sketches, row).unwrap_or_default();
@@ -131,7 +135,7 @@ impl Configurations {
         Ok(())
     }
 
-    /// Forgets everything where it has grown past `limit` programs.
+    /// Clears the cache if it has more than `limit` programs.
     pub(crate) fn trim(&mut self, limit: usize) {
         if self.graphs.values().map(HashMap::len).sum::<usize>() > limit {
             self.graphs.clear();
@@ -139,7 +143,7 @@ impl Configurations {
     }
 }
 
-impl Numbers for Configurations {
+impl NumberAllocator for Configurations {
     type Key = (i64, ProgramHash);
 
     fn table() -> (&'static str, &'static str) {

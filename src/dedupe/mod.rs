@@ -1,48 +1,51 @@
-//! What a store knows already, and what is added to it of rows that it may know.
+//! Deduplication of rows that the store may have already.
 //!
-//! Rows of `graphs`, `environments`, `samples` and `texts` are known by an identifier that follows from
-//! their content ([`Identified`]); those of `configurations` and `node_types` by a number that they were given
-//! ([`number`]). Either is added once, whoever adds it first: a commit is an exclusive step (see
-//! `store::commit`), and after losing it a writer looks again.
+//! Rows of `graphs`, `environments`, `samples` and `texts` have content identifiers ([`KnownIds`]); those of
+//! `configurations` and `node_types` have assigned numbers ([`assign_numbers`]). Each is added once, by the first
+//! writer: a commit is an atomic step (see
+//! `store::commit`), and after a conflict a writer looks the rows up again.
 
 mod configurations;
-mod identified;
+mod known_ids;
 mod node_types;
-mod numbered;
+mod number_allocation;
 
 use std::collections::HashSet;
 
 pub(crate) use configurations::{Configurations, Kernels};
-pub(crate) use identified::Identified;
+pub(crate) use known_ids::KnownIds;
 pub(crate) use node_types::{NodeKey, NodeTypes};
-pub(crate) use numbered::{Numbers, next_number, number};
+pub(crate) use number_allocation::{NumberAllocator, assign_numbers, next_number};
 
-use crate::column::made::Columns;
+use crate::column::arrays::Columns;
 use crate::error::Result;
 use crate::schema;
 use crate::store::file::{self, DataFile, Effort};
 use crate::store::{Change, Snapshot, Store};
 
-/// Files of a table that were read: rows never change, so of a newer version only new files are.
+/// Files of a table that were read. Rows never change, so only new files of a later version must be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadFiles(HashSet<String>);
 
 impl ReadFiles {
-    /// The same version with only those files that were not read yet; they count as read from now
-    /// on. `None` where there are none.
-    pub(crate) fn new_at(&mut self, at: &Snapshot) -> Option<Snapshot> {
+    /// Returns the same version with only the unread files, and marks them as read. `None` if there are none.
+    pub(crate) fn take_unread(&mut self, at: &Snapshot) -> Option<Snapshot> {
         let new = at
             .files()
             .iter()
             .filter(|file| !self.0.contains(&file.path));
         let new: Vec<DataFile> = new.cloned().collect();
         self.0.extend(new.iter().map(|file| file.path.clone()));
-        (!new.is_empty()).then(|| at.only(new))
+        (!new.is_empty()).then(|| at.with_files(new))
     }
 }
 
-/// Writes the columns as one file of an unpartitioned table; the change that adds it.
-pub(crate) async fn one_file(store: &Store, table: &str, columns: Columns) -> Result<Change> {
+/// Writes the columns as one file of an unpartitioned table. Returns the change that adds it.
+pub(crate) async fn write_single_file(
+    store: &Store,
+    table: &str,
+    columns: Columns,
+) -> Result<Change> {
     let table = schema::table(table)?;
     let batch = file::batch(table, columns)?;
     let written = file::write(store.location(), table, &[], &[batch], Effort::Ingest).await?;

@@ -1,4 +1,4 @@
-//! The numbers of node types. What a kind of node is known by differs from dataset to dataset.
+//! Ids of node types. The key of a node type depends on the dataset.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,21 +8,21 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
 
 use super::ReadFiles;
-use super::numbered::Numbers;
+use super::number_allocation::NumberAllocator;
 use crate::column;
 use crate::error::Result;
 use crate::store::{Snapshot, Store};
 
-/// What a kind of node is known by.
+/// Key of a node type.
 pub(crate) trait NodeKey: Clone + Eq + Hash {
-    /// The columns that say it.
+    /// Columns of the key.
     const COLUMNS: &'static [&'static str];
 
-    /// Those of each row; `None` for the kinds of other datasets.
+    /// Returns the key of each row. `None` for node types of other datasets.
     fn read(batch: &RecordBatch) -> Result<Vec<Option<Self>>>;
 }
 
-/// The numbers of node types at one version of their table.
+/// Ids of node types at one version of their table.
 #[derive(Debug)]
 pub(crate) struct NodeTypes<K> {
     version: Option<u64>,
@@ -40,7 +40,7 @@ impl<K> Default for NodeTypes<K> {
     }
 }
 
-impl<K: NodeKey> Numbers for NodeTypes<K> {
+impl<K: NodeKey> NumberAllocator for NodeTypes<K> {
     type Key = K;
 
     fn table() -> (&'static str, &'static str) {
@@ -52,7 +52,7 @@ impl<K: NodeKey> Numbers for NodeTypes<K> {
             return Ok(());
         }
         let (table, id) = Self::table();
-        if let Some(new) = self.read.new_at(at) {
+        if let Some(new) = self.read.take_unread(at) {
             let columns: Vec<&str> = [id].iter().chain(K::COLUMNS).copied().collect();
             for batch in store.read(table, &new, &columns, None).await? {
                 let ids = column::numbers::<Int64Type>(&batch, id)?;

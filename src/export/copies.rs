@@ -1,31 +1,31 @@
-//! A file that is rebuilt once, and written to its own place and those of its copies.
+//! Output of a rebuilt file to several paths: its own and those of its copies.
 
 use std::path::Path;
 
 use tsql_codecs::identity::ContentHasher;
 
-use super::target::{Outcome, Target};
+use super::target::{ExportOutcome, ExportTarget};
 use crate::error::Result;
 use crate::formats::source::SourceFile;
-use crate::formats::{Out, Proof, Seekable};
+use crate::formats::{FileOutput, FileProof, Seekable};
 
-/// Counts and hashes what is written to each of some files; one that fails does not end the others.
-pub(super) struct Copies {
-    targets: Vec<Result<Target>>,
+/// Counts and hashes the output, and writes it to several files. If one fails, the others continue.
+pub(super) struct CopyWriter {
+    targets: Vec<Result<ExportTarget>>,
     hasher: ContentHasher,
     bytes: u64,
 }
 
-/// What came of a source.
-pub(super) struct Given {
+/// Result of a source.
+pub(super) struct ExportedSource {
     pub(super) bytes: u64,
-    /// Why it is not what was ingested.
+    /// Reason why it differs from the ingested file.
     pub(super) damage: Option<String>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ExportOutcome,
 }
 
-impl Copies {
-    pub(super) fn new(targets: impl Iterator<Item = Result<Target>>) -> Self {
+impl CopyWriter {
+    pub(super) fn new(targets: impl Iterator<Item = Result<ExportTarget>>) -> Self {
         Self {
             targets: targets.collect(),
             hasher: ContentHasher::new(),
@@ -33,13 +33,17 @@ impl Copies {
         }
     }
 
-    /// Gives the files their names; what came of each of the sources that they are.
-    pub(super) fn finish(self, sources: &[&SourceFile], proof: &Proof) -> Vec<Result<Given>> {
+    /// Renames the files to their paths. Returns the result of each of their sources.
+    pub(super) fn finish(
+        self,
+        sources: &[&SourceFile],
+        proof: &FileProof,
+    ) -> Vec<Result<ExportedSource>> {
         let (bytes, hash) = (self.bytes, self.hasher.hex());
-        let given = |(target, source): (Result<Target>, &&SourceFile)| {
+        let given = |(target, source): (Result<ExportTarget>, &&SourceFile)| {
             let target = target?;
             Ok(match proof {
-                Proof::Bytes => Given {
+                FileProof::Bytes => ExportedSource {
                     bytes,
                     damage: (hash != source.content_hash).then(|| {
                         format!(
@@ -48,12 +52,12 @@ impl Copies {
                             source.content_hash
                         )
                     }),
-                    outcome: target.keep(&hash)?,
+                    outcome: target.persist(&hash)?,
                 },
-                Proof::Content(damage) => Given {
+                FileProof::Content(damage) => ExportedSource {
                     bytes: source.end_byte(),
                     damage: damage.clone(),
-                    outcome: target.keep(&source.content_hash)?,
+                    outcome: target.persist(&source.content_hash)?,
                 },
             })
         };
@@ -61,7 +65,7 @@ impl Copies {
     }
 }
 
-impl Out for Copies {
+impl FileOutput for CopyWriter {
     fn write(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -74,7 +78,7 @@ impl Out for Copies {
         }
     }
 
-    /// That of the first: what is written so has no copies.
+    /// Returns the first file. Formats that seek have no copies.
     fn file(&mut self) -> Option<(&mut dyn Seekable, &Path)> {
         self.targets.first_mut()?.as_mut().ok()?.file()
     }

@@ -1,4 +1,4 @@
-//! The store's sources given back, byte for byte.
+//! Byte-exact export of the store's sources.
 //!
 //! ```
 //! use tsql::{ExportOptions, Store};
@@ -12,9 +12,9 @@
 //! ```
 
 mod copies;
-pub(crate) mod listed;
-pub(crate) mod names;
+pub(crate) mod export_paths;
 mod portions;
+pub(crate) mod sidecar;
 pub(crate) mod target;
 mod views;
 
@@ -28,15 +28,15 @@ use tsql_folders::Scratch;
 
 use crate::error::{Error, Result};
 use crate::formats::source::{self, SourceFile};
-use crate::formats::{room, rooms};
+use crate::formats::{all_formats, format_by_dataset};
 use crate::store::Store;
 
-use copies::{Copies, Given};
-use names::Names;
-pub(crate) use portions::portions;
-use target::{Outcome, Target};
+use copies::{CopyWriter, ExportedSource};
+use export_paths::ExportPaths;
+pub(crate) use portions::plan_portions;
+use target::{ExportOutcome, ExportTarget};
 
-/// What to give back, and how.
+/// Options of an export.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExportOptions {
@@ -46,21 +46,21 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// Only sources whose name matches this pattern (`*` and `?`).
+    /// Exports only sources whose name matches this pattern (`*` and `?`).
     #[must_use]
     pub fn source(mut self, pattern: impl Into<String>) -> Self {
         self.source = Some(pattern.into());
         self
     }
 
-    /// Only sources of the samples that this SQL over `samples` selects, and of their variants.
+    /// Exports only sources of the samples that this SQL over `samples` selects, and of their variants.
     #[must_use]
     pub fn samples(mut self, predicate: impl Into<String>) -> Self {
         self.samples = Some(predicate.into());
         self
     }
 
-    /// Replaces files that are there already.
+    /// Replaces existing files.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
@@ -68,31 +68,31 @@ impl ExportOptions {
     }
 }
 
-/// What an export wrote.
+/// Result of an export.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
-pub struct Exported {
-    /// Sources that were asked for.
+pub struct ExportReport {
+    /// Number of selected sources.
     pub wanted: u64,
-    /// Files that are there now, as they are to be.
+    /// Number of files that exist now with the right content.
     pub files: u64,
-    /// Those of them that were there before, and were not touched.
+    /// Number of files among them that existed before, and were not touched.
     pub untouched: u64,
-    /// Bytes of all files, after decompression.
+    /// Size of all files in bytes, after decompression.
     pub bytes: u64,
-    /// Files that were compressed when they were ingested: they have the same bytes inside, in another
-    /// container.
+    /// Number of files that were compressed when they were ingested. Their content is the same, but the compressed
+    /// bytes may differ.
     pub recompressed: u64,
     /// Files that could not have their own name: name and path.
     pub renamed: Vec<(String, String)>,
-    /// Files that are not what was ingested: name and reason. Never empty without damage.
+    /// Files that differ from what was ingested: name and reason. Empty unless the store is damaged.
     pub damaged: Vec<(String, String)>,
     /// Files that could not be written, or would have replaced another: name and reason.
     pub refused: Vec<(String, String)>,
 }
 
-impl Exported {
-    /// All that was asked for is there.
+impl ExportReport {
+    /// Returns whether everything was exported.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty() && self.refused.is_empty()
@@ -100,14 +100,14 @@ impl Exported {
 }
 
 impl Store {
-    /// Writes the sources that `options` select below `folder`, each under its name, and proves each
-    /// against the hash that was taken at ingest. What was compressed is compressed again, in the same
-    /// format. Beside them a list (`tsql-export.json`) says what they are, for the next ingest.
+    /// Writes the sources that `options` select below `folder`, each under its name, and verifies each against its hash
+    /// from ingest. Compressed files are compressed again, in the same format. A sidecar (`tsql-export.json`) describes
+    /// the files for a later ingest.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder cannot be made, [`Error::Query`] for a predicate that is no SQL. What
-    /// goes wrong with one file is no error: see [`Exported`].
-    pub async fn export(&self, folder: &Path, options: &ExportOptions) -> Result<Exported> {
+    /// [`Error::Io`] if the folder cannot be created, [`Error::Query`] for an invalid predicate. Failures of single
+    /// files are not errors: see [`ExportReport`].
+    pub async fn export(&self, folder: &Path, options: &ExportOptions) -> Result<ExportReport> {
         let pattern = options
             .source
             .as_deref()
@@ -119,11 +119,11 @@ impl Store {
         })?;
         let context = self.session().await?;
         let samples = match &options.samples {
-            Some(predicate) => Some(samples_where(&context, predicate).await?),
+            Some(predicate) => Some(select_samples(&context, predicate).await?),
             None => None,
         };
-        let sources = source::all(&context).await?;
-        let names = Names::of(&sources);
+        let sources = source::load_sources(&context).await?;
+        let names = ExportPaths::assign(&sources);
         let wanted = sources.iter().filter(|source| {
             let named = pattern
                 .as_ref()
@@ -134,46 +134,46 @@ impl Store {
             named && sampled
         });
         let wanted: Vec<&SourceFile> = wanted.collect();
-        let mut exported = Exported::default();
+        let mut exported = ExportReport::default();
         if wanted.is_empty() {
             return Ok(exported);
         }
-        let scratch = Arc::new(Scratch::within(folder)?);
+        let scratch = Arc::new(Scratch::new_in(folder)?);
         let mut written = Vec::with_capacity(wanted.len());
         let open = |source: &SourceFile| {
             let path = folder.join(names.path(source));
-            Target::open(&scratch, path, source.compression, options.overwrite)
+            ExportTarget::open(&scratch, path, source.compression, options.overwrite)
         };
-        give_back(&context, &wanted, open, &mut exported, |source| {
-            written.push(listed::entry(source, &names.path(source)));
+        write_sources(&context, &wanted, open, &mut exported, |source| {
+            written.push(sidecar::sidecar_entry(source, &names.path(source)));
         })
         .await?;
         for source in wanted {
-            let path = listed::entry(source, &names.path(source)).path;
+            let path = sidecar::sidecar_entry(source, &names.path(source)).path;
             if path != source.name {
                 exported.renamed.push((source.name.clone(), path));
             }
         }
-        if let Err(error) = listed::write(folder, written, options.overwrite) {
-            let name = tsql_formats::exported::SIDECAR.to_owned();
+        if let Err(error) = sidecar::write_sidecar(folder, written, options.overwrite) {
+            let name = tsql_formats::export_manifest::MANIFEST_FILE.to_owned();
             exported.refused.push((name, error.to_string()));
         }
         Ok(exported)
     }
 
-    /// Rebuilds every source without writing it: does each have the bytes that were ingested? `tell` hears
-    /// how many are done, and of how many.
+    /// Rebuilds every source without writing it, and compares it with the hash from ingest. `tell` is called with the
+    /// number of finished sources and the total.
     pub(crate) async fn rebuild_all(
         &self,
         context: &SessionContext,
         tell: impl Fn(u64, u64),
-    ) -> Result<Exported> {
-        let sources = source::all(context).await?;
+    ) -> Result<ExportReport> {
+        let sources = source::load_sources(context).await?;
         let wanted: Vec<&SourceFile> = sources.iter().collect();
-        let mut exported = Exported::default();
-        let nowhere = |_: &SourceFile| Ok(Target::nowhere());
+        let mut exported = ExportReport::default();
+        let nowhere = |_: &SourceFile| Ok(ExportTarget::discard());
         let mut done = 0;
-        give_back(context, &wanted, nowhere, &mut exported, |_| {
+        write_sources(context, &wanted, nowhere, &mut exported, |_| {
             done += 1;
             tell(done, wanted.len() as u64);
         })
@@ -182,43 +182,46 @@ impl Store {
     }
 }
 
-/// Writes the sources that are `wanted`; `done` is told of each that is there then. What is wrong with
-/// one of them does not end the others.
-async fn give_back(
+/// Writes the sources in `wanted`. `done` is called for each source that exists afterwards. If one fails, the others
+/// continue.
+async fn write_sources(
     context: &SessionContext,
     wanted: &[&SourceFile],
-    open: impl Fn(&SourceFile) -> Result<Target>,
-    exported: &mut Exported,
+    open: impl Fn(&SourceFile) -> Result<ExportTarget>,
+    exported: &mut ExportReport,
     mut done: impl FnMut(&SourceFile),
 ) -> Result<()> {
     exported.wanted = wanted.len() as u64;
-    for source in wanted.iter().filter(|one| room(&one.dataset).is_none()) {
+    for source in wanted
+        .iter()
+        .filter(|one| format_by_dataset(&one.dataset).is_none())
+    {
         let reason = format!("this tsql does not know files of `{}`", source.dataset);
-        exported.failed(&[source], &Error::damaged("sources", reason));
+        exported.record_failure(&[source], &Error::damaged("sources", reason));
     }
-    for room in rooms() {
+    for room in all_formats() {
         let own = wanted.iter().filter(|one| one.dataset == room.dataset());
         let own: Vec<&SourceFile> = own.copied().collect();
         if own.is_empty() {
             continue;
         }
-        let mut giver = room.giver(context).await?;
-        for portion in portions(context, &own, room.order()).await? {
-            giver.begin(&portion).await?;
+        let mut giver = room.writer(context).await?;
+        for portion in plan_portions(context, &own, room.order()).await? {
+            giver.begin_batch(&portion).await?;
             for copies in &portion.copies {
                 let Some(first) = copies.first() else {
                     continue;
                 };
-                let mut out = Copies::new(copies.iter().map(|source| open(source)));
-                match giver.give(first, &mut out).await {
+                let mut out = CopyWriter::new(copies.iter().map(|source| open(source)));
+                match giver.write_file(first, &mut out).await {
                     Ok(proof) => {
                         for (source, given) in copies.iter().zip(out.finish(copies, &proof)) {
-                            if exported.add(source, given)? {
+                            if exported.record_outcome(source, given)? {
                                 done(source);
                             }
                         }
                     }
-                    Err(error) if exported.failed(copies, &error) => {}
+                    Err(error) if exported.record_failure(copies, &error) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -229,32 +232,36 @@ async fn give_back(
     Ok(())
 }
 
-impl Exported {
-    /// Notes what came of a source; is it there?
-    fn add(&mut self, source: &SourceFile, given: Result<Given>) -> Result<bool> {
+impl ExportReport {
+    /// Records the result of a source. Returns whether the source exists.
+    fn record_outcome(
+        &mut self,
+        source: &SourceFile,
+        given: Result<ExportedSource>,
+    ) -> Result<bool> {
         let given = match given {
             Ok(given) => given,
-            Err(error) if self.failed(&[source], &error) => return Ok(false),
+            Err(error) if self.record_failure(&[source], &error) => return Ok(false),
             Err(error) => return Err(error),
         };
         let tell = |reason| (source.name.clone(), reason);
         self.damaged.extend(given.damage.map(tell));
         match given.outcome {
-            Outcome::Refused(reason) => {
+            ExportOutcome::Refused(reason) => {
                 self.refused.push(tell(reason));
                 return Ok(false);
             }
-            Outcome::AsItWas => self.untouched += 1,
-            Outcome::Written => self.recompressed += u64::from(source.compression.is_some()),
+            ExportOutcome::AsItWas => self.untouched += 1,
+            ExportOutcome::Written => self.recompressed += u64::from(source.compression.is_some()),
         }
         self.files += 1;
         self.bytes += given.bytes;
         Ok(true)
     }
 
-    /// Notes that a source, and so its copies, could not be rebuilt or written; false where the error is
-    /// about more than them.
-    fn failed(&mut self, copies: &[&SourceFile], error: &Error) -> bool {
+    /// Records that a source and its copies could not be rebuilt or written. Returns false if the error is not limited
+    /// to them.
+    fn record_failure(&mut self, copies: &[&SourceFile], error: &Error) -> bool {
         let list = match error {
             Error::Io { .. } => &mut self.refused,
             Error::Damaged { .. } => &mut self.damaged,
@@ -269,11 +276,11 @@ impl Exported {
     }
 }
 
-/// The samples that `predicate` selects, of whatever format.
-async fn samples_where(context: &SessionContext, predicate: &str) -> Result<HashSet<i64>> {
+/// Returns the samples that `predicate` selects, of all formats.
+async fn select_samples(context: &SessionContext, predicate: &str) -> Result<HashSet<i64>> {
     let mut ids = HashSet::new();
-    for room in rooms() {
-        ids.extend(room.samples(context, predicate).await?);
+    for room in all_formats() {
+        ids.extend(room.select_samples(context, predicate).await?);
     }
     Ok(ids)
 }
@@ -282,7 +289,7 @@ async fn samples_where(context: &SessionContext, predicate: &str) -> Result<Hash
 mod tests {
     use super::*;
 
-    /// Many runtimes move their tasks from thread to thread.
+    /// Multi-threaded runtimes move tasks between threads.
     #[test]
     fn exports_and_checks_can_be_spawned() {
         fn can_be_sent(_: &impl Send) {}

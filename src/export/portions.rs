@@ -1,11 +1,11 @@
-//! Which sources of a format are rebuilt together.
+//! Grouping of the sources that are rebuilt together.
 //!
-//! A question for each source takes a scan for each, one question for all of them takes all memory. So
-//! sources come in portions that fit into memory, in the order that their format asks for. By graphs:
+//! One query per source takes a scan each, and one query for all sources takes too much memory. So sources are grouped
+//! in portions that fit into memory, in the order that their format requires. By graphs:
 //!
 //! - copies of a source (the same bytes under other names) are rebuilt once;
-//! - sources of the same graphs are neighbours, as their records are in the files of a table;
-//! - a source that is larger than a portion is one by itself.
+//! - sources of the same graphs are neighbours, like their records in the files of a table;
+//! - a source that is larger than a portion has its own.
 
 use std::collections::HashMap;
 
@@ -15,43 +15,43 @@ use datafusion::prelude::SessionContext;
 use crate::column;
 use crate::error::Result;
 use crate::formats::source::SourceFile;
-use crate::formats::{Order, Portion};
+use crate::formats::{ExportBatch, ExportOrder};
 use crate::query::collect;
 
-/// Bytes of a portion's sources at most.
+/// Maximum size of a portion's sources in bytes.
 const BYTES: u64 = 64 << 20;
 
-/// Sources of a portion at most: each is a value in its questions.
+/// Maximum number of sources of a portion. Each is a value in its queries.
 const SOURCES: usize = 4096;
 
-/// Copies that are written at once: each is an open file.
+/// Maximum number of copies that are written at once. Each is an open file.
 const COPIES: usize = 64;
 
-/// Least and greatest graph of a source's records.
+/// Minimum and maximum graph id of a source's records.
 type Graphs = (i64, i64);
 
-/// All that is `wanted`, portion by portion.
-pub(crate) async fn portions<'a>(
+/// Groups the sources in `wanted` to portions.
+pub(crate) async fn plan_portions<'a>(
     context: &SessionContext,
     wanted: &[&'a SourceFile],
-    order: Order,
-) -> Result<Vec<Portion<'a>>> {
-    let mut portions: Vec<Portion<'_>> = Vec::new();
+    order: ExportOrder,
+) -> Result<Vec<ExportBatch<'a>>> {
+    let mut portions: Vec<ExportBatch<'_>> = Vec::new();
     match order {
-        Order::Names => {
+        ExportOrder::Names => {
             for source in wanted {
-                add(&mut portions, &[*source], None, false);
+                add_to_portion(&mut portions, &[*source], None, false);
             }
         }
-        Order::Graphs => {
-            let graphs = graphs(context).await?;
+        ExportOrder::Graphs => {
+            let graphs = graph_ranges(context).await?;
             let mut wanted = wanted.to_vec();
             let rows = |source: &SourceFile| (source.rows_of, source.end_byte());
             wanted.sort_by_key(|source| (graphs.get(&source.rows_of), rows(source)));
             for copies in wanted.chunk_by(|a, b| rows(a) == rows(b)) {
                 let own = copies.first().and_then(|one| graphs.get(&one.rows_of));
                 for copies in copies.chunks(COPIES) {
-                    add(&mut portions, copies, own.copied(), true);
+                    add_to_portion(&mut portions, copies, own.copied(), true);
                 }
             }
             for portion in &mut portions {
@@ -63,8 +63,8 @@ pub(crate) async fn portions<'a>(
     Ok(portions)
 }
 
-/// The graphs of each source's records.
-async fn graphs(context: &SessionContext) -> Result<HashMap<i64, Graphs>> {
+/// Returns the range of graph ids of each source.
+async fn graph_ranges(context: &SessionContext) -> Result<HashMap<i64, Graphs>> {
     let sql = "SELECT source_id, min(graph_id) AS least, max(graph_id) AS most \
                FROM stored.all_records GROUP BY source_id";
     let mut graphs = HashMap::new();
@@ -80,26 +80,25 @@ async fn graphs(context: &SessionContext) -> Result<HashMap<i64, Graphs>> {
     Ok(graphs)
 }
 
-/// Adds a source, with its copies, to the last portion, or to a new one; where rows pass by `once`, a
-/// portion takes those of a source once.
-fn add<'a>(
-    portions: &mut Vec<Portion<'a>>,
+/// Adds a source, with its copies, to the last portion or to a new one. `once`: a source is in a portion at most once.
+fn add_to_portion<'a>(
+    portions: &mut Vec<ExportBatch<'a>>,
     copies: &[&'a SourceFile],
     graphs: Option<Graphs>,
     once: bool,
 ) {
     let Some(first) = copies.first() else { return };
     let (lines, bytes) = (first.line_count(), first.end_byte());
-    let fits = |last: &&mut Portion<'_>| {
+    let fits = |last: &&mut ExportBatch<'_>| {
         let before = last.copies.last().and_then(|copies| copies.first());
         let again = once && before.is_some_and(|before| before.rows_of == first.rows_of);
-        last.lines + lines <= Portion::LINES
+        last.lines + lines <= ExportBatch::MAX_LINES
             && last.bytes + bytes <= BYTES
             && last.copies.len() < SOURCES
             && !again
     };
     if portions.last_mut().filter(fits).is_none() {
-        portions.push(Portion::default());
+        portions.push(ExportBatch::default());
     }
     let Some(last) = portions.last_mut() else {
         return;

@@ -1,4 +1,4 @@
-//! Where the bytes of a source go: a file that appears when it is finished, and replaces none unasked.
+//! Output file of a source. It appears when it is complete, and replaces a file only on request.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 use tsql_codecs::identity::ContentHasher;
-use tsql_folders::{Scratch, staged_in};
+use tsql_folders::{Scratch, named_temp_file_in};
 use tsql_formats::Compression;
 
 use crate::error::{Error, Result};
 use crate::formats::Seekable;
 
-/// Level of zstd where something is compressed anew: what its command takes.
+/// Compression level of zstd, the default of its command.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A file that is being written.
-pub(crate) struct Target {
-    /// `None`: the bytes are only looked at.
-    out: Option<Out>,
+/// An output file.
+pub(crate) struct ExportTarget {
+    /// `None`: the bytes are only verified.
+    out: Option<OutputEncoder>,
     /// The folder of the temporary file. Dropping the last reference removes it.
     _scratch: Option<Arc<Scratch>>,
     path: PathBuf,
@@ -30,18 +30,18 @@ pub(crate) struct Target {
 
 type Plain = BufWriter<NamedTempFile>;
 
-enum Out {
+enum OutputEncoder {
     Plain(Plain),
     Gzip(GzEncoder<Plain>),
     Zstd(zstd::stream::write::Encoder<'static, Plain>),
 }
 
-/// What became of a file.
-pub(crate) enum Outcome {
+/// Result of an output file.
+pub(crate) enum ExportOutcome {
     Written,
-    /// It was there, with these bytes (in whatever container).
+    /// It existed with the same content (in any container).
     AsItWas,
-    /// Something else is there.
+    /// Another file exists.
     Refused(String),
 }
 
@@ -57,9 +57,9 @@ fn is_one_file_system(_: &Path, _: &Path) -> bool {
     true
 }
 
-impl Target {
-    /// The bytes are not wanted.
-    pub(crate) fn nowhere() -> Self {
+impl ExportTarget {
+    /// Creates a target that discards the bytes.
+    pub(crate) fn discard() -> Self {
         Self {
             out: None,
             _scratch: None,
@@ -69,7 +69,7 @@ impl Target {
         }
     }
 
-    /// A file that is written into a temporary folder on the same file system, and then gets its path.
+    /// Creates a temporary file on the same file system, which is renamed to `path` later.
     pub(crate) fn open(
         scratch: &Arc<Scratch>,
         path: PathBuf,
@@ -78,21 +78,21 @@ impl Target {
     ) -> Result<Self> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        // A file is renamed within a file system only.
+        // Renaming works only within a file system.
         let staged = if is_one_file_system(scratch.path(), parent) {
-            staged_in(scratch.path())
+            named_temp_file_in(scratch.path())
         } else {
-            staged_in(parent)
+            named_temp_file_in(parent)
         };
         let plain = BufWriter::new(staged.map_err(Error::io(parent))?);
         let out = match compression {
-            None => Out::Plain(plain),
+            None => OutputEncoder::Plain(plain),
             Some(Compression::Gzip) => {
-                Out::Gzip(GzEncoder::new(plain, flate2::Compression::default()))
+                OutputEncoder::Gzip(GzEncoder::new(plain, flate2::Compression::default()))
             }
             Some(Compression::Zstd) => {
                 let encoder = zstd::stream::write::Encoder::new(plain, ZSTD_LEVEL);
-                Out::Zstd(encoder.map_err(Error::io(&path))?)
+                OutputEncoder::Zstd(encoder.map_err(Error::io(&path))?)
             }
         };
         Ok(Self {
@@ -107,55 +107,60 @@ impl Target {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.out {
             None => Ok(()),
-            Some(Out::Plain(out)) => out.write_all(bytes),
-            Some(Out::Gzip(out)) => out.write_all(bytes),
-            Some(Out::Zstd(out)) => out.write_all(bytes),
+            Some(OutputEncoder::Plain(out)) => out.write_all(bytes),
+            Some(OutputEncoder::Gzip(out)) => out.write_all(bytes),
+            Some(OutputEncoder::Zstd(out)) => out.write_all(bytes),
         };
         written.map_err(Error::io(&self.path))
     }
 
-    /// The file itself and its path, for who seeks in it; `None` where the bytes are not wanted.
+    /// Returns the file and its path, for seeking. `None` if the bytes are discarded.
     pub(crate) fn file(&mut self) -> Option<(&mut dyn Seekable, &Path)> {
         match &mut self.out {
-            Some(Out::Plain(plain)) => Some((plain, &self.path)),
+            Some(OutputEncoder::Plain(plain)) => Some((plain, &self.path)),
             _ => None,
         }
     }
 
-    /// Gives the finished file its name. A file that is there already stays; it is as good if its content
-    /// has this hash, or the same bytes.
-    pub(crate) fn keep(self, hash: &str) -> Result<Outcome> {
+    /// Renames the finished file to its path. An existing file stays; it is accepted if its content has this hash, or
+    /// the same bytes.
+    pub(crate) fn persist(self, hash: &str) -> Result<ExportOutcome> {
         let path = self.path;
         let plain = match self.out {
-            None => return Ok(Outcome::Written),
-            Some(Out::Plain(out)) => Ok(out),
-            Some(Out::Gzip(out)) => out.finish(),
-            Some(Out::Zstd(out)) => out.finish(),
+            None => return Ok(ExportOutcome::Written),
+            Some(OutputEncoder::Plain(out)) => Ok(out),
+            Some(OutputEncoder::Gzip(out)) => out.finish(),
+            Some(OutputEncoder::Zstd(out)) => out.finish(),
         };
         let file =
             plain.and_then(|plain| plain.into_inner().map_err(io::IntoInnerError::into_error));
         let file = file.map_err(Error::io(&path))?;
         if !self.overwrite && fs::symlink_metadata(&path).is_ok() {
-            return Ok(compared(&path, file.path(), self.compression, hash));
+            return Ok(compare_existing(&path, file.path(), self.compression, hash));
         }
         if self.overwrite {
             let persisted = file.persist(&path).map_err(|error| error.error);
             persisted.map_err(Error::io(&path))?;
-            return Ok(Outcome::Written);
+            return Ok(ExportOutcome::Written);
         }
         match file.persist_noclobber(&path) {
-            Ok(_) => Ok(Outcome::Written),
+            Ok(_) => Ok(ExportOutcome::Written),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
                 let new = error.file.path();
-                Ok(compared(&path, new, self.compression, hash))
+                Ok(compare_existing(&path, new, self.compression, hash))
             }
             Err(error) => Err(Error::io(&path)(error.error)),
         }
     }
 }
 
-/// Is what is there as good as the new file?
-fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &str) -> Outcome {
+/// Compares an existing file with the new one.
+fn compare_existing(
+    there: &Path,
+    new: &Path,
+    compression: Option<Compression>,
+    hash: &str,
+) -> ExportOutcome {
     let content = match compression {
         Some(_) => tsql_formats::open(there)
             .map(|(opened, _)| opened)
@@ -165,19 +170,19 @@ fn compared(there: &Path, new: &Path, compression: Option<Compression>, hash: &s
             .map_err(Error::io(there)),
     };
     let same = content.is_ok_and(|opened| {
-        let found = ContentHasher::of_stream(opened).ok();
-        let bytes = || File::open(new).and_then(ContentHasher::of_stream).ok();
+        let found = ContentHasher::hash_stream(opened).ok();
+        let bytes = || File::open(new).and_then(ContentHasher::hash_stream).ok();
         found.is_some_and(|found| found.1 == hash || Some(found) == bytes())
     });
     if same {
-        return Outcome::AsItWas;
+        return ExportOutcome::AsItWas;
     }
     let what = if there.is_dir() {
         "a folder"
     } else {
         "another file"
     };
-    Outcome::Refused(format!("{what} is at {} already", there.display()))
+    ExportOutcome::Refused(format!("{what} is at {} already", there.display()))
 }
 
 #[cfg(all(test, unix))]
@@ -194,12 +199,15 @@ mod tests {
             fs::metadata(path).unwrap().permissions().mode() & 0o777
         };
         fs::write(folder.path().join("plain"), "").unwrap();
-        let scratch = Arc::new(Scratch::within(folder.path()).unwrap());
+        let scratch = Arc::new(Scratch::new_in(folder.path()).unwrap());
         for overwrite in [false, true] {
             let path = folder.path().join("x.json");
-            let mut target = Target::open(&scratch, path, None, overwrite).unwrap();
+            let mut target = ExportTarget::open(&scratch, path, None, overwrite).unwrap();
             target.write(b"x").unwrap();
-            assert!(matches!(target.keep("").unwrap(), Outcome::Written));
+            assert!(matches!(
+                target.persist("").unwrap(),
+                ExportOutcome::Written
+            ));
             assert_eq!(mode("x.json"), mode("plain"));
         }
     }

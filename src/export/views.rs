@@ -1,17 +1,17 @@
-//! How another engine sees the tables as tsql shows them.
+//! SQL views for other engines.
 
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// The views, for the store that `tsql_store` names.
+/// The views, for the store in the variable `tsql_store`.
 const VIEWS: &str = include_str!("../../queries/duckdb-views.sql");
 
 impl Store {
-    /// SQL by which `DuckDB` sees the tables as tsql shows them. Other engines find in a store what its files hold: repeats and
-    /// parameters are packed there, and these views unpack them.
+    /// Returns SQL that defines the tables in `DuckDB` as tsql shows them. Other engines see the stored columns of a
+    /// store, with packed repeats and parameters; these views unpack them.
     ///
     /// # Errors
-    /// Where the working directory is gone, and the store's place is relative to it.
+    /// If the working directory does not exist, and the store's path is relative to it.
     pub fn duckdb_views(&self) -> Result<String> {
         let location = self.location();
         let folder = location.local_directory().map(std::path::absolute);

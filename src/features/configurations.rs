@@ -1,4 +1,4 @@
-//! The keys of a store's configurations.
+//! Keys of the configurations of a store.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,19 +9,19 @@ use futures::StreamExt as _;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::frame;
+use crate::query::plan_query;
 
-/// The bytes of a key.
-pub(super) type Key = [u8; 16];
+/// Bytes of a key.
+pub(super) type ConfigKey = [u8; 16];
 
 /// Keys, with the graphs of their configurations.
-pub(super) struct Configurations(HashMap<Key, i64, RandomState>);
+pub(super) struct Configurations(HashMap<ConfigKey, i64, RandomState>);
 
 impl Configurations {
-    /// Those of a store.
-    pub(super) async fn of(context: &SessionContext) -> Result<Self> {
+    /// Reads the keys of a store.
+    pub(super) async fn load(context: &SessionContext) -> Result<Self> {
         let sql = "SELECT graph_id, key_bytes(config_key) AS key FROM configurations";
-        let rows = frame(context, sql).await?.execute_stream().await;
+        let rows = plan_query(context, sql).await?.execute_stream().await;
         let mut rows = rows.map_err(Error::Query)?;
         let mut all = HashMap::default();
         while let Some(batch) = rows.next().await {
@@ -30,19 +30,19 @@ impl Configurations {
             let keys = column::bytes(&batch, "key")?;
             let keys = keys
                 .iter()
-                .map(|key| key.and_then(|key| Key::try_from(key).ok()));
+                .map(|key| key.and_then(|key| ConfigKey::try_from(key).ok()));
             let pairs = keys.zip(graphs.values());
             all.extend(pairs.filter_map(|(key, graph)| Some((key?, *graph))));
         }
         Ok(Self(all))
     }
 
-    pub(super) fn has(&self, key: &Key) -> bool {
+    pub(super) fn has(&self, key: &ConfigKey) -> bool {
         self.0.contains_key(key)
     }
 
-    /// How many configurations are not among these, of the graphs of which some are.
-    pub(super) fn missing<'a>(&self, covered: impl Iterator<Item = &'a Key> + Clone) -> u64 {
+    /// Counts the configurations that are not in `covered`, of the graphs with at least one configuration in it.
+    pub(super) fn missing<'a>(&self, covered: impl Iterator<Item = &'a ConfigKey> + Clone) -> u64 {
         let graphs = covered.clone().filter_map(|key| self.0.get(key));
         let graphs: HashSet<i64, RandomState> = graphs.copied().collect();
         let of_graphs = self.0.values().filter(|graph| graphs.contains(graph));

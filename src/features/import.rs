@@ -1,24 +1,27 @@
-//! Features of others come into the store.
+//! Import of features.
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{col, lit};
 use futures::StreamExt as _;
 
-use super::columns::question;
+use super::columns::column_query;
 use super::configurations::Configurations;
 use super::options::{FeaturesOptions, argument};
 use super::report::FeaturesImported;
-use super::taken::{FEATURES, Known, Taken, known};
+use super::row_import::{FEATURES, KnownFeatures, RowImport, read_known};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::keyed::columns_of;
-use crate::query::{SessionOptions, frame};
+use crate::query::key_columns::source_columns;
+use crate::query::{SessionOptions, plan_query};
 use crate::store::{Snapshot, Store};
 
 impl Store {
-    /// Imports features that another program computed: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in parentheses, whose rows
-    /// name a configuration by `config_key` (text, 16 bytes, or a row of 16 uint8) and have its numbers, as a list or as a column for
-    /// each. All new rows are one commit; those that cannot be used are counted, and the first of each kind told with their lines.
+    /// Imports features that another program computed, from a file (Parquet, Arrow, CSV, JSON lines, npz) or a query in
+    /// parentheses.
+    ///
+    /// Each row has the configuration's `config_key` (text, 16 bytes, or a row of 16 uint8) and its numbers, as a list
+    /// or as one column each. All new rows are one commit. Rejected rows are counted, and the first of each reason are
+    /// reported with their lines.
     ///
     /// ```
     /// use tsql::features::FeaturesOptions;
@@ -35,31 +38,32 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name or a version that cannot be, [`Error::Source`] where a column is missing, ambiguous or of another type,
-    /// [`Error::Empty`] for a file without rows, [`Error::Query`] where it cannot be read, [`Error::ReadOnly`] for a store as it was, and
-    /// failures of the storage. Nothing is written then.
+    /// [`Error::Argument`] for an invalid name or version, [`Error::Source`] if a column is missing, ambiguous or of
+    /// another type, [`Error::Empty`] for a file without rows, [`Error::Query`] if it cannot be read,
+    /// [`Error::ReadOnly`] for a past version of a store, and failures of the storage. Nothing is written in these
+    /// cases.
     pub async fn import_features(
         &self,
         from: &str,
         options: &FeaturesOptions,
     ) -> Result<FeaturesImported> {
-        self.changeable()?;
-        options.checked()?;
-        // One thread: rows come in the order of their lines.
+        self.check_writable()?;
+        options.check()?;
+        // A single partition, so that rows are in the order of their lines.
         let context = self
             .session_with(&SessionOptions::default().threads(1))
             .await?;
-        let schema = columns_of(&context, from).await?;
-        let sql = question(from, &schema, options.column.as_deref())?;
-        let configurations = Configurations::of(&context).await?;
+        let schema = source_columns(&context, from).await?;
+        let sql = column_query(from, &schema, options.column.as_deref())?;
+        let configurations = Configurations::load(&context).await?;
         let name = options.name.as_str();
         let mut told = FeaturesImported::default();
         let detail = format!("import features {name}");
         self.commit(FEATURES, &detail, async |snapshot: &Snapshot| {
-            let version = version(self, snapshot, options).await?;
-            let known = version_of(self, snapshot, name, version).await?;
-            let mut taken = Taken::new(self, from, &configurations, known, name, version);
-            let rows = frame(&context, &sql).await?.execute_stream().await;
+            let version = resolve_version(self, snapshot, options).await?;
+            let known = read_version(self, snapshot, name, version).await?;
+            let mut taken = RowImport::new(self, from, &configurations, known, name, version);
+            let rows = plan_query(&context, &sql).await?.execute_stream().await;
             let mut rows = rows.map_err(Error::Query)?;
             while let Some(batch) = rows.next().await {
                 taken.take(&batch.map_err(Error::Query)?).await?;
@@ -76,11 +80,11 @@ impl Store {
     }
 }
 
-/// The version that rows go into.
+/// Returns the version for the new rows.
 ///
 /// # Errors
-/// [`Error::Argument`] for one that is neither there nor the next.
-async fn version(store: &Store, at: &Snapshot, options: &FeaturesOptions) -> Result<i64> {
+/// [`Error::Argument`] for a version that is neither an existing one nor the next.
+async fn resolve_version(store: &Store, at: &Snapshot, options: &FeaturesOptions) -> Result<i64> {
     let name = &options.name;
     let mut newest = 0;
     if !at.files().is_empty() {
@@ -103,17 +107,22 @@ async fn version(store: &Store, at: &Snapshot, options: &FeaturesOptions) -> Res
     }
 }
 
-/// What the store has of a version, read file by file.
-async fn version_of(store: &Store, at: &Snapshot, name: &str, version: i64) -> Result<Known> {
-    let mut all = Known::default();
+/// Reads the stored features of a version, file by file.
+async fn read_version(
+    store: &Store,
+    at: &Snapshot,
+    name: &str,
+    version: i64,
+) -> Result<KnownFeatures> {
+    let mut all = KnownFeatures::default();
     for file in at.files().iter() {
-        let only = at.only(vec![file.clone()]);
+        let only = at.with_files(vec![file.clone()]);
         let own = col("name")
             .eq(lit(name))
             .and(col("version").eq(lit(version)));
         let columns = ["config_key", "numbers"];
         for batch in store.read(FEATURES, &only, &columns, Some(own)).await? {
-            known(&batch, &mut all)?;
+            read_known(&batch, &mut all)?;
         }
     }
     Ok(all)

@@ -1,21 +1,21 @@
-//! Features that other programs computed of configurations, TVM's feature extraction say: rows of numbers, joined by key.
+//! Numeric features of configurations that other programs computed, such as TVM's feature extraction, joined by key.
 //!
 //! ```text
-//!  a file, a query ─▶ keys and numbers ─▶ known? doubled? of the same length? ─▶ one commit of `features`
-//!  (config_key, a list or a column for each number)   (refused: counted, with their lines)
+//!  a file, a query ─▶ keys and numbers ─▶ known? duplicate? same length? ─▶ one commit of `features`
+//!  (config_key, a list or a column for each number)   (rejected: counted, with their lines)
 //! ```
 //!
-//! * A version of a name has numbers of one length, and one row for a configuration; other numbers for it are refused, and are
-//!   another version.
-//! * What is there already is not written again: the same import twice is one.
-//! * Files for training take them as `--features NAME`; in SQL they are the table `features`.
+//! * All rows of a version of a name have the same length, and each configuration has one row. Different numbers for it
+//!   are rejected; they need another version.
+//! * Stored rows are not written again: the import is idempotent.
+//! * Training files include features with `--features NAME`; SQL has the table `features`.
 
 mod columns;
 mod configurations;
 mod import;
 mod options;
 mod report;
-mod taken;
+mod row_import;
 
 pub use options::FeaturesOptions;
-pub use report::{FeaturesImported, RefusedRow, RowRefusal};
+pub use report::{FeaturesImported, RejectedRow, RowRejection};

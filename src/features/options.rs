@@ -1,11 +1,11 @@
-//! What features are imported as.
+//! Options of an import of features.
 
 use crate::error::{Error, Result};
 
-/// Longest name, in bytes.
-const LONGEST: usize = 60;
+/// Maximum length of a name, in bytes.
+const MAX_NAME_BYTES: usize = 60;
 
-/// What features are imported as.
+/// Options of an import of features.
 ///
 /// ```
 /// use tsql::features::FeaturesOptions;
@@ -20,8 +20,8 @@ pub struct FeaturesOptions {
 }
 
 impl FeaturesOptions {
-    /// Into the newest version of this name, the first one where there is none. It becomes the name of a column: lower-case letters, digits
-    /// and `_`.
+    /// Imports into the newest version of this name, or the first version of a new name. The name becomes a column
+    /// name: lower-case letters, digits and `_`.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -30,30 +30,32 @@ impl FeaturesOptions {
         }
     }
 
-    /// Into this version: one that there is, or the next.
+    /// Imports into this version: an existing one, or the next.
     #[must_use]
     pub fn version(mut self, version: i64) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// The column with the lists of numbers. Without it the only one that has lists is meant, and where there is none all columns of
-    /// numbers, in their order.
+    /// Sets the column with the lists of numbers. By default it is the only list column; if there is none, all numeric
+    /// columns are used in order.
     #[must_use]
     pub fn column(mut self, column: impl Into<String>) -> Self {
         self.column = Some(column.into());
         self
     }
 
+    /// Checks the options.
+    ///
     /// # Errors
-    /// [`Error::Argument`] for what cannot be.
-    pub(super) fn checked(&self) -> Result<()> {
+    /// [`Error::Argument`] for invalid options.
+    pub(super) fn check(&self) -> Result<()> {
         let name = &self.name;
         let is_plain = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '_';
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
-        if !begins || name.len() > LONGEST || !name.chars().all(is_plain) {
+        if !begins || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
             let reason = format!(
-                "`{name}` is no name for features: a lower-case letter, then such letters, digits and _, up to {LONGEST} in all"
+                "`{name}` is no name for features: a lower-case letter, then such letters, digits and _, up to {MAX_NAME_BYTES} in all"
             );
             return Err(argument("name", reason));
         }

@@ -1,30 +1,30 @@
-//! What an import of features did.
+//! Result of an import of features.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Why a row was refused.
+/// Reason for rejecting a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum RowRefusal {
-    /// Its key is NULL, or no key.
+pub enum RowRejection {
+    /// The key is NULL or malformed.
     NoKey,
-    /// No configuration of the store has its key.
+    /// The store has no configuration with this key.
     UnknownKey,
-    /// It has no numbers, or one of them is NULL, NaN, infinite or beyond float32.
+    /// There are no numbers, or one of them is NULL, NaN, infinite or outside of float32.
     NoNumber,
-    /// It has more or fewer numbers than the others.
+    /// The number of values differs from other rows.
     OtherLength,
-    /// The configuration has other numbers, in the store or in an earlier row.
+    /// The configuration has different numbers, in the store or in an earlier row.
     OtherNumbers,
 }
 
-impl RowRefusal {
-    /// In words, after a number of rows.
+impl RowRejection {
+    /// Description, to follow a number of rows.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::NoKey => "without a key",
             Self::UnknownKey => "with a key that no configuration of the store has",
@@ -35,48 +35,48 @@ impl RowRefusal {
     }
 }
 
-/// A row that was refused.
+/// A rejected row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct RefusedRow {
-    /// Where it stands: the line of CSV and of lines of JSON, else the number of the row, from 1.
+pub struct RejectedRow {
+    /// Line of CSV or JSON lines, else the row number, from 1.
     pub line: u64,
-    /// Of which kind the reason is.
-    pub refusal: RowRefusal,
-    /// Why.
+    /// Category of the reason.
+    pub refusal: RowRejection,
+    /// Detailed reason.
     pub reason: String,
 }
 
-/// What an import of features did.
+/// Result of an import of features.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FeaturesImported {
     /// Name of the features.
     pub name: String,
-    /// The version that they are in.
+    /// Version of the features.
     pub version: i64,
-    /// Numbers of each row; 0 where no row was taken and there was none.
+    /// Number of values in each row; 0 if no row was accepted and none existed.
     pub number_count: u64,
-    /// Rows that were read.
+    /// Number of rows that were read.
     pub rows: u64,
-    /// Rows that are new in the store.
+    /// Number of rows that are new in the store.
     pub added: u64,
-    /// Rows that the store had already.
+    /// Number of rows that the store already had.
     pub known: u64,
-    /// Rows that say again what an earlier one says.
+    /// Number of rows that repeat an earlier row.
     pub doubled: u64,
-    /// Rows that were refused, by reason.
-    pub refused: BTreeMap<RowRefusal, u64>,
-    /// The first of those of each reason.
-    pub refused_rows: Vec<RefusedRow>,
-    /// Configurations that have such features now.
+    /// Number of rejected rows, by reason.
+    pub refused: BTreeMap<RowRejection, u64>,
+    /// The first rejected rows of each reason.
+    pub refused_rows: Vec<RejectedRow>,
+    /// Number of configurations that have these features.
     pub configurations: u64,
-    /// Configurations of the same graphs that have none.
+    /// Number of configurations of the same graphs without these features.
     pub missing: u64,
 }
 
 impl FeaturesImported {
-    /// Nothing was refused.
+    /// Returns whether no row was rejected.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.refused.is_empty()

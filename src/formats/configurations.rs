@@ -1,4 +1,4 @@
-//! Rows of `configurations`: sketches, and the numbers that fill them.
+//! Rows of `configurations`: sketches and their parameters.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -7,32 +7,32 @@ use std::sync::Arc;
 use ahash::RandomState;
 use arrow::array::{ArrayRef, BinaryBuilder, Int64Array, StringBuilder, StringViewBuilder};
 use arrow::buffer::Buffer;
-use tsql_codecs::sketch::Common;
-use tsql_formats::rows::{Kernel, Rows, Sketch};
+use tsql_codecs::sketch::CommonNumbers;
+use tsql_formats::rows::{Kernel, LogRows, Sketch};
 
-use crate::column::made::Columns;
+use crate::column::arrays::Columns;
 use crate::error::{Error, Result};
 
-/// Rows of `configurations`: specialises the sketches when it has them all.
+/// Builder for rows of `configurations`. Sketches are specialised when all rows are known.
 #[derive(Default)]
 pub(crate) struct ConfigurationRows<'a> {
     graphs: Vec<i64>,
     numbers: Vec<i64>,
-    /// The place of each row's sketch, and its packed numbers; `None` for a literal sketch.
+    /// Index of each row's sketch. `params` holds its packed numbers, `None` for a literal sketch.
     sketches: Vec<u32>,
     params: Vec<Option<Cow<'a, [u8]>>>,
-    /// What is known of the kernel of each row.
+    /// Program and build of each row's kernel, if known.
     programs: StringBuilder,
     builds: StringBuilder,
     /// Distinct sketches of each graph.
     places: HashMap<i64, HashMap<Sketch, u32, RandomState>>,
     texts: Vec<Vec<u8>>,
-    /// Places of sketches that stay as they are.
+    /// Indexes of sketches that are not specialised.
     fixed: HashSet<u32>,
 }
 
 impl<'a> ConfigurationRows<'a> {
-    pub(crate) fn push(&mut self, graph: i64, number: i64, rows: &'a Rows, record: usize) {
+    pub(crate) fn push(&mut self, graph: i64, number: i64, rows: &'a LogRows, record: usize) {
         let Some(row) = rows.records.get(record) else {
             return;
         };
@@ -66,7 +66,7 @@ impl<'a> ConfigurationRows<'a> {
         self.push_row(graph, number, place, params);
     }
 
-    /// Adds configurations whose sketch stays as it is: numbers and parameters.
+    /// Adds configurations (number and parameters) of a sketch that is not specialised.
     pub(crate) fn push_fixed(
         &mut self,
         graph: i64,
@@ -92,7 +92,7 @@ impl<'a> ConfigurationRows<'a> {
 
     pub(crate) fn finish(mut self) -> Result<Columns> {
         let (programs, builds) = (self.programs.finish(), self.builds.finish());
-        let common = self.common();
+        let common = self.common_numbers();
         let mut texts = StringViewBuilder::new();
         let mut blocks = Vec::with_capacity(self.texts.len());
         for (text, common) in self.texts.into_iter().zip(&common) {
@@ -133,15 +133,15 @@ impl<'a> ConfigurationRows<'a> {
         ]))
     }
 
-    /// What the rows of each sketch have in common; `None` for one that stays as it is.
-    fn common(&self) -> Vec<Option<Common>> {
-        let mut common: Vec<Option<Option<Common>>> = vec![None; self.texts.len()];
+    /// Numbers that all rows of each sketch share. `None` for a sketch that is not specialised.
+    fn common_numbers(&self) -> Vec<Option<CommonNumbers>> {
+        let mut common: Vec<Option<Option<CommonNumbers>>> = vec![None; self.texts.len()];
         for (&sketch, params) in self.sketches.iter().zip(&self.params) {
             let Some(common) = common.get_mut(sketch as usize) else {
                 continue;
             };
             let params = params.as_deref().filter(|_| !self.fixed.contains(&sketch));
-            let common = common.get_or_insert_with(|| params.and_then(Common::of));
+            let common = common.get_or_insert_with(|| params.and_then(CommonNumbers::from_params));
             if !common
                 .as_mut()
                 .zip(params)

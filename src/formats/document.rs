@@ -1,20 +1,20 @@
-//! Files that are read as a whole, and kept by their bytes or by what these say.
+//! Files that are read as a whole; stored as bytes or as columns.
 
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::{Compression, Documents, Input, Passed};
+use tsql_formats::{ByteCounter, Compression, DocumentFormat, Input};
 
 use super::budget;
+use super::format_reader::{FormatInput, InputFiles, ReadEvent, Sink};
 use super::platform::NO_PLATFORM;
-use super::taking::{Given, Hand, Piece, What};
 use crate::error::{Error, Result};
-use crate::ledger::{Closed, Ledger, Plan, Reading, Source};
+use crate::ingest_log::{FilePlan, IngestLog, ReadPlan, Source, SourceSegment};
 
-/// Most bytes of a file, after decompression.
+/// Maximum file size in bytes, after decompression.
 const FILE_BYTES: u64 = 1 << 30;
 
-/// A file that was read and not parsed.
+/// A file that was read but not parsed.
 pub(crate) struct Document {
-    pub(super) reading: Reading,
+    pub(super) reading: ReadPlan,
     pub(super) input: Input,
     pub(super) bytes: Vec<u8>,
     content_hash: String,
@@ -22,49 +22,49 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// What the ledger will say of it.
-    pub(super) fn closed(&self, dataset: &'static str) -> Closed {
+    /// Returns its segment for the ingest log.
+    pub(super) fn to_segment(&self, dataset: &'static str) -> SourceSegment {
         let (reading, path) = (self.reading.clone(), self.input.path.clone());
         let (length, hash) = (self.bytes.len() as u64, self.content_hash.clone());
-        Closed {
+        SourceSegment {
             compression: self.compression.map(Compression::name),
-            ..Closed::whole(dataset, reading, path, length, hash)
+            ..SourceSegment::for_document(dataset, reading, path, length, hash)
         }
     }
 }
 
-/// Reads a file of a format without platforms and hands it on, unless the store has it.
+/// Reads a file of a format without platforms and passes it to `hand`, unless the store has it.
 pub(super) fn read(
-    format: &dyn Documents,
-    given: &Given,
-    ledger: &mut Ledger,
-    hand: &mut Hand<'_, Document>,
+    format: &dyn DocumentFormat,
+    given: &FormatInput,
+    ledger: &mut IngestLog,
+    hand: &mut Sink<'_, Document>,
 ) -> Result<Option<()>> {
-    let What::File(input, compression) = &given.what else {
+    let InputFiles::File(input, compression) = &given.what else {
         return Ok(Some(()));
     };
     let path = input.path.clone();
-    if hand(Piece::Taken(format.described())).is_none() {
+    if hand(ReadEvent::Taken(format.description())).is_none() {
         return Ok(None);
     }
-    let passed = Passed::default();
-    let bytes = match bytes(input, format, &passed) {
+    let passed = ByteCounter::default();
+    let bytes = match read_bytes(input, format, &passed) {
         Ok(bytes) => bytes,
-        Err(reason) => return Ok(hand(Piece::Failed(path, reason))),
+        Err(reason) => return Ok(hand(ReadEvent::Failed(path, reason))),
     };
     let length = bytes.len() as u64;
-    if hand(Piece::Bytes(passed.take().unwrap_or(length))).is_none() {
+    if hand(ReadEvent::Bytes(passed.take().unwrap_or(length))).is_none() {
         return Ok(None);
     }
-    let hash = ContentHasher::of(&bytes);
+    let hash = ContentHasher::hash_bytes(&bytes);
     let dataset = format.dataset();
     let plan = ledger.plan_document(dataset, NO_PLATFORM, &input.name, length, &hash, |_| true);
     let reading = match plan {
-        Plan::Unchanged => return Ok(hand(Piece::Unchanged(1))),
-        Plan::Alias(alias) => return Ok(hand(Piece::Alias(alias, path))),
-        Plan::Read(reading) => reading,
+        FilePlan::Unchanged => return Ok(hand(ReadEvent::Unchanged(1))),
+        FilePlan::Alias(alias) => return Ok(hand(ReadEvent::Alias(alias, path))),
+        FilePlan::Read(reading) => reading,
     };
-    ledger.add(Source::being_read(&reading, length, hash.clone()));
+    ledger.add(Source::new_uncommitted(&reading, length, hash.clone()));
     let source_id = reading.source_id;
     let document = Document {
         reading,
@@ -73,11 +73,15 @@ pub(super) fn read(
         content_hash: hash,
         compression: *compression,
     };
-    Ok(hand(Piece::Work(path, Some(source_id), document)))
+    Ok(hand(ReadEvent::Work(path, Some(source_id), document)))
 }
 
-/// All bytes of a file; why not.
-fn bytes(input: &Input, format: &dyn Documents, passed: &Passed) -> Result<Vec<u8>, String> {
+/// Reads all bytes of a file. Returns the reason on failure.
+fn read_bytes(
+    input: &Input,
+    format: &dyn DocumentFormat,
+    passed: &ByteCounter,
+) -> Result<Vec<u8>, String> {
     let opened = input
         .stream(passed)
         .map_err(|error| match Error::from(error) {
@@ -85,7 +89,7 @@ fn bytes(input: &Input, format: &dyn Documents, passed: &Passed) -> Result<Vec<u
             other => other.to_string(),
         });
     let (stream, _) = opened?;
-    let read = budget::read(stream, FILE_BYTES);
-    let words = format!("of {}", format.described());
-    read.map_err(|why| why.in_words(&words, FILE_BYTES))
+    let read = budget::read_limited(stream, FILE_BYTES);
+    let words = format!("of {}", format.description());
+    read.map_err(|why| why.describe(&words, FILE_BYTES))
 }

@@ -1,4 +1,4 @@
-//! Rows of `graphs` that are known by a key alone, and the canonical forms of what graphs compute.
+//! Rows of `graphs` that are identified by a key alone, and canonical forms of computations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use tsql_formats::computation::Computation;
 
-use crate::column::made::{Columns, integers, texts};
+use crate::column::arrays::{Columns, int64_array, text_array};
 
-/// Graphs: the identifier, the dataset and the key of each.
+/// Columns of `graphs`: identifier, dataset and key.
 pub(crate) fn graph_columns<'a>(
     rows: impl Iterator<Item = (i64, (&'a str, &'a str))> + Clone,
 ) -> Columns {
     BTreeMap::from([
-        ("graph_id", integers(rows.clone().map(|(id, _)| id))),
+        ("graph_id", int64_array(rows.clone().map(|(id, _)| id))),
         (
             "dataset",
-            texts(rows.clone().map(|(_, (dataset, _))| dataset)),
+            text_array(rows.clone().map(|(_, (dataset, _))| dataset)),
         ),
-        ("workload_key", texts(rows.map(|(_, (_, key))| key))),
+        ("workload_key", text_array(rows.map(|(_, (_, key))| key))),
     ])
 }
 
-/// The canonical forms of what is computed, as far as there are any, and their hashes.
+/// Canonical forms of computations, if there are any, and their hashes.
 pub(super) fn form_columns<'a>(
     forms: impl Iterator<Item = Option<&'a Computation>> + Clone,
 ) -> [(&'static str, ArrayRef); 2] {

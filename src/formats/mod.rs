@@ -1,20 +1,21 @@
-//! Formats: what of each needs Arrow, a room for each.
+//! Format adapters: conversion between the content of files and Arrow columns, one folder per format.
 //!
-//! How files are recognised and read, and how their content is spelled, is the business of
-//! `crates/formats`. A room knows which columns that content lies in. Whoever works on files of all
-//! formats asks their rooms and names none of them. A new format of lines is nothing here: [`lines`] is
-//! the room of each [`Dialect`]. Any other is a folder here, a line in [`DOCUMENTS`] and one in `taking!`,
-//! and nothing elsewhere.
+//! The crate `tsql_formats` detects, reads and spells files. An adapter maps their content to table
+//! columns. Code that handles files of all formats uses the traits [`ExportFormat`] and
+//! [`FormatReader`](format_reader::FormatReader) and names no format.
+//!
+//! A new line-based format needs nothing here: [`lines`] handles every [`Dialect`]. Any other format is a
+//! folder here, an entry in [`DOCUMENTS`] and one in `taking!`.
 
-mod giving;
+pub(crate) mod format_reader;
+mod format_writer;
 pub(crate) mod source;
-pub(crate) mod taking;
 
 pub(crate) mod budget;
 pub(crate) mod configurations;
 mod document;
 pub(crate) mod graphs;
-mod known;
+mod known_sample;
 pub(crate) mod platform;
 mod texts;
 
@@ -25,64 +26,67 @@ pub(crate) mod metaschedule;
 mod network_info;
 pub(crate) mod tpugraphs;
 
-use taking::{Admitting, Visitor};
+use format_reader::{FormatDetector, Visitor};
 use tsql_formats::Dialect;
 
 use crate::error::Result;
 
-pub(crate) use giving::{Giver, Giving, Order, Out, Portion, Proof, Recomputed, Seekable};
+pub(crate) use format_writer::{
+    ExportBatch, ExportFormat, ExportOrder, FileOutput, FileProof, FormatWriter, HashCheck,
+    Seekable,
+};
 
-pub use known::{KnownSample, Level};
+pub use known_sample::{KnownSample, Level};
 pub(crate) use platform::NO_PLATFORM;
 
-/// Those whose files are lines.
+/// Line-based formats.
 static DIALECTS: [Dialect; Dialect::ALL.len()] = Dialect::ALL;
 
-/// The others.
-static DOCUMENTS: [&dyn Giving; 4] = [
-    &tpugraphs::Room,
-    &graphnet::Room,
-    &network_info::Room,
-    &metaschedule::Room,
+/// Formats whose files are read as a whole.
+static DOCUMENTS: [&dyn ExportFormat; 4] = [
+    &tpugraphs::Format,
+    &graphnet::Format,
+    &network_info::Format,
+    &metaschedule::Format,
 ];
 
-/// The rooms of all datasets.
-pub(crate) fn rooms() -> impl Iterator<Item = &'static dyn Giving> {
-    let dialects = DIALECTS.iter().map(|dialect| dialect as &dyn Giving);
+/// All export formats.
+pub(crate) fn all_formats() -> impl Iterator<Item = &'static dyn ExportFormat> {
+    let dialects = DIALECTS.iter().map(|dialect| dialect as &dyn ExportFormat);
     dialects.chain(DOCUMENTS)
 }
 
-/// The room of a dataset; `None` for one of a later version.
-pub(crate) fn room(dataset: &str) -> Option<&'static dyn Giving> {
-    rooms().find(|room| room.dataset() == dataset)
+/// The export format of a dataset. `None` for a dataset of a later version.
+pub(crate) fn format_by_dataset(dataset: &str) -> Option<&'static dyn ExportFormat> {
+    all_formats().find(|room| room.dataset() == dataset)
 }
 
-/// Returns the part of a source's name by which it differs from others with the same bytes and labels: the file name of a document,
-/// nothing of a log.
+/// Returns the part of a source's name that distinguishes it from others with the same bytes and labels:
+/// the file name of a document, nothing of a log.
 pub(crate) fn identifying_name<'a>(dataset: &str, name: &'a str) -> Option<&'a str> {
-    let is_log = room(dataset).is_some_and(|room| room.dialect().is_some());
+    let is_log = format_by_dataset(dataset).is_some_and(|room| room.dialect().is_some());
     let file_name = name.rsplit('/').next().unwrap_or(name);
     (!is_log).then_some(file_name)
 }
 
-/// The datasets whose files are lines, as the list of an SQL `IN`.
+/// Datasets of line-based formats, as an SQL `IN` list.
 pub(crate) fn line_datasets() -> String {
     datasets(|room| room.dialect().is_some())
 }
 
-/// The datasets of rooms of a kind, as the list of an SQL `IN`.
-pub(crate) fn datasets(of: impl Fn(&'static dyn Giving) -> bool) -> String {
-    let names = rooms().filter(|room| of(*room));
+/// Datasets of the formats that satisfy a condition, as an SQL `IN` list.
+pub(crate) fn datasets(of: impl Fn(&'static dyn ExportFormat) -> bool) -> String {
+    let names = all_formats().filter(|room| of(*room));
     let names: Vec<String> = names.map(|room| format!("'{}'", room.dataset())).collect();
     names.join(", ")
 }
 
 macro_rules! taking {
     ($($room:expr),* $(,)?) => {
-        /// Those whose files are read as a whole, and not line by line.
-        pub(crate) const TAKING: &[&dyn Admitting] = &[$(&$room),*];
+        /// Formats whose files are read as a whole, not line by line.
+        pub(crate) const TAKING: &[&dyn FormatDetector] = &[$(&$room),*];
 
-        /// Visits each of these, in the order in which they are taken in.
+        /// Calls the visitor for each of these formats, in ingest order.
         pub(crate) async fn visit_each<V: Visitor>(visitor: &mut V) -> Result<()> {
             $(visitor.visit($room).await?;)*
             Ok(())
@@ -91,32 +95,32 @@ macro_rules! taking {
 }
 
 taking![
-    tpugraphs::Files,
-    graphnet::Logs,
-    graphnet::Samples,
-    network_info::Files,
-    metaschedule::Workloads,
+    tpugraphs::NpzReader,
+    graphnet::LogReader,
+    graphnet::SampleReader,
+    network_info::NetworkInfoReader,
+    metaschedule::WorkloadReader,
 ];
 
-/// What a stream looks like.
+/// Format of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamFormat {
-    /// auto_scheduler's lines.
+    /// Lines of auto_scheduler.
     #[default]
     Tenset,
-    /// Records as lines of JSON whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
+    /// Records as JSON lines whose keys are columns: `workload_key`, `steps`, `repeats_ns`, ...
     Measured,
-    /// AutoTVM's lines.
+    /// Lines of AutoTVM.
     AutoTvm,
-    /// Tuning records of a MetaSchedule database, whose workloads are in a file.
+    /// Tuning records of a MetaSchedule database. Its workloads are in a separate file.
     MetaSchedule,
-    /// Measured records as columns, in Arrow's streaming IPC. They are kept, and given back, as lines.
+    /// Measured records as columns, in Arrow's streaming IPC. They are stored and exported as lines.
     Arrow,
 }
 
 impl StreamFormat {
-    /// All of them.
+    /// All stream formats.
     pub const ALL: [Self; 5] = [
         Self::Tenset,
         Self::Measured,
@@ -125,7 +129,7 @@ impl StreamFormat {
         Self::Arrow,
     ];
 
-    /// What people ask for it by.
+    /// Name in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -134,15 +138,15 @@ impl StreamFormat {
         }
     }
 
-    /// A stream of it in words.
-    pub(crate) fn described(self) -> &'static str {
+    /// Description of a stream of this format.
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Arrow => "measured records as columns, in Arrow's streaming IPC",
-            lines => lines.dialect().described(),
+            lines => lines.dialect().description(),
         }
     }
 
-    /// How its lines are read.
+    /// Dialect of its lines.
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             Self::Tenset => Dialect::TENSET,

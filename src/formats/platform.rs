@@ -1,19 +1,20 @@
-//! Which platform a file's records are of, and the names that one can have.
+//! Determines the platform of a file, and validates platform names.
 
 use tsql_formats::Input;
 
 use crate::error::{Error, Result};
-use crate::store::file::refused_value;
+use crate::store::file::invalid_partition_value;
 
-/// Platform of files that have no records.
+/// Platform of files without records.
 pub(crate) const NO_PLATFORM: &str = "none";
 
-/// Refuses the name of a platform that no store can keep; `from` is where it came from.
+/// Rejects platform names that a store cannot hold. `from` is the origin of the name.
 ///
 /// # Errors
+///
 /// [`Error::Source`].
 pub(crate) fn check(platform: &str, from: &str) -> Result<()> {
-    match refused_value(platform) {
+    match invalid_partition_value(platform) {
         None => Ok(()),
         Some(reason) => Err(Error::Source {
             location: from.to_owned(),
@@ -25,19 +26,22 @@ pub(crate) fn check(platform: &str, from: &str) -> Result<()> {
     }
 }
 
-/// The platform of a file, from the most certain source on: what `given` says for all files, what the
-/// list of an export says of it (as one of `dataset`), the label that stands in the file, the name of
-/// the directory that it was found in. It is never guessed: `None` where none of them says one.
+/// Determines the platform of a file. The sources are, in descending order of certainty: `given` for all
+/// files, the file list of an export (for this `dataset`), the label in the file, and the name of its
+/// directory.
+///
+/// The platform is never guessed: `None` if no source provides one.
 ///
 /// # Errors
-/// [`Error::Source`] for a name that no store can keep.
-pub(crate) fn of(
+///
+/// [`Error::Source`] for a name that a store cannot hold.
+pub(crate) fn resolve(
     given: Option<&str>,
     dataset: &str,
     label: Option<&str>,
     input: &Input,
 ) -> Result<Option<String>> {
-    let said = said(given, dataset, label, input);
+    let said = stated_platform(given, dataset, label, input);
     let directory = input.directory.as_deref().filter(|name| !name.is_empty());
     if let (None, Some(name)) = (&said, directory) {
         check(name, &input.path)?;
@@ -45,18 +49,20 @@ pub(crate) fn of(
     Ok(said.or(directory.map(str::to_owned)))
 }
 
-/// The platform that somebody or something says, whatever directory the file was found in.
-pub(crate) fn said(
+/// Platform that is stated explicitly, independent of the directory.
+pub(crate) fn stated_platform(
     given: Option<&str>,
     dataset: &str,
     label: Option<&str>,
     input: &Input,
 ) -> Option<String> {
-    let was = input.was(dataset).map(|file| file.platform.as_str());
+    let was = input
+        .exported_as(dataset)
+        .map(|file| file.platform.as_str());
     given.or(was).or(label).map(str::to_owned)
 }
 
-/// Can a platform have this name?
-pub(crate) fn is_name(text: &str) -> bool {
-    !text.is_empty() && refused_value(text).is_none()
+/// Returns whether this is a valid platform name.
+pub(crate) fn is_valid_name(text: &str) -> bool {
+    !text.is_empty() && invalid_partition_value(text).is_none()
 }

@@ -1,4 +1,4 @@
-//! Sources as the ledger has them.
+//! Sources of the ingest log, for export.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use tsql_formats::Compression;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ledger::Labels;
+use crate::ingest_log::Labels;
 use crate::query::collect;
 
 /// Segments of each source.
 type Segments = HashMap<i64, Vec<Segment>>;
 
-/// A file as the ledger has it.
+/// A file in the ingest log.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFile {
     pub(crate) source_id: i64,
     pub(crate) name: String,
     pub(crate) dataset: String,
     pub(crate) compression: Option<Compression>,
-    /// The source whose rows are this one's too: itself, or the one with the same bytes.
+    /// Source that has this file's rows: itself, or the source with the same bytes.
     pub(crate) rows_of: i64,
-    /// Those of that source, as far as this one goes.
+    /// Segments of `rows_of`, up to the end of this file.
     pub(crate) segments: Vec<Segment>,
     pub(crate) content_hash: String,
-    /// The sample that it belongs to.
+    /// Sample that the file belongs to.
     pub(crate) sample_id: Option<i64>,
     pub(crate) platform: String,
-    /// How it was named at ingest.
+    /// Path at ingest.
     pub(crate) path: String,
     pub(crate) collection: Option<String>,
     pub(crate) split: Option<String>,
     pub(crate) labels: Labels,
 }
 
-/// What one ingest read of a file.
+/// Part of a file that one ingest has read.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     number: i32,
@@ -49,7 +49,7 @@ pub(crate) struct Segment {
     name: String,
     compression: Option<Compression>,
     pub(crate) same_as: Option<i64>,
-    /// The graph of all its records.
+    /// Graph of all its records.
     pub(crate) graph_id: Option<i64>,
     pub(crate) arrays: Option<String>,
     pub(crate) arrays_hash: Option<String>,
@@ -64,18 +64,18 @@ pub(crate) struct Segment {
 }
 
 impl SourceFile {
-    /// Its lines.
+    /// Number of lines.
     pub(crate) fn line_count(&self) -> u64 {
         let last = self.segments.iter().map(|segment| segment.last_line);
         last.max().unwrap_or(0)
     }
 
-    /// Its bytes.
+    /// Number of bytes.
     pub(crate) fn end_byte(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.end_byte)
     }
 
-    /// Its lines end in `\r\n`.
+    /// Returns whether its lines end in `\r\n`.
     pub(crate) fn is_crlf(&self) -> bool {
         self.segments.first().is_some_and(|segment| segment.crlf)
     }
@@ -85,14 +85,14 @@ impl SourceFile {
         self.segments.last().map_or(0, |segment| segment.number)
     }
 
-    /// Does a later segment say something else about this line?
-    pub(crate) fn replaced(&self, segment: i32, line: u64) -> bool {
+    /// Returns whether a later segment replaces this line.
+    pub(crate) fn is_replaced(&self, segment: i32, line: u64) -> bool {
         self.segments
             .iter()
             .any(|later| later.number > segment && later.first_line <= line)
     }
 
-    /// Has this line no line ending?
+    /// Returns whether this line lacks a line ending.
     pub(crate) fn is_open(&self, line: u64, kind: &str, segment: Option<i32>) -> bool {
         self.segments.iter().any(|found| {
             found.open_line.as_deref() == Some(kind)
@@ -102,8 +102,8 @@ impl SourceFile {
     }
 }
 
-/// All sources of the ledger, by name.
-pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
+/// Loads all sources of the ingest log, by name.
+pub(crate) async fn load_sources(context: &SessionContext) -> Result<Vec<SourceFile>> {
     let mut segments = Segments::new();
     let sql = "SELECT * FROM stored.sources ORDER BY source_id, segment";
     for batch in collect(context, sql).await? {
@@ -134,7 +134,7 @@ pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 crlf: endings.value(row) == "crlf",
                 content_hash: hashes.value(row).to_owned(),
                 name: names.value(row).to_owned(),
-                compression: column::text_at(compression, row).and_then(Compression::named),
+                compression: column::text_at(compression, row).and_then(Compression::by_name),
                 same_as: column::value(same_as, row),
                 graph_id: column::value(graphs, row),
                 arrays: own(arrays),
@@ -145,20 +145,20 @@ pub(crate) async fn all(context: &SessionContext) -> Result<Vec<SourceFile>> {
                 path: paths.value(row).to_owned(),
                 collection: own(collections),
                 split: own(splits),
-                labels: column::text_at(labels, row).map_or_else(Labels::default, Labels::of_text),
+                labels: column::text_at(labels, row).map_or_else(Labels::default, Labels::parse),
                 dataset: datasets.value(row).to_owned(),
             });
         }
     }
     let mut sources = Vec::with_capacity(segments.len());
     for (&id, own) in &segments {
-        sources.push(source(id, own, &segments)?);
+        sources.push(build_source(id, own, &segments)?);
     }
     sources.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(sources)
 }
 
-fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
+fn build_source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
     let missing = || {
         Error::damaged(
             "sources",
@@ -183,7 +183,7 @@ fn source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
         split: last.split.clone(),
         labels: own
             .iter()
-            .fold(Labels::default(), |all, own| all.with(&own.labels)),
+            .fold(Labels::default(), |all, own| all.merge(&own.labels)),
         content_hash: last.content_hash.clone(),
     })
 }

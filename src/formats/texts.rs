@@ -1,4 +1,4 @@
-//! Rows of `texts`: files, or parts of them, that columns do not give back.
+//! Rows of `texts`: files, or parts of files, that columns do not restore.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
 use crate::column;
-use crate::column::made::{Columns, integers, texts};
-use crate::dedupe::Identified;
+use crate::column::arrays::{Columns, int64_array, text_array};
+use crate::dedupe::KnownIds;
 use crate::error::Result;
 use crate::query::collect;
 use crate::store::Store;
 
-/// The name of a file, and bytes.
-pub(super) type Text<'a> = (String, &'a [u8]);
+/// Name and bytes of a file.
+pub(super) type NamedText<'a> = (String, &'a [u8]);
 
-/// Adds those of these texts, by their identifiers, that the store does not have.
+/// Adds those texts, by identifier, that the store does not have.
 pub(super) async fn commit_texts<'a>(
-    known: &mut Identified,
+    known: &mut KnownIds,
     store: &Store,
-    texts: BTreeMap<i64, Text<'a>>,
+    texts: BTreeMap<i64, NamedText<'a>>,
 ) -> Result<()> {
-    let rows: Vec<(i64, Text<'a>)> = texts.into_iter().collect();
+    let rows: Vec<(i64, NamedText<'a>)> = texts.into_iter().collect();
     known.add(store, &rows, text_columns).await?;
     Ok(())
 }
 
-fn text_columns(rows: &[&(i64, Text<'_>)]) -> Columns {
+fn text_columns(rows: &[&(i64, NamedText<'_>)]) -> Columns {
     let bytes = rows.iter().map(|(_, (_, bytes))| *bytes);
     BTreeMap::from([
-        ("text_id", integers(rows.iter().map(|(id, _)| *id))),
-        ("name", texts(rows.iter().map(|(_, (name, _))| name))),
+        ("text_id", int64_array(rows.iter().map(|(id, _)| *id))),
+        ("name", text_array(rows.iter().map(|(_, (name, _))| name))),
         ("text", Arc::new(BinaryArray::from_iter_values(bytes))),
     ])
 }
 
-/// The texts of these identifiers, as far as they are there.
+/// Loads the texts with these identifiers. Missing ones are left out.
 pub(super) async fn load_texts(
     context: &SessionContext,
     ids: &[i64],

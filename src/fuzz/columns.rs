@@ -1,15 +1,15 @@
-//! Packed columns, as a file that somebody else wrote may have them.
+//! Packed columns, as in a file from an untrusted writer.
 
 use tsql_codecs::layout::Layouts;
 use tsql_codecs::repeats;
-use tsql_codecs::steps::{self, Filler, Hasher, Numbers};
-use tsql_codecs::tensors::Packed;
+use tsql_codecs::steps::{self, StepsHasher, StepsNumbers, StepsWriter};
+use tsql_codecs::tensors::PackedTensors;
 use tsql_codecs::{bits, graph, opgraph, tile, varint};
 
-/// What a packed column is asked for at most, for each of its bytes and beyond.
+/// Maximum number of unpacked values per byte, and in addition to that.
 const NUMBERS: usize = 64;
 
-/// The first byte says which column, the next eight what stands beside it.
+/// The first byte selects the column, the next eight the value of its neighbour column.
 pub(super) fn columns(bytes: &[u8]) {
     let Some((&[which, beside @ ..], packed)) = bytes.split_first_chunk::<9>() else {
         return;
@@ -64,8 +64,8 @@ pub(super) fn columns(bytes: &[u8]) {
         }
         8 => {
             let names = "a\nb\nc\n".repeat(nodes % 7);
-            let texts = [names.as_str(); Packed::COLUMNS.len()];
-            for tensor in Packed::tensors(texts, packed).into_iter().flatten() {
+            let texts = [names.as_str(); PackedTensors::COLUMNS.len()];
+            for tensor in PackedTensors::unpack(texts, packed).into_iter().flatten() {
                 let _ = (tensor.data.texts(), tensor.data.values());
             }
         }
@@ -82,14 +82,14 @@ pub(super) fn columns(bytes: &[u8]) {
     }
 }
 
-/// All ways to read repeats agree on whether they can be read.
+/// All functions that read repeats agree on whether they are valid.
 fn of_repeats(runtime_ns: f64, packed: &[u8]) {
     let counts = [-1, 0, 1, 2, 3, 7, 300, 100_000, i32::MAX];
     for count in counts {
         for bytes in [None, Some(packed)] {
             let mut repeats_ns = Vec::new();
             let unpacked = repeats::unpack_ns(runtime_ns, count, bytes, &mut repeats_ns);
-            let least = repeats::least_ns(runtime_ns, count, bytes);
+            let least = repeats::minimum_ns(runtime_ns, count, bytes);
             assert!(unpacked.is_none() || least.is_some() || repeats_ns.is_empty());
             let _ = repeats::noise(runtime_ns, count, bytes);
             let _ = repeats::is_mean(runtime_ns, count, bytes);
@@ -97,7 +97,7 @@ fn of_repeats(runtime_ns: f64, packed: &[u8]) {
     }
 }
 
-/// A sketch up to the first line feed, and the parameters that follow it.
+/// A sketch up to the first line feed, and the parameters after it.
 pub(super) fn sketches(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |&byte| byte == b'\n');
     let (Some(sketch), params) = (parts.next(), parts.next()) else {
@@ -107,16 +107,16 @@ pub(super) fn sketches(bytes: &[u8]) {
         return;
     };
     let mut text = Vec::new();
-    let filled = Filler::default().fill(sketch, params, &mut text);
-    let hashed = Hasher::default().hash(sketch, params);
+    let filled = StepsWriter::default().fill(sketch, params, &mut text);
+    let hashed = StepsHasher::default().hash(sketch, params);
     assert_eq!(filled, hashed.is_some());
     if let Some(params) = params {
-        let _ = Numbers::default().of(sketch, params);
+        let _ = StepsNumbers::default().list(sketch, params);
     }
-    let _ = steps::open(sketch);
-    let _ = tile::row(sketch);
+    let _ = steps::open_sketch(sketch);
+    let _ = tile::parse_steps(sketch);
     if let Some(layouts) = Layouts::parse(sketch) {
         assert_eq!(Layouts::parse(&layouts.text()).as_ref(), Some(&layouts));
-        let _ = layouts.chosen(params.unwrap_or_default());
+        let _ = layouts.select_vectors(params.unwrap_or_default());
     }
 }

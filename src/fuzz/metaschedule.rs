@@ -1,25 +1,25 @@
-//! Both files of a MetaSchedule database.
+//! The two files of a MetaSchedule database.
 
 use std::collections::HashMap;
 
-use tsql_codecs::steps::Filler;
-use tsql_formats::beside::Beside;
-use tsql_formats::computation::of_module;
-use tsql_formats::metaschedule::workload::{self, Line, Workload};
+use tsql_codecs::steps::StepsWriter;
+use tsql_formats::computation::computation_of_module;
+use tsql_formats::log_context::LogContext;
+use tsql_formats::metaschedule::workload::{self, Workload, WorkloadEntry};
 use tsql_formats::metaschedule::{parse, renumber, write};
-use tsql_formats::rows::{Measurement, Row, Rows};
+use tsql_formats::rows::{LogRow, LogRows, Measurement};
 
-use super::rows::{hold, sketch};
+use super::rows::{check_rows, sketch};
 
-/// The hash of a module of which nobody says one.
+/// Hash of a module without a known hash.
 const HASH: u64 = u64::MAX;
 
-/// Records: a line that does not keep its text is rebuilt from columns, byte for byte.
+/// Records. A line without stored text is rebuilt from columns, byte for byte.
 pub(super) fn records(bytes: &[u8]) {
     let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     for crlf in [false, true] {
-        let rows = parse(bytes, crlf, &Beside::default());
-        hold(&rows, bytes);
+        let rows = parse(bytes, crlf, &LogContext::default());
+        check_rows(&rows, bytes);
         let kept: HashMap<usize, &[u8]> = rows
             .verbatim
             .iter()
@@ -31,16 +31,16 @@ pub(super) fn records(bytes: &[u8]) {
             assert!(renumbered.trim_ascii_start().starts_with(b"["));
             match kept.get(&place) {
                 Some(&text) => assert_eq!(text, line),
-                None => assert_eq!(rebuilt(&rows, row, crlf), line),
+                None => assert_eq!(rebuild_line(&rows, row, crlf), line),
             }
         }
     }
 }
 
-/// The line of a record from its columns.
-fn rebuilt(rows: &Rows, row: &Row, crlf: bool) -> Vec<u8> {
+/// Rebuilds the line of a record from its columns.
+fn rebuild_line(rows: &LogRows, row: &LogRow, crlf: bool) -> Vec<u8> {
     let (mut trace, mut line) = (Vec::new(), Vec::new());
-    let filled = Filler::default().fill(sketch(rows, row), rows.params(row), &mut trace);
+    let filled = StepsWriter::default().fill(sketch(rows, row), rows.params(row), &mut trace);
     assert!(filled);
     let measurement = Measurement {
         runtime_ns: row.runtime_ns,
@@ -61,29 +61,31 @@ fn rebuilt(rows: &Rows, row: &Row, crlf: bool) -> Vec<u8> {
     line
 }
 
-/// Workloads: a line that is said to come back does. Then the bytes as the module of one.
+/// Workloads. A line that is marked as restorable is restored. Then the bytes as a module.
 pub(super) fn workloads(bytes: &[u8]) {
     for crlf in [false, true] {
-        let mut read = workload::lines(bytes, crlf);
+        let mut read = workload::read_lines(bytes, crlf);
         for (index, text) in (0..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
             let line = read.next().expect("a line for each");
             let text = text.strip_suffix(b"\n").unwrap_or(text);
             assert_eq!((line.index, line.text), (index, text));
-            comes_back(&line, crlf);
+            check_workload_line(&line, crlf);
         }
         assert!(read.next().is_none());
     }
     let mut line = Vec::new();
     workload::write(HASH, bytes, &mut line);
-    let line = workload::lines(&line, false).next().expect("it is one");
+    let line = workload::read_lines(&line, false)
+        .next()
+        .expect("it is one");
     assert_eq!(line.is_rebuilt, line.workload.is_ok());
     if let Ok(workload) = line.workload {
         assert_eq!((workload.hash, workload.json.as_slice()), (HASH, bytes));
     }
 }
 
-/// Hash and JSON give a line back where it is said so; what is wrong with another is told where it is.
-fn comes_back(line: &Line<'_>, crlf: bool) {
+/// Checks that hash and JSON restore a line if it is marked as restorable, and that errors have a valid position.
+fn check_workload_line(line: &WorkloadEntry<'_>, crlf: bool) {
     match &line.workload {
         Ok(workload) => {
             let mut rebuilt = Vec::new();
@@ -92,7 +94,7 @@ fn comes_back(line: &Line<'_>, crlf: bool) {
                 rebuilt.push(b'\r');
             }
             assert_eq!(line.is_rebuilt, rebuilt == line.text);
-            is_small(workload);
+            check_size(workload);
         }
         Err(error) => {
             assert!(!line.is_rebuilt);
@@ -102,8 +104,8 @@ fn comes_back(line: &Line<'_>, crlf: bool) {
     }
 }
 
-/// What is told of a module is no more than a few times what there is of it.
-fn is_small(workload: &Workload) {
+/// Checks that the description of a module is at most a few times as large as the module.
+fn check_size(workload: &Workload) {
     const TIMES: usize = 16;
     const FREE: usize = 1 << 16;
     let functions = workload.functions.iter();
@@ -114,6 +116,6 @@ fn is_small(workload: &Workload) {
         function.name.len() + shapes.sum::<usize>() + blocks.sum::<usize>()
     });
     let told = told.sum::<usize>();
-    let form = of_module(&workload.module).map_or(0, |form| form.text.len());
+    let form = computation_of_module(&workload.module).map_or(0, |form| form.text.len());
     assert!(told.max(form) <= FREE + TIMES * workload.json.len());
 }

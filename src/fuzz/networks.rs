@@ -1,13 +1,13 @@
-//! What TenSet's `network_info` consists of: pickles, and graphs of nodes in them.
+//! Parts of TenSet's `network_info`: pickles, and node graphs in them.
 
 use tsql_formats::pickle::{self, Id, Pickle, Value};
 use tsql_formats::tenset::networks;
-use tsql_formats::tvm_json::{At, Budget, Graph, decode, post_order};
+use tsql_formats::tvm_json::{NodeRef, StepBudget, TvmGraph, decode, post_order};
 
-/// Values that one operation of a byte makes, at most.
+/// Maximum number of values that one operation byte creates.
 const VALUES_A_BYTE: usize = 4;
 
-/// A pickle: no more values than its bytes warrant, none of which refers to what is not there.
+/// A pickle. The number of values is bounded by its bytes, and all references are valid.
 pub(super) fn pickle(bytes: &[u8]) {
     if let Ok(read) = pickle::read(bytes) {
         assert!(read.length() <= bytes.len());
@@ -15,7 +15,7 @@ pub(super) fn pickle(bytes: &[u8]) {
         let (mut open, mut seen) = (vec![read.root()], std::collections::HashSet::new());
         while let Some(id) = open.pop() {
             if seen.insert(id) {
-                open.extend(within(&read, id));
+                open.extend(child_ids(&read, id));
             }
         }
         assert!(seen.len() <= read.value_count());
@@ -23,8 +23,8 @@ pub(super) fn pickle(bytes: &[u8]) {
     let _ = networks::read(bytes);
 }
 
-/// The values that one holds.
-fn within(pickle: &Pickle, id: Id) -> Vec<Id> {
+/// Returns the values that a value contains.
+fn child_ids(pickle: &Pickle, id: Id) -> Vec<Id> {
     let pairs = |pairs: &[(Id, Id)]| pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
     match pickle.get(id) {
         Value::List(items) | Value::Set(items) => items.clone(),
@@ -46,14 +46,14 @@ fn within(pickle: &Pickle, id: Id) -> Vec<Id> {
     }
 }
 
-/// A graph of TVM: walks over it end, by itself, in base64, and as what a task computes.
+/// A TVM graph. Traversal terminates: for the graph itself, in base64, and as the compute graph of a task.
 pub(super) fn tvm_json(bytes: &[u8]) {
-    if let Ok(graph) = Graph::read(bytes) {
+    if let Ok(graph) = TvmGraph::read(bytes) {
         let root = graph.root().expect("it was looked at");
-        let mut budget = Budget::of(&graph);
-        let arrays = |index| Ok(graph.at(index)?.elements().map(|at| at.index).collect());
+        let mut budget = StepBudget::for_graph(&graph);
+        let arrays = |index| Ok(graph.node(index)?.elements().map(|at| at.index).collect());
         let _ = post_order(&[root.index], arrays, &mut budget);
-        let every = |index| Ok(followed(graph.at(index)?));
+        let every = |index| Ok(child_nodes(graph.node(index)?));
         let _ = post_order(&[root.index], every, &mut budget);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -62,8 +62,8 @@ pub(super) fn tvm_json(bytes: &[u8]) {
     }
 }
 
-/// The nodes whose places the attributes and elements of one may be.
-fn followed(at: At<'_>) -> Vec<usize> {
+/// Returns the nodes that the attributes and elements of a node may refer to.
+fn child_nodes(at: NodeRef<'_>) -> Vec<usize> {
     let names = at.node.attributes.keys();
     let nodes = names.filter_map(|name| at.follow(name).ok()?);
     let nodes = nodes.chain(at.elements());
@@ -71,7 +71,7 @@ fn followed(at: At<'_>) -> Vec<usize> {
     nodes.map(|at| at.index).collect()
 }
 
-/// A file with one task, everything of which is this graph.
+/// Returns a file with one task that consists of this graph.
 fn task(graph: &str) -> Vec<u8> {
     const NEW: &str = "ctvm.runtime.object\n_new_object\n";
     let mut bytes = b"\x80\x04](".to_vec();

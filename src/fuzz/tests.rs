@@ -1,4 +1,4 @@
-//! Each target over its corpus, and over mutations of it.
+//! Runs each target over its corpus, and over mutations of it.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,10 +9,10 @@ use fastrand::Rng;
 
 use super::{TARGETS, Target};
 
-/// Changes of one input, at most.
+/// Maximum number of mutations of one input.
 const CHANGES: usize = 6;
 
-/// Numbers and pieces of text that readers trip over.
+/// Numbers and text fragments that often break readers.
 const PIECES: [&[u8]; 14] = [
     b"\0",
     b"\n",
@@ -48,8 +48,8 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(read).collect()
 }
 
-/// One of the inputs, changed in a few places.
-fn mutated(corpus: &[(PathBuf, Vec<u8>)], random: &mut Rng) -> Vec<u8> {
+/// Returns one of the inputs with a few mutations.
+fn mutate(corpus: &[(PathBuf, Vec<u8>)], random: &mut Rng) -> Vec<u8> {
     let mut bytes = corpus[random.usize(..corpus.len())].1.clone();
     for _ in 0..random.usize(1..=CHANGES) {
         let at = random.usize(..=bytes.len());
@@ -79,7 +79,7 @@ fn mutated(corpus: &[(PathBuf, Vec<u8>)], random: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Runs a target; keeps the input where it fails.
+/// Runs a target. Saves the input if it fails.
 fn holds(name: &str, target: Target, bytes: &[u8], from: &Path) -> bool {
     let done = catch_unwind(AssertUnwindSafe(|| target(bytes)));
     if done.is_err() {
@@ -121,7 +121,7 @@ fn mutations_of_the_corpus_are_harmless() {
         let begun = Instant::now();
         let mut count = 0;
         while count < 10 || begun.elapsed() < Duration::from_secs_f64(seconds()) {
-            let bytes = mutated(&corpus, &mut random);
+            let bytes = mutate(&corpus, &mut random);
             count += 1;
             if !holds(name, target, &bytes, Path::new("a mutation")) {
                 failed.push(name);

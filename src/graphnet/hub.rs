@@ -1,4 +1,4 @@
-//! Samples of GraphNet as the Parquet file of its hub: `(path, content, source_folder)`.
+//! Export of GraphNet samples as the Parquet file of its hub: `(path, content, source_folder)`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use parquet::file::properties::WriterProperties;
 use tsql_codecs::identity::ContentHasher;
 
 use crate::error::{Error, Result};
-use crate::export::{Exported, portions};
-use crate::formats::graphnet::{Room, Texts, is_kept_whole};
+use crate::export::{ExportReport, plan_portions};
+use crate::formats::graphnet::{FileTexts, Format, is_loose_file};
 use crate::formats::source::{self, SourceFile};
-use crate::formats::{Giving as _, Order};
+use crate::formats::{ExportFormat as _, ExportOrder};
 use crate::store::Store;
 
-/// What of a store becomes a Parquet file as the hub has it.
+/// Options of the export to a Parquet file in the format of the hub.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct HubOptions {
@@ -25,8 +25,8 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// Only the files of the samples that this SQL over `samples` selects, and of their variants; without it
-    /// those that belong to no sample, too.
+    /// Exports only the files of the samples that this SQL predicate over `samples` selects, and of their variants. By
+    /// default files of no sample are exported, too.
     #[must_use]
     pub fn samples(mut self, predicate: impl Into<String>) -> Self {
         self.samples = Some(predicate.into());
@@ -34,25 +34,24 @@ impl HubOptions {
     }
 }
 
-/// Writes the files of GraphNet's samples that `options` select as a Parquet file with the columns
-/// `path`, `content` and `source_folder`, by name.
-/// Files that are no UTF-8 cannot be in it: they are told as damaged.
+/// Writes the files of GraphNet's samples that `options` select as a Parquet file with the columns `path`, `content`
+/// and `source_folder`, sorted by name. Files that are not UTF-8 cannot be exported and are reported as damaged.
 ///
 /// # Errors
-/// [`Error::Query`] for a predicate that is no SQL, [`Error::Io`] where it cannot be written.
+/// [`Error::Query`] for an invalid predicate, [`Error::Io`] if the file cannot be written.
 pub async fn export_hub(
     store: &Store,
     options: &HubOptions,
     out: &mut (dyn Write + Send),
-) -> Result<Exported> {
+) -> Result<ExportReport> {
     let context = store.session().await?;
     let chosen = match &options.samples {
-        Some(predicate) => Some(Room.samples(&context, predicate).await?),
+        Some(predicate) => Some(Format.select_samples(&context, predicate).await?),
         None => None,
     };
-    let sources = source::all(&context).await?;
+    let sources = source::load_sources(&context).await?;
     let wanted = sources.iter().filter(|source| {
-        let own = source.sample_id.is_some() || (chosen.is_none() && is_kept_whole(source));
+        let own = source.sample_id.is_some() || (chosen.is_none() && is_loose_file(source));
         let chosen = chosen
             .as_ref()
             .is_none_or(|chosen| source.sample_id.is_some_and(|id| chosen.contains(&id)));
@@ -69,20 +68,20 @@ pub async fn export_hub(
         .build();
     let empty = batch(&[])?;
     let mut writer = ArrowWriter::try_new(out, empty.schema(), Some(properties)).map_err(failed)?;
-    let mut exported = Exported::default();
-    for portion in portions(&context, &wanted, Order::Names).await? {
-        let texts = Texts::load(&context, portion.sources()).await?;
+    let mut exported = ExportReport::default();
+    for portion in plan_portions(&context, &wanted, ExportOrder::Names).await? {
+        let texts = FileTexts::load(&context, portion.sources()).await?;
         let mut rows = Vec::new();
         for source in portion.sources() {
             let mut bytes = Vec::new();
-            for text in texts.of(source) {
+            for text in texts.read_parts(source) {
                 bytes.extend_from_slice(&text?);
             }
             let mut damaged = |reason: &str| {
                 let told = (source.name.clone(), reason.to_owned());
                 exported.damaged.push(told);
             };
-            if ContentHasher::of(&bytes) != source.content_hash {
+            if ContentHasher::hash_bytes(&bytes) != source.content_hash {
                 damaged("rebuilt are other bytes than were ingested");
             }
             let Ok(content) = String::from_utf8(bytes) else {

@@ -1,12 +1,12 @@
-//! GraphNet: scores of benchmark runs, named lists of samples, and the Parquet of its hub.
+//! GraphNet: scores of benchmark runs, named lists of samples, and the Parquet file of its hub.
 //!
 //! ```no_run
 //! use tsql::Store;
 //! use tsql::graphnet::{self, ReportOptions, SubsetOptions};
 //! # async fn example() -> Result<(), tsql::Error> {
 //! let store = Store::open("store").await?;
-//! let report = graphnet::report(&store, &ReportOptions::default().by("compiler")).await?;
-//! report.write("report".as_ref(), 1600)?; // S(t), ES(t) and the speedups, as pictures and numbers
+//! let report = graphnet::report(&store, &ReportOptions::default().group_by("compiler")).await?;
+//! report.write("report".as_ref(), 1600)?; // S(t), ES(t) and the speedups, as plots and numbers
 //!
 //! let query = "SELECT path FROM samples WHERE variant_of IS NULL";
 //! let options = SubsetOptions::default().random(100, 7);

@@ -1,5 +1,4 @@
-//! Curves of S(t) and ES(t) and the distribution of speedups of GraphNet's benchmark runs, as
-//! pictures and as numbers.
+//! Curves of S(t) and ES(t) and the distribution of speedups of GraphNet's benchmark runs, as plots and as numbers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use arrow::datatypes::{Float64Type, Int32Type};
-use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
+use tsql_metrics::speedup::{self, Interpretation, Sample, ScoreParams};
 
 use crate::column;
 use crate::error::{Error, Result};
@@ -20,12 +19,11 @@ mod scores;
 
 pub use scores::{Curve, Point, Report};
 
-/// How wide the PNGs of a report may be, in pixels: from where letters can be read to where they
-/// fill a wall.
+/// Widths of the PNGs of a report, in pixels: from readable text to wall size.
 pub const PNG_WIDTHS: RangeInclusive<u32> = 800..=8000;
 
-/// What a report is about. Its expressions are SQL over the columns of `runs`, `name` (of the log), and
-/// `source`, `heuristic_tag` and `framework` of the sample, where the store has it.
+/// Options of a report. Its expressions are SQL over the columns of `runs`, `name` (of the log), and `source`,
+/// `heuristic_tag` and `framework` of the sample, if the store has it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReportOptions {
@@ -39,11 +37,11 @@ pub struct ReportOptions {
 
 impl Default for ReportOptions {
     fn default() -> Self {
-        let usual = Params::default();
+        let usual = ScoreParams::default();
         Self {
             predicate: "true".to_owned(),
             by: "regexp_replace(name, '^.*/|[.][^.]*$', '', 'g')".to_owned(),
-            // Tags and compilers are not to be on one axis.
+            // Tags and compilers must not be mixed on one axis.
             category:
                 "CASE WHEN count(heuristic_tag) OVER () > 0 THEN coalesce(heuristic_tag, 'no tag') \
                        ELSE coalesce(compiler, 'unknown') END"
@@ -56,36 +54,36 @@ impl Default for ReportOptions {
 }
 
 impl ReportOptions {
-    /// Only the runs for which this holds.
+    /// Restricts the report to runs that satisfy this predicate.
     #[must_use]
     pub fn predicate(mut self, sql: impl Into<String>) -> Self {
         self.predicate = sql.into();
         self
     }
 
-    /// What the runs of one curve have in common; the name of their log unless it is set.
+    /// Sets the grouping expression of the curves. Default: the name of the log.
     #[must_use]
-    pub fn by(mut self, sql: impl Into<String>) -> Self {
+    pub fn group_by(mut self, sql: impl Into<String>) -> Self {
         self.by = sql.into();
         self
     }
 
-    /// What the runs of one violin have in common; the tag of their sample, or the compiler where no sample has a tag,
-    /// unless it is set.
+    /// Sets the grouping expression of the violins. Default: the tag of the sample, or the compiler if no sample has a
+    /// tag.
     #[must_use]
     pub fn category(mut self, sql: impl Into<String>) -> Self {
         self.category = sql.into();
         self
     }
 
-    /// Power that is added to slowdowns.
+    /// Sets the exponent that is added for slowdowns.
     #[must_use]
     pub fn p(mut self, power: f64) -> Self {
         self.p = power;
         self
     }
 
-    /// Speedup that a failure counts as.
+    /// Sets the speedup that a failure counts as.
     #[must_use]
     pub fn b(mut self, speedup: f64) -> Self {
         self.b = speedup;
@@ -103,7 +101,7 @@ impl ReportOptions {
 /// Scores benchmark runs.
 ///
 /// # Errors
-/// [`Error::Query`] where an expression is no SQL.
+/// [`Error::Query`] for an invalid expression.
 pub async fn report(store: &Store, options: &ReportOptions) -> Result<Report> {
     let context = store.session().await?;
     let (by, category, predicate) = (&options.by, &options.category, &options.predicate);
@@ -138,7 +136,7 @@ pub async fn report(store: &Store, options: &ReportOptions) -> Result<Report> {
             }
         }
     }
-    let params = Params {
+    let params = ScoreParams {
         p: options.p,
         b: options.b,
         interpretation: if options.mismatch_extended {
@@ -155,7 +153,7 @@ pub async fn report(store: &Store, options: &ReportOptions) -> Result<Report> {
     })
 }
 
-fn curve(name: String, samples: &[Sample], params: &Params) -> Option<Curve> {
+fn curve(name: String, samples: &[Sample], params: &ScoreParams) -> Option<Curve> {
     let mut points = Vec::new();
     for t in params.interpretation.levels() {
         let found = speedup::speedup_statistics(samples, t, params)?;
@@ -179,13 +177,13 @@ fn curve(name: String, samples: &[Sample], params: &Params) -> Option<Curve> {
 }
 
 impl Report {
-    /// Writes the pictures (`speedup_score`, `error_aware_speedup_score`, `speedups`, each as SVG
-    /// and as PNG of `png_width` pixels across, 9/16 of it high) and the numbers (`scores.csv`,
-    /// `speedups.csv`) into a folder; gives their paths.
+    /// Writes the plots (`speedup_score`, `error_aware_speedup_score`, `speedups`, each as SVG and as PNG of
+    /// `png_width` pixels across and 9/16 of it high) and the numbers (`scores.csv`, `speedups.csv`) into a folder.
+    /// Returns their paths.
     ///
     /// # Errors
-    /// [`Error::Io`] where a file cannot be written, [`Error::Argument`] for a width that is out of
-    /// [`PNG_WIDTHS`], [`Error::Drawing`] where this build has no pictures (feature `plot`).
+    /// [`Error::Io`] if a file cannot be written, [`Error::Argument`] for a width outside of [`PNG_WIDTHS`],
+    /// [`Error::Drawing`] in a build without the feature `plot`.
     pub fn write(&self, folder: &Path, png_width: u32) -> Result<Vec<PathBuf>> {
         if !PNG_WIDTHS.contains(&png_width) {
             let reason = format!(
@@ -198,7 +196,7 @@ impl Report {
                 reason,
             });
         }
-        let pictures = pictures::drawn(self, png_width)?;
+        let pictures = pictures::draw_plots(self, png_width)?;
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let mut written = Vec::new();
         for (name, picture) in pictures {

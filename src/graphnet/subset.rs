@@ -1,4 +1,4 @@
-//! Named lists: the answer of a query, or a random part of it, kept under a name and a version.
+//! Subsets: the result of a query, or a random part of it, stored under a name and a version.
 
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -15,21 +15,21 @@ use crate::error::{Error, Result};
 use crate::query::collect;
 use crate::schema;
 use crate::store::file::{self, Effort};
-use crate::store::{Change, Rests, Snapshot, Store};
+use crate::store::{Change, RewriteCache, Snapshot, Store};
 
-/// A version of a named list.
+/// A version of a subset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Subset {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// 1 for the first of this name.
+    /// Version, from 1.
     pub version: i64,
-    /// Its members, in rising order.
+    /// Members, in ascending order.
     pub members: Vec<String>,
 }
 
-/// Which of the values become members.
+/// Selection of the members among the values.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SubsetOptions {
@@ -37,8 +37,8 @@ pub struct SubsetOptions {
 }
 
 impl SubsetOptions {
-    /// Draws so many with a seed. Whether a value is drawn follows from its own hash and from how many others have smaller ones:
-    /// with a tenth more values nine of ten members stay, whatever the order in which they came.
+    /// Draws `count` values with a seed: those with the smallest seeded hashes. Membership does not depend on the order
+    /// of the values. After adding a tenth more values, nine of ten members remain.
     #[must_use]
     pub fn random(mut self, count: usize, seed: u64) -> Self {
         self.random = Some((count, seed));
@@ -46,13 +46,12 @@ impl SubsetOptions {
     }
 }
 
-/// Makes the next version of the list `name`: the distinct values of the first column of
-/// `query`, or as many of them as `options` draw. Where the newest version has the same query, draw and members, that
-/// is it.
+/// Creates the next version of the subset `name`: the distinct values of the first column of `query`, or a random
+/// selection of them. Returns the newest version if it has the same query, selection and members.
 ///
 /// # Errors
-/// [`Error::Query`] where `query` is no SQL, [`Error::Argument`] where it gives less than is to be
-/// drawn or the name is empty.
+/// [`Error::Query`] if `query` is invalid, [`Error::Argument`] if it returns fewer values than requested or the name is
+/// empty.
 pub async fn create_subset(
     store: &Store,
     name: &str,
@@ -76,13 +75,13 @@ pub async fn create_subset(
                 reason: format!("{count} are to be drawn, but the query gives {found}"),
             });
         }
-        members.sort_by_cached_key(|member| (draw(seed, member), member.clone()));
+        members.sort_by_cached_key(|member| (draw_hash(seed, member), member.clone()));
         members.truncate(count);
         members.sort();
     }
     let lines: String = members.iter().map(|member| format!("{member}\n")).collect();
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let new = Made {
+    let new = StoredSubset {
         query: query.to_owned(),
         random: random.map(|(drawn, _)| count(drawn)),
         seed: random.map(|(_, seed)| seed.cast_signed()),
@@ -92,9 +91,9 @@ pub async fn create_subset(
     let mut version = 0;
     store
         .commit("subsets", "subset", async |snapshot: &Snapshot| {
-            let last = last(store, snapshot, name).await?;
+            let last = newest_version(store, snapshot, name).await?;
             version = last.as_ref().map_or(0, |(version, _)| *version);
-            // Whoever was killed after its commit asks for the same again.
+            // A process that was killed after its commit may repeat the request.
             if last.is_some_and(|(_, made)| made == new) {
                 return Ok(None);
             }
@@ -132,17 +131,17 @@ pub async fn create_subset(
     })
 }
 
-/// What is hashed first: another rule would have another number.
-const RULE: &[u8] = b"tsql-subset-1\0";
+/// Prefix of the hash input; another hashing rule needs another number.
+const HASH_PREFIX: &[u8] = b"tsql-subset-1\0";
 
-/// Those with the smallest are drawn.
-fn draw(seed: u64, member: &str) -> u64 {
+/// Hash of a member; the smallest are selected.
+fn draw_hash(seed: u64, member: &str) -> u64 {
     let seed = seed.to_le_bytes();
-    let text = [RULE, &seed, member.as_bytes()].concat();
+    let text = [HASH_PREFIX, &seed, member.as_bytes()].concat();
     XxHash3_64::oneshot(&text)
 }
 
-/// The distinct values of the first column of a query, as text.
+/// Returns the distinct values of the first column of a query, as text.
 async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
     let context = store.session().await?;
     let mut values = BTreeSet::new();
@@ -151,13 +150,13 @@ async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
             continue;
         };
         let texts = cast(first, &DataType::Utf8);
-        let texts = texts.map_err(|error| of_query(format!("--query: {error}")))?;
+        let texts = texts.map_err(|error| query_error(format!("--query: {error}")))?;
         let texts = texts.as_any().downcast_ref::<StringArray>();
         let texts = texts.into_iter().flat_map(|texts| texts.iter().flatten());
         for text in texts {
             if text.contains('\n') {
                 let reason = format!("--query: a value of more than one line: {text:?}");
-                return Err(of_query(reason));
+                return Err(query_error(reason));
             }
             values.insert(text.to_owned());
         }
@@ -165,23 +164,27 @@ async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
     Ok(values)
 }
 
-/// How a version of a list was made, and what it has.
+/// Definition and members of a version.
 #[derive(PartialEq, Eq)]
-struct Made {
+struct StoredSubset {
     query: String,
     random: Option<i64>,
     seed: Option<i64>,
     members: String,
 }
 
-/// The newest version of the list `name`.
-async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(i64, Made)>> {
+/// Returns the newest version of the subset `name`.
+async fn newest_version(
+    store: &Store,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Result<Option<(i64, StoredSubset)>> {
     if snapshot.files().is_empty() {
         return Ok(None);
     }
     let columns = ["name", "version", "query", "random", "seed", "members"];
     let own = col("name").eq(lit(name));
-    let mut last: Option<(i64, Made)> = None;
+    let mut last: Option<(i64, StoredSubset)> = None;
     for batch in store.read("subsets", snapshot, &columns, Some(own)).await? {
         let [names, queries, members] =
             ["name", "query", "members"].map(|column| column::text(&batch, column));
@@ -192,7 +195,7 @@ async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(
         for row in (0..batch.num_rows()).filter(|&row| names.value(row) == name) {
             let version = versions.value(row);
             if last.as_ref().is_none_or(|(known, _)| *known < version) {
-                let made = Made {
+                let made = StoredSubset {
                     query: queries.value(row).to_owned(),
                     random: column::value(random, row),
                     seed: column::value(seeds, row),
@@ -205,10 +208,10 @@ async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(
     Ok(last)
 }
 
-/// A version of a list, the newest where none is given.
+/// Reads a version of a subset, by default the newest.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
+/// [`Error::Unknown`] if it does not exist.
 pub async fn subset(store: &Store, name: &str, version: Option<i64>) -> Result<Subset> {
     let context = store.session().await?;
     let sql = "SELECT name, version, members FROM stored.subsets ORDER BY version";
@@ -238,13 +241,13 @@ pub async fn subset(store: &Store, name: &str, version: Option<i64>) -> Result<S
     })
 }
 
-/// Deletes `NAME@VERSION`, or `NAME` with all its versions. Returns the number of deleted versions. Their version numbers are
-/// not used again.
+/// Deletes `NAME@VERSION`, or `NAME` with all its versions. Returns the number of deleted versions. Their version
+/// numbers are not used again.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is no such subset, and failures of the storage.
+/// [`Error::Unknown`] if there is no such subset, and failures of the storage.
 pub async fn delete_subset(store: &Store, name: &str) -> Result<u64> {
-    store.changeable()?;
+    store.check_writable()?;
     let (plain, version) = match name.rsplit_once('@') {
         Some((plain, version)) => (
             plain,
@@ -264,10 +267,12 @@ pub async fn delete_subset(store: &Store, name: &str) -> Result<u64> {
         own = own.and(col("version").eq(lit(version)));
     }
     let detail = format!("delete subset {name}");
-    let (mut deleted, mut rests) = (0, Rests::default());
+    let (mut deleted, mut rests) = (0, RewriteCache::default());
     store
         .commit("subsets", &detail, async |snapshot: &Snapshot| {
-            let (rows, mut change) = store.without("subsets", snapshot, &own, &mut rests).await?;
+            let (rows, mut change) = store
+                .plan_delete("subsets", snapshot, &own, &mut rests)
+                .await?;
             deleted = rows;
             let highest = highest_version(snapshot, plain).await?.max(found.version);
             change.transactions = vec![(version_counter(plain), highest)];
@@ -277,7 +282,7 @@ pub async fn delete_subset(store: &Store, name: &str) -> Result<u64> {
     Ok(deleted)
 }
 
-/// The highest version that a subset of this name ever had; 0 where none is recorded.
+/// Highest version that a subset of this name ever had; 0 if none is recorded.
 async fn highest_version(snapshot: &Snapshot, name: &str) -> Result<i64> {
     let version = snapshot.transaction(&version_counter(name)).await?;
     Ok(version.unwrap_or_default())
@@ -288,7 +293,7 @@ fn version_counter(name: &str) -> String {
     format!("tsql subset {name}")
 }
 
-fn of_query(reason: String) -> Error {
+fn query_error(reason: String) -> Error {
     Error::Argument {
         name: "query",
         reason,
@@ -299,13 +304,13 @@ fn of_query(reason: String) -> Error {
 mod tests {
     use super::*;
 
-    /// Of a thousand values a hundred, then of a tenth more: at most those go that a new one has taken the place of.
+    /// A hundred of a thousand values, then of a tenth more: only members that a new value has replaced are missing.
     #[test]
     fn what_was_drawn_stays_where_values_are_added() {
         let drawn = |count: usize, seed: u64| -> BTreeSet<String> {
             let mut members: Vec<String> =
                 (0..count).map(|number| format!("path/{number}")).collect();
-            members.sort_by_cached_key(|member| (draw(seed, member), member.clone()));
+            members.sort_by_cached_key(|member| (draw_hash(seed, member), member.clone()));
             members.into_iter().take(100).collect()
         };
         for seed in 0..20 {
@@ -316,14 +321,14 @@ mod tests {
                 .count();
             let stayed = before.intersection(&after).count();
             assert_eq!(stayed + new, 100);
-            // All that is new is new as a value, too.
+            // All new members are new values, too.
             let number = |member: &str| member["path/".len()..].parse::<usize>().unwrap();
             let not_drawn_before = after.difference(&before).map(|member| number(member));
             assert!(
                 not_drawn_before.into_iter().all(|number| number >= 1000),
                 "{seed}"
             );
-            // Nine on average, hypergeometrically: 20 or more happens once in some thousand times.
+            // Nine on average (hypergeometric): 20 or more has a probability of less than one in a thousand.
             assert!(stayed > 78, "{seed}: {stayed}");
         }
         assert_ne!(drawn(1000, 1), drawn(1000, 2));

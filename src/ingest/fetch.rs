@@ -1,7 +1,7 @@
-//! Inputs that lie elsewhere (`s3://`, `https://`), brought here a portion at a time.
+//! Inputs in remote storage (`s3://`, `https://`), fetched in batches.
 //!
-//! What is fetched lies in a temporary folder laid out as the files are there, so that names and
-//! platforms follow from it as they do here.
+//! Fetched files are laid out in a temporary folder as they are at the origin, so names and platforms are
+//! derived as for local files.
 
 use std::io::Write as _;
 use std::path::Path as FilePath;
@@ -13,51 +13,51 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use tsql_formats::Input;
 use url::Url;
 
-use super::parts;
+use super::shard_filter;
 use crate::error::{Error, Result};
-use crate::part::Part;
+use crate::shard::Shard;
 use crate::store;
 use tsql_folders::Scratch;
 
-/// Bytes that lie here at once, unless one file alone has more.
+/// Maximum number of bytes that are stored locally at once, unless a single file is larger.
 const PORTION_BYTES: u64 = 1 << 30;
 
-/// Files that are fetched at the same time.
-const FETCHED: usize = 4;
+/// Number of concurrent fetches.
+const CONCURRENT_FETCHES: usize = 4;
 
-/// Files elsewhere that an argument means.
-pub(super) struct Elsewhere {
+/// Remote files that an argument selects.
+pub(super) struct RemoteFiles {
     objects: Arc<dyn ObjectStore>,
-    /// The bucket's or server's URL.
+    /// URL of the bucket or server.
     root: String,
-    /// What the names of files begin after: the folder that holds what was named.
+    /// Prefix that is removed from file names: the folder that contains the given path.
     base: String,
     files: Vec<ObjectMeta>,
-    /// It was named itself, not found in a folder.
+    /// The file was given explicitly, not found in a folder.
     explicit: bool,
 }
 
-/// Files that were fetched; they go when this does.
-pub(super) struct Portion {
+/// Fetched files. They are deleted on drop.
+pub(super) struct FetchedFiles {
     _folder: Scratch,
     pub(super) inputs: Vec<Input>,
 }
 
-/// Does this argument lie elsewhere?
-pub(super) fn is_elsewhere(argument: &str) -> bool {
+/// Returns whether an argument is a remote URL.
+pub(super) fn is_remote(argument: &str) -> bool {
     let scheme = argument.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| store::SCHEMES.contains(&scheme))
 }
 
-impl Elsewhere {
-    /// The object itself, those below it, or those that match a pattern.
-    pub(super) async fn find(argument: &str, part: Option<Part>) -> Result<Self> {
+impl RemoteFiles {
+    /// Finds the object itself, those below it, or those that match a pattern.
+    pub(super) async fn find(argument: &str, part: Option<Shard>) -> Result<Self> {
         let wrong = |reason: String| Error::Source {
             location: argument.to_owned(),
             reason,
         };
         let url = Url::parse(argument).map_err(|error| wrong(error.to_string()))?;
-        // A pattern has a `?`, too, and no `=` behind it.
+        // A pattern may contain a `?` too, but no `=` after it.
         if url.query().is_some_and(|query| query.contains('=')) {
             let hint =
                 "hint: what is signed so is fetched by `curl -o FILE URL` and taken in as a file";
@@ -65,7 +65,7 @@ impl Elsewhere {
         }
         let root = &url[..url::Position::BeforePath];
         let objects = store::objects_at(&url).await?;
-        // A pattern's signs are escaped in a URL.
+        // Pattern characters are escaped in a URL.
         let (_, named) = argument.split_once("://").unwrap_or_default();
         let named = named.split_once('/').map_or("", |(_, path)| path);
         let mut found = Self {
@@ -106,7 +106,7 @@ impl Elsewhere {
             return Err(wrong("no such object, folder or match".to_owned()));
         }
         found.files.sort_by(|a, b| a.location.cmp(&b.location));
-        parts::keep(part, &mut found.files, |file| file.location.as_ref());
+        shard_filter::retain_shard(part, &mut found.files, |file| file.location.as_ref());
         Ok(found)
     }
 
@@ -116,14 +116,14 @@ impl Elsewhere {
         listed.map_err(Error::Storage)
     }
 
-    /// Number of files and their bytes.
+    /// Number of files and total bytes.
     pub(super) fn size(&self) -> (u64, u64) {
         let bytes = self.files.iter().map(|file| file.size).sum();
         (self.files.len() as u64, bytes)
     }
 
-    /// Fetches the next files; `None` where there are no more.
-    pub(super) async fn next(&mut self) -> Result<Option<Portion>> {
+    /// Fetches the next files. Returns `None` at the end.
+    pub(super) async fn fetch_next(&mut self) -> Result<Option<FetchedFiles>> {
         let (mut count, mut bytes) = (0, 0);
         for file in &self.files {
             bytes += file.size;
@@ -137,16 +137,18 @@ impl Elsewhere {
         }
         let files: Vec<ObjectMeta> = self.files.drain(..count).collect();
         let folder = Scratch::new()?;
-        let fetched = files.iter().map(|file| self.fetch(file, folder.path()));
-        let fetched = futures::stream::iter(fetched).buffered(FETCHED);
+        let fetched = files
+            .iter()
+            .map(|file| self.fetch_file(file, folder.path()));
+        let fetched = futures::stream::iter(fetched).buffered(CONCURRENT_FETCHES);
         let inputs = fetched.try_collect().await?;
-        Ok(Some(Portion {
+        Ok(Some(FetchedFiles {
             _folder: folder,
             inputs,
         }))
     }
 
-    async fn fetch(&self, file: &ObjectMeta, folder: &FilePath) -> Result<Input> {
+    async fn fetch_file(&self, file: &ObjectMeta, folder: &FilePath) -> Result<Input> {
         let path = file.location.as_ref();
         let here = folder.join(path);
         if let Some(parent) = here.parent() {

@@ -1,8 +1,8 @@
-//! Files into the store: read, parse, deduplicate, append, tell what happened.
+//! Ingest of files: read, parse, deduplicate, append, report.
 //!
-//! A file's records and other lines are part of the store when the ledger has it. What a crash has left of
-//! one that the ledger does not have gives way to what the next run over it reads. Nothing is ever stored twice: a file that the store has is skipped, of
-//! one that has grown only the new lines are read.
+//! The records and other lines of a file belong to the store once the ingest log contains the file. Rows
+//! that a crash has left without such an entry are replaced by the next run over the file. Nothing is
+//! stored twice: known files are skipped, and of a file that has grown only the new lines are read.
 //!
 //! ```
 //! use tsql::{IngestOptions, Store};
@@ -14,23 +14,23 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 //!
-//! [`Store::append`] and [`Store::appender`] take records while they are made.
+//! [`Store::append`] and [`Store::appender`] ingest streams of records.
 
-mod batches;
-mod beside;
+mod archive_members;
+mod arrow_stream;
+mod classify;
+mod commit_groups;
 pub(crate) mod commits;
+mod companion_files;
+mod documents;
 mod fetch;
-mod intake;
-mod lines;
-mod members;
+mod logs;
 mod options;
 pub(crate) mod orphans;
-mod paced;
-mod parts;
 mod repeated;
 mod report;
+mod shard_filter;
 mod stream;
-mod whole;
 mod workers;
 
 use std::collections::{BTreeMap, HashSet};
@@ -39,85 +39,86 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tsql_formats::{Found, Input, Looks, Opened, STDIN, exported};
+use tsql_formats::{FileDescription, FileHandle, FoundFiles, Input, STDIN, export_manifest};
 
 use crate::error::{Error, Result};
-use crate::formats::taking::{Given, Taking, Visitor};
+use crate::formats::format_reader::{FormatInput, FormatReader, Visitor};
 pub use crate::formats::{KnownSample, Level, StreamFormat};
 use crate::formats::{platform, visit_each};
 use crate::store::Store;
 #[cfg(any(test, fuzzing))]
-pub(crate) use batches::hand_on;
-use intake::Intake;
-pub use lines::Position;
-pub use options::{AppendOptions, Event, IngestOptions, Progress};
+pub(crate) use arrow_stream::send_as_lines;
+use classify::ClassifiedInputs;
 #[cfg(any(test, fuzzing))]
-pub(crate) use paced::Handed;
+pub(crate) use commit_groups::StreamMessage;
+pub use logs::Position;
+pub use options::{AppendOptions, Event, IngestOptions, Progress};
 pub use repeated::RepeatedFile;
 pub use report::{ReplacedFile, Report, SkippedFile};
 pub use stream::Appender;
 
-/// How often an ingest begins again because another one has committed one of its files.
+/// Maximum number of attempts of an ingest. Each concurrent commit of one of its files costs one.
 const ATTEMPTS: u64 = 20;
 
-/// Longest pause before the second attempt.
+/// Maximum pause before the second attempt.
 const PAUSE_MS: u64 = 50;
 
-/// Portions of archives that are ingested together at most.
+/// Maximum number of archive batches that are ingested together.
 const GATHERED_PORTIONS: usize = 64;
 
-/// Bytes inflated for them after which no more are added.
+/// Number of decompressed bytes after which no more batches are added.
 const GATHERED_BYTES: u64 = 64 << 20;
 
 impl Store {
-    /// Ingests files, directories, patterns, objects and folders of a bucket (`s3://bucket/logs/`),
-    /// files of a web server, or `-` for standard input.
+    /// Ingests files, directories, patterns, objects and folders of a bucket (`s3://bucket/logs/`), files
+    /// of a web server, or `-` for standard input.
     ///
     /// # Errors
-    /// [`Error::Source`] for an input that does not exist, that belongs to a store, or that is named
-    /// and whose platform is not known (nothing is read then), [`Error::Argument`] for a format that nobody
-    /// knows and for what is no label, [`Error::Rejected`] with `strict`, [`Error::Interrupted`], and failures of
-    /// the storage. Bad lines and unreadable files are no errors: see [`Report`].
+    ///
+    /// [`Error::Source`] for an input that does not exist, that belongs to a store, or that is given
+    /// explicitly and has no known platform (nothing is read then). [`Error::Argument`] for an unknown
+    /// format and for an invalid label. [`Error::Rejected`] with `strict`. [`Error::Interrupted`], and
+    /// storage errors. Rejected lines and unreadable files are not errors: see [`Report`].
     pub async fn ingest(&self, inputs: &[String], options: &IngestOptions) -> Result<Report> {
         let started = Instant::now();
         if let Some(platform) = &options.platform {
             platform::check(platform, "--platform")?;
         }
-        options.wanted()?;
+        options.requested_format()?;
         options.labelling()?;
-        let mut found = Found::default();
+        let mut found = FoundFiles::default();
         let mut elsewhere = Vec::new();
         for input in inputs {
             if input == STDIN {
-                let opened = Opened::copied(std::io::stdin().lock());
+                let opened = FileHandle::from_stream(std::io::stdin().lock());
                 let opened = opened.map_err(Error::io("standard input"))?;
-                let input = Input::of_pipe(opened, PathBuf::from(STDIN), STDIN, None)?;
+                let input = Input::from_pipe(opened, PathBuf::from(STDIN), STDIN, None)?;
                 found.inputs.push(input);
-            } else if fetch::is_elsewhere(input) {
-                elsewhere.push(fetch::Elsewhere::find(input, options.part).await?);
+            } else if fetch::is_remote(input) {
+                elsewhere.push(fetch::RemoteFiles::find(input, options.part).await?);
             } else {
-                let new = tsql_formats::find(input)?;
+                let new = tsql_formats::find_inputs(input)?;
                 found.inputs.extend(new.inputs);
                 found.stores.extend(new.stores);
                 found.failed.extend(new.failed);
             }
         }
-        let mut report = left_out(&found);
-        let mut inputs = distinct(found.inputs);
-        parts::keep(options.part, &mut inputs, |input| &input.path);
-        let found = exported::recall(inputs)?;
+        let mut report = report_unread(&found);
+        let mut inputs = dedup_inputs(found.inputs);
+        shard_filter::retain_shard(options.part, &mut inputs, |input| &input.path);
+        let found = export_manifest::apply_export_manifests(inputs)?;
         let (files, bytes): (Vec<u64>, Vec<u64>) =
-            elsewhere.iter().map(fetch::Elsewhere::size).unzip();
+            elsewhere.iter().map(fetch::RemoteFiles::size).unzip();
         (options.progress)(Event::Planned {
             files: found.len() as u64 + files.iter().sum::<u64>(),
             bytes: found.iter().map(Input::size).sum::<u64>() + bytes.iter().sum::<u64>(),
         });
         let before = self.data_bytes().await?;
-        report.add(self.ingest_found(found, options).await?);
+        report.add(self.ingest_local(found, options).await?);
         for mut files in elsewhere {
-            while let Some(portion) = files.next().await? {
-                let inputs = exported::recall(portion.inputs)?;
-                report.add(self.ingest_found(inputs, options).await?);
+            while let Some(portion) = files.fetch_next().await? {
+                let inputs = export_manifest::apply_export_manifests(portion.inputs)?;
+                report.add(self.ingest_local(inputs, options).await?);
             }
         }
         if !options.labels.is_empty() {
@@ -125,7 +126,7 @@ impl Store {
         }
         report.bytes_out = self.data_bytes().await?.saturating_sub(before);
         if !options.dry_run {
-            report.repeated_files = self.repeated(&report.versions).await?;
+            report.repeated_files = self.find_repeated_files(&report.versions).await?;
         }
         report.elapsed = started.elapsed();
         if report.bytes_out > 0 && !options.dry_run {
@@ -134,15 +135,19 @@ impl Store {
         Ok(report)
     }
 
-    /// Ingests files that lie here.
-    async fn ingest_found(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
+    /// Ingests local files.
+    async fn ingest_local(&self, found: Vec<Input>, options: &IngestOptions) -> Result<Report> {
         let mut recalled = Report::default();
-        recalled.recalled(&found, options.wanted()?, options.platform.as_deref());
-        let options = &options.recalling(&found)?;
-        let mut intake = Intake::of(found, options)?;
+        recalled.note_exported(
+            &found,
+            options.requested_format()?,
+            options.platform.as_deref(),
+        );
+        let options = &options.with_exported_labels(&found)?;
+        let mut intake = ClassifiedInputs::classify(found, options)?;
         let archives = std::mem::take(&mut intake.archives);
         let ingested = self.ingest_archives(intake, archives, options);
-        // What ingests is large, and whoever calls has a stack of its own size.
+        // The future is large, and the stack size of the caller is unknown.
         let mut report = Box::pin(ingested).await?;
         report.add(recalled);
         if options.stop.load(Ordering::Relaxed) {
@@ -151,13 +156,19 @@ impl Store {
         Ok(report)
     }
 
-    async fn ingest_intake(&self, intake: Intake, options: &IngestOptions) -> Result<Report> {
+    async fn ingest_classified(
+        &self,
+        intake: ClassifiedInputs,
+        options: &IngestOptions,
+    ) -> Result<Report> {
         let mut report = intake.report;
         let logs = intake.logs;
         if !logs.is_empty() {
-            report.add(until_done(async || lines::run(self, logs.clone(), options).await).await?);
+            report.add(
+                retry_until_done(async || logs::run(self, logs.clone(), options).await).await?,
+            );
         }
-        let mut rooms = Rooms {
+        let mut rooms = DocumentVisitor {
             store: self,
             options,
             given: intake.rooms,
@@ -167,54 +178,56 @@ impl Store {
         Ok(rooms.report)
     }
 
-    /// Ingests files and what archives hold, together where these are small.
+    /// Ingests files and members of archives. Small ones are combined.
     async fn ingest_archives(
         &self,
-        files: Intake,
+        files: ClassifiedInputs,
         archives: Vec<Input>,
         options: &IngestOptions,
     ) -> Result<Report> {
         let mut report = Report::default();
-        let mut gathered = Gathered {
+        let mut gathered = PendingInputs {
             intake: files,
-            ..Gathered::default()
+            ..PendingInputs::default()
         };
         for archive in archives {
             let mut is_any = false;
             let progress = Arc::clone(&options.progress);
-            let mut portions = members::portions(&archive, options.wanted()?, progress);
+            let mut portions =
+                archive_members::archive_batches(&archive, options.requested_format()?, progress);
             while let Some(portion) = portions.recv().await {
                 let portion = portion?;
                 let bytes = portion.bytes;
-                let intake = Intake::of_portion(&archive, portion, options)?;
-                is_any |= intake.is_any();
+                let intake = ClassifiedInputs::classify_batch(&archive, portion, options)?;
+                is_any |= intake.has_inputs();
                 if gathered.add(intake, bytes) {
                     let intake = std::mem::take(&mut gathered).intake;
-                    report.add(Box::pin(self.ingest_intake(intake, options)).await?);
+                    report.add(Box::pin(self.ingest_classified(intake, options)).await?);
                 }
             }
             if !is_any {
-                let looks = Looks::new("an archive of nothing that is read");
+                let looks = FileDescription::new("an archive of nothing that is read");
                 report.skipped_files.push(SkippedFile {
                     named: archive.explicit,
-                    ..SkippedFile::found(archive.path.clone(), &looks)
+                    ..SkippedFile::new(archive.path.clone(), &looks)
                 });
             }
         }
-        report.add(Box::pin(self.ingest_intake(gathered.intake, options)).await?);
+        report.add(Box::pin(self.ingest_classified(gathered.intake, options)).await?);
         Ok(report)
     }
 
-    /// Merges small files, where there are many; says why they could not be merged.
+    /// Merges small files, if there are many. Returns the error message on failure.
     async fn merge_small(&self) -> Option<String> {
-        let merged = self.fold().await;
+        let merged = self.merge_small_files().await;
         merged.err().map(|error| error.to_string())
     }
 
-    /// Bytes of all data files of all tables.
+    /// Total size of the data files of all tables, in bytes.
     ///
     /// # Errors
-    /// [`Error::Storage`] or [`Error::Log`] where a log cannot be read.
+    ///
+    /// [`Error::Storage`] or [`Error::Log`] if a log cannot be read.
     pub async fn data_bytes(&self) -> Result<u64> {
         let mut bytes = 0;
         for table in crate::schema::tables()? {
@@ -230,18 +243,18 @@ impl Store {
     }
 }
 
-/// Files, and those of archives, that are ingested together.
+/// Files and archive members that are ingested together.
 #[derive(Default)]
-struct Gathered {
-    intake: Intake,
-    /// Portions, of each of which a file is open, and bytes that were inflated for them.
+struct PendingInputs {
+    intake: ClassifiedInputs,
+    /// Number of batches, each with an open file, and their decompressed bytes.
     portions: usize,
     bytes: u64,
 }
 
-impl Gathered {
-    /// Takes the next ones; true where that is enough.
-    fn add(&mut self, intake: Intake, bytes: u64) -> bool {
+impl PendingInputs {
+    /// Adds inputs. Returns whether there are enough.
+    fn add(&mut self, intake: ClassifiedInputs, bytes: u64) -> bool {
         self.intake.add(intake);
         self.portions += 1;
         self.bytes += bytes;
@@ -249,29 +262,29 @@ impl Gathered {
     }
 }
 
-/// Lets each format read what it is given.
-struct Rooms<'a> {
+/// Ingests the inputs of each format.
+struct DocumentVisitor<'a> {
     store: &'a Store,
     options: &'a IngestOptions,
-    /// By the names of the formats' rooms.
-    given: BTreeMap<&'static str, Vec<Given>>,
+    /// Inputs by format name.
+    given: BTreeMap<&'static str, Vec<FormatInput>>,
     report: Report,
 }
 
-impl Visitor for Rooms<'_> {
-    async fn visit<T: Taking>(&mut self, room: T) -> Result<()> {
+impl Visitor for DocumentVisitor<'_> {
+    async fn visit<T: FormatReader>(&mut self, room: T) -> Result<()> {
         let given = self.given.remove(room.name()).unwrap_or_default();
         if given.is_empty() {
             return Ok(());
         }
-        let run = async || whole::run(room, self.store, given.clone(), self.options).await;
-        self.report.add(until_done(run).await?);
+        let run = async || documents::run(room, self.store, given.clone(), self.options).await;
+        self.report.add(retry_until_done(run).await?);
         Ok(())
     }
 }
 
-/// Runs until no other ingest commits one of the same files meanwhile. A random pause keeps two from taking turns for ever.
-pub(crate) async fn until_done<T>(run: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
+/// Retries until no other ingest commits one of the same files meanwhile. A random pause avoids livelock.
+pub(crate) async fn retry_until_done<T>(run: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
     let started = Instant::now();
     for attempt in 1..=ATTEMPTS {
         if let Some(report) = run().await? {
@@ -286,8 +299,8 @@ pub(crate) async fn until_done<T>(run: impl AsyncFn() -> Result<Option<T>>) -> R
     })
 }
 
-/// Each file once.
-fn distinct(inputs: Vec<Input>) -> Vec<Input> {
+/// Removes duplicate files.
+fn dedup_inputs(inputs: Vec<Input>) -> Vec<Input> {
     let mut seen = HashSet::new();
     let canonical = |input: &Input| {
         let path = input.file.canonicalize();
@@ -298,14 +311,12 @@ fn distinct(inputs: Vec<Input>) -> Vec<Input> {
     inputs
 }
 
-/// What was found and is not looked at.
-fn left_out(found: &Found) -> Report {
+/// Reports inputs that are not read.
+fn report_unread(found: &FoundFiles) -> Report {
     let stores = found.stores.iter().cloned();
-    let store = Looks::new("a store");
+    let store = FileDescription::new("a store");
     Report {
-        skipped_files: stores
-            .map(|path| SkippedFile::found(path, &store))
-            .collect(),
+        skipped_files: stores.map(|path| SkippedFile::new(path, &store)).collect(),
         failed_files: found.failed.clone(),
         ..Report::default()
     }

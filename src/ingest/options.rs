@@ -1,21 +1,21 @@
-//! How to ingest and to append, and what is told meanwhile.
+//! Options for ingest and for streams, and progress events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tsql_formats::exported::SIDECAR;
-use tsql_formats::{Input, Named};
+use tsql_formats::export_manifest::MANIFEST_FILE;
+use tsql_formats::{Input, NamedFormat};
 
-use crate::chosen::Lines;
 use crate::error::{Error, Result};
 use crate::formats::StreamFormat;
-use crate::ledger::{Labelling, Labels, Ledger};
-use crate::part::Part;
+use crate::ingest_log::{IngestLog, Labelling, Labels};
+use crate::line_selection::LineSelection;
+use crate::shard::Shard;
 use crate::store::Store;
 
-/// How to ingest.
+/// Options of an ingest.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct IngestOptions {
@@ -24,20 +24,20 @@ pub struct IngestOptions {
     pub(crate) strict: bool,
     pub(crate) dry_run: bool,
     pub(crate) threads: Option<usize>,
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<Shard>,
     pub(crate) labels: Vec<(String, String)>,
-    /// Labels of files of an export, by their paths.
+    /// Labels of exported files, by path.
     pub(crate) recalled: HashMap<String, Labels>,
     pub(crate) progress: Progress,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Logs that are committed together at most.
+    /// Maximum number of logs per commit.
     pub(crate) group_files: usize,
-    /// Records that leave as a new source comes, by that source: those of its earlier versions.
-    pub(crate) replacing: Replacing,
+    /// Records of earlier versions to be removed, by the source that replaces them.
+    pub(crate) replacing: Replacements,
 }
 
-/// Records of earlier versions, by the source that takes their place.
-pub(crate) type Replacing = Arc<HashMap<i64, Lines>>;
+/// Records of earlier versions, by the source that replaces them.
+pub(crate) type Replacements = Arc<HashMap<i64, LineSelection>>;
 
 impl Default for IngestOptions {
     fn default() -> Self {
@@ -54,32 +54,33 @@ impl Default for IngestOptions {
             progress: Arc::new(|_| {}),
             stop,
             group_files: 8192,
-            replacing: Replacing::default(),
+            replacing: Replacements::default(),
         }
     }
 }
 
 impl IngestOptions {
-    /// Platform of the records; without it the one that a file's format knows or the file itself names,
-    /// and for a log the name of the directory that it was found in. A log that is named itself, or
-    /// matched by a pattern, needs it.
+    /// Sets the platform of the records.
+    ///
+    /// By default it comes from the format or from the file itself, and for a log it is the name of its
+    /// directory. Logs that are given explicitly or by a pattern need it.
     #[must_use]
     pub fn platform(mut self, platform: impl Into<String>) -> Self {
         self.platform = Some(platform.into());
         self
     }
 
-    /// Takes only this part of the files, so that several processes share them: of the same inputs, each with
-    /// another part. Files that are read together are in the same one.
+    /// Ingests only this shard of the files, so that several processes can share the same inputs. Files
+    /// that are read together are in the same shard.
     #[must_use]
-    pub fn part(mut self, part: Part) -> Self {
+    pub fn shard(mut self, part: Shard) -> Self {
         self.part = Some(part);
         self
     }
 
-    /// Labels all files that are read: `key` (letters, digits and `.`, `-`, `_`) has this value, which is one line. The view
-    /// `labels` has them. A file that the store has already keeps those that it has; of one that has grown a
-    /// new value of a key takes the place of the old one.
+    /// Labels all files that are read. `key` consists of letters, digits and `.`, `-`, `_`; the value is one
+    /// line. The view `labels` shows them. A known file keeps its labels. For a file that has grown, the
+    /// new value of a key replaces the old one.
     ///
     /// ```
     /// use tsql::{IngestOptions, Store};
@@ -100,45 +101,46 @@ impl IngestOptions {
         self
     }
 
-    /// Name of the format that all files are taken as, whatever they look like and whatever an export says
-    /// of them; without it each is told by its content. Files in archives are meant, not these.
+    /// Reads all files as this format, independent of their content and of the file list of an export. By
+    /// default the content determines the format. For archives it applies to their members.
     #[must_use]
     pub fn format(mut self, name: impl Into<String>) -> Self {
         self.format = Some(name.into());
         self
     }
 
-    /// Stops at the first line that is refused.
+    /// Stops at the first rejected line.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Writes nothing: reads and parses everything, and says what would happen. How many graphs and
-    /// configurations are new is left out, and what compressed archives hold beyond their first 256 MiB is compared with the
-    /// store, not with other files that are given.
+    /// Reads and parses everything, but writes nothing, and reports what would happen.
+    ///
+    /// New graphs and configurations are not counted. Members of compressed archives beyond the first 256
+    /// MiB are compared with the store only, not with other inputs.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self
     }
 
-    /// Threads that parse; one for each core unless it is set.
+    /// Number of parser threads. The default is one per core.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Hears of every file that is begun and of bytes that have been read.
+    /// Sets the callback for progress events.
     #[must_use]
     pub fn progress(mut self, heard: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.progress = Arc::new(heard);
         self
     }
 
-    /// Set it to stop: what was committed stays.
+    /// Sets the flag that stops the ingest. Committed files stay.
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
@@ -147,22 +149,26 @@ impl IngestOptions {
 }
 
 impl IngestOptions {
-    /// Threads that parse.
-    pub(super) fn parsers(&self) -> usize {
+    /// Number of parser threads.
+    pub(super) fn parser_threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.threads.unwrap_or(cores).max(1)
     }
 
-    /// The format that is asked for.
+    /// The requested format.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name that no format has.
-    pub(super) fn wanted(&self) -> Result<Option<Named>> {
+    ///
+    /// [`Error::Argument`] for an unknown name.
+    pub(super) fn requested_format(&self) -> Result<Option<NamedFormat>> {
         let Some(name) = &self.format else {
             return Ok(None);
         };
-        let format = Named::of(name).ok_or_else(|| {
-            let names: Vec<&str> = Named::all().into_iter().map(Named::name).collect();
+        let format = NamedFormat::by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = NamedFormat::all()
+                .into_iter()
+                .map(NamedFormat::name)
+                .collect();
             let reason = format!("`{name}` is none; there are {}", names.join(", "));
             let name = "format";
             Error::Argument { name, reason }
@@ -170,22 +176,24 @@ impl IngestOptions {
         Ok(Some(format))
     }
 
-    /// The labels that files get.
+    /// The labels of the files.
     ///
     /// # Errors
-    /// [`Error::Argument`] for what is no label, and for a key with two values.
+    ///
+    /// [`Error::Argument`] for an invalid label, and for a key with two values.
     pub(super) fn labelling(&self) -> Result<Labelling> {
         Ok(Labelling {
-            all: Labels::of_pairs(&self.labels)?,
+            all: Labels::from_pairs(&self.labels)?,
             recalled: self.recalled.clone(),
         })
     }
 
-    /// The same, knowing the labels that files had before they were exported.
+    /// Adds the labels that exported files had before the export.
     ///
     /// # Errors
-    /// [`Error::Source`] for what is no label.
-    pub(super) fn recalling(&self, found: &[Input]) -> Result<Self> {
+    ///
+    /// [`Error::Source`] for an invalid label.
+    pub(super) fn with_exported_labels(&self, found: &[Input]) -> Result<Self> {
         let mut recalled = HashMap::new();
         for input in found {
             let Some(exported) = input
@@ -199,9 +207,9 @@ impl IngestOptions {
             let labels = Labels::new(given.map(|(key, value)| (key.as_str(), value.as_str())));
             let labels = labels.map_err(|error| Error::Source {
                 location: input.path.clone(),
-                reason: format!("{SIDECAR} says of it: {error}"),
+                reason: format!("{MANIFEST_FILE} says of it: {error}"),
             })?;
-            // Files of the hub are known by the paths that they had there.
+            // Files of the hub are identified by their paths there.
             let path = exported.hub_path.as_ref().unwrap_or(&input.path);
             recalled.insert(path.clone(), labels);
         }
@@ -211,17 +219,17 @@ impl IngestOptions {
         })
     }
 
-    /// The ledger that a run goes by. A dry run acknowledges nothing, and so leaves the disk alone.
-    pub(super) async fn ledger(&self, store: &Store) -> Result<Ledger> {
+    /// Loads the ingest log for a run. A dry run acknowledges nothing, so it needs no sync.
+    pub(super) async fn load_ingest_log(&self, store: &Store) -> Result<IngestLog> {
         if self.dry_run {
-            Ledger::load(store).await
+            IngestLog::load(store).await
         } else {
-            Ledger::settled(store).await
+            IngestLog::load_durable(store).await
         }
     }
 }
 
-/// How to append a stream.
+/// Options of a stream.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AppendOptions {
@@ -237,8 +245,9 @@ pub struct AppendOptions {
 }
 
 impl AppendOptions {
-    /// Records of a platform as the stream of this name (letters, digits, `-`, `_`, `.` and `/`), in the
-    /// usual groups: 100,000 lines, 64 MiB, 5 seconds.
+    /// Creates options for the stream with this name (letters, digits, `-`, `_`, `.` and `/`) and platform.
+    ///
+    /// Defaults per commit batch: 100,000 lines, 64 MiB, 5 seconds.
     #[must_use]
     pub fn new(stream: impl Into<String>, platform: impl Into<String>) -> Self {
         Self {
@@ -254,50 +263,50 @@ impl AppendOptions {
         }
     }
 
-    /// What the stream looks like, if it is not the usual format.
+    /// Sets the format of the stream.
     #[must_use]
     pub fn format(mut self, format: StreamFormat) -> Self {
         self.format = format;
         self
     }
 
-    /// Lines that are stored together at most.
+    /// Maximum number of lines per commit batch.
     #[must_use]
     pub fn group_lines(mut self, lines: u64) -> Self {
         self.group_lines = lines;
         self
     }
 
-    /// Bytes that are stored together at most.
+    /// Maximum number of bytes per commit batch.
     #[must_use]
     pub fn group_bytes(mut self, bytes: u64) -> Self {
         self.group_bytes = bytes;
         self
     }
 
-    /// How long a line may wait to be stored.
+    /// Maximum time that a line waits to be stored.
     #[must_use]
     pub fn group_time(mut self, time: Duration) -> Self {
         self.group_time = time;
         self
     }
 
-    /// Stops at the first line that is refused.
+    /// Stops at the first rejected line.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Labels what is stored of the stream from now on, as [`IngestOptions::label`] labels files: a new value of a key
-    /// takes the place of the old one for the whole stream.
+    /// Labels the new segments of the stream, like [`IngestOptions::label`]. A new value of a key replaces
+    /// the old one for the whole stream.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push((key.into(), value.into()));
         self
     }
 
-    /// Set it to stop: whole lines that were read are stored.
+    /// Sets the flag that stops the stream. Complete lines that were read are stored.
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
@@ -305,22 +314,22 @@ impl AppendOptions {
     }
 }
 
-/// Is told how far an ingest is.
+/// Callback for progress events.
 pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
-/// A step of an ingest.
+/// A progress event of an ingest.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// So many files, of so many bytes, are to be looked at.
+    /// Number and size of the files to be processed.
     Planned {
         /// Number of files.
         files: u64,
-        /// Their size on disk in bytes.
+        /// Total size on disk in bytes.
         bytes: u64,
     },
-    /// This file is begun.
+    /// A file is started.
     File(&'a str),
-    /// So many more bytes of the files have been read, as they lie on the disk.
+    /// Number of bytes read since the last event, as stored on disk.
     Bytes(u64),
 }

@@ -1,10 +1,11 @@
-//! Rows that the ledger does not know: an interrupted run has left them, or one that is at work has not come
-//! to its ledger yet.
+//! Rows that the ingest log does not know: left by an interrupted run, or written by a run that has not
+//! reached its ingest log commit.
 //!
-//! Nothing says that their file is still what it was, so no run goes on with them. The next one over the
-//! same file claims them (see `commits`) and takes them out in the commits that add its own. That there are
-//! any shows in the numbers of rows alone, which the logs know; only then the tables are asked, and only
-//! for the sources that a run may read: rows of a file that nobody gives again cost later runs nothing.
+//! Their file may have changed, so no run continues with them. The next run over the same file claims them
+//! (see `commits`) and removes them in the commits that add its own rows.
+//!
+//! Row counts in the Delta logs show whether there are any. Only then are the tables queried, and only for
+//! the sources of the run. Rows of a file that is never ingested again cost later runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +17,10 @@ use datafusion::prelude::{cast, col, lit};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ledger::Ledger;
+use crate::ingest_log::IngestLog;
 use crate::store::{LISTED, Snapshot, Store};
 
-/// Tables whose rows belong to sources, in the order in which they are committed and emptied.
+/// Tables with rows of sources, in the order of commits and removals.
 pub(crate) const TABLES: [&str; 8] = [
     "records",
     "retracted",
@@ -31,11 +32,11 @@ pub(crate) const TABLES: [&str; 8] = [
     "workloads",
 ];
 
-/// Rows of sources: those from a line on (`records`, `runs`), or from a segment on (`lines`).
+/// Rows of sources, from a start position on: a line (`records`, `runs`), or a segment (`lines`).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows(BTreeMap<i64, i64>);
+pub(crate) struct OrphanRows(BTreeMap<i64, i64>);
 
-impl Rows {
+impl OrphanRows {
     pub(crate) fn add(&mut self, source_id: i64, from: i64) {
         self.0.insert(source_id, from);
     }
@@ -44,25 +45,25 @@ impl Rows {
         self.0.is_empty()
     }
 
-    /// A row of one of these sources.
-    pub(crate) fn among(&self) -> Expr {
+    /// Filter for all rows of these sources.
+    pub(crate) fn source_filter(&self) -> Expr {
         let ids = self.0.keys().map(|id| lit(*id)).collect();
         col("source_id").in_list(ids, false)
     }
 
-    /// Is it one of them? `place` is its line, or its segment.
-    pub(crate) fn has(&self, source_id: i64, place: i64) -> bool {
+    /// Returns whether a row is included. `place` is its line or segment.
+    pub(crate) fn contains(&self, source_id: i64, place: i64) -> bool {
         self.0.get(&source_id).is_some_and(|from| place >= *from)
     }
 
-    /// What is counted from: the column of a table that [`Rows`] speak of.
-    pub(crate) fn place(table: &str) -> &'static str {
+    /// Position column of a table: `segment` or `line`.
+    pub(crate) fn position_column(table: &str) -> &'static str {
         if table == "lines" { "segment" } else { "line" }
     }
 
-    /// The rows among those of a table.
+    /// Filter for these rows in a table.
     pub(crate) fn filter(&self, table: &str) -> Expr {
-        let place = col(Self::place(table));
+        let place = col(Self::position_column(table));
         let mut by_start: BTreeMap<i64, Vec<Expr>> = BTreeMap::new();
         for (id, from) in &self.0 {
             by_start.entry(*from).or_default().push(lit(*id));
@@ -74,45 +75,45 @@ impl Rows {
         parts.reduce(Expr::or).unwrap_or_else(|| lit(false))
     }
 
-    fn of(&self, sources: &BTreeSet<i64>) -> Self {
+    fn for_sources(&self, sources: &BTreeSet<i64>) -> Self {
         let among = self.0.iter().filter(|(id, _)| sources.contains(id));
         Self(among.map(|(id, from)| (*id, *from)).collect())
     }
 }
 
-/// What the tables have of the files of a run that its ledger does not know.
+/// Rows of the files of a run that its ingest log does not know.
 #[derive(Debug, Default)]
 pub(crate) struct Orphans {
-    rows: BTreeMap<&'static str, Rows>,
-    /// Those of them, with their sizes, that the ledger has as other names of what is there.
+    rows: BTreeMap<&'static str, OrphanRows>,
+    /// Orphaned sources that are aliases in the ingest log, with their sizes.
     pub(super) strays: BTreeMap<i64, i64>,
-    /// The versions of the tables that say so.
+    /// Versions of the tables that were read.
     pub(super) versions: BTreeMap<&'static str, u64>,
 }
 
-/// What a run may read.
+/// Sources that a run may read.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
-    /// The datasets of its files.
+pub(crate) struct ReadScope {
+    /// Datasets of its files.
     pub(crate) datasets: BTreeSet<&'static str>,
-    /// The platforms of these, where they are known.
+    /// Platforms of its files, if known.
     pub(crate) platforms: Option<BTreeSet<String>>,
-    /// What they will be called, where that is known.
+    /// Identifiers of its sources, if known.
     pub(crate) sources: Option<BTreeSet<i64>>,
 }
 
-impl Scope {
+impl ReadScope {
     /// Any file of a dataset.
-    pub(super) fn dataset(name: &'static str) -> Self {
+    pub(super) fn for_dataset(name: &'static str) -> Self {
         Self {
             datasets: BTreeSet::from([name]),
             ..Self::default()
         }
     }
 
-    /// Files of these datasets, platforms and names.
-    pub(super) fn files<'a>(
-        ledger: &Ledger,
+    /// Files with these datasets, platforms and names.
+    pub(super) fn for_files<'a>(
+        ledger: &IngestLog,
         files: impl Iterator<Item = (&'static str, &'a str, &'a str)>,
     ) -> Self {
         let mut counts: BTreeMap<_, usize> = BTreeMap::new();
@@ -134,10 +135,10 @@ impl Scope {
         }
     }
 
-    /// The rows of a table that may be of these files.
+    /// Filter for the rows of a table that may belong to these files.
     fn filter(&self, table: &str) -> Option<Expr> {
         let mut filters = Vec::new();
-        // `lines` lie in one folder.
+        // `lines` is not partitioned.
         if table == "records" {
             let datasets = self.datasets.iter().map(|name| lit(*name)).collect();
             filters.push(col("dataset").in_list(datasets, false));
@@ -156,11 +157,11 @@ impl Scope {
 }
 
 impl Orphans {
-    /// Looks for rows that `ledger` does not know of in these tables.
+    /// Finds rows in these tables that `ledger` does not know.
     pub(crate) async fn find(
         store: &Store,
-        ledger: &Ledger,
-        scope: &Scope,
+        ledger: &IngestLog,
+        scope: &ReadScope,
         tables: &[&'static str],
     ) -> Result<Self> {
         let mut orphans = Self::default();
@@ -182,8 +183,8 @@ impl Orphans {
             if expected == Some(rows) || rows == 0 {
                 continue;
             }
-            let unknown = unknown(store, table, &snapshot, ledger, scope).await?;
-            let strays = unknown.0.keys().filter_map(|id| ledger.source(*id));
+            let unknown = find_unknown_rows(store, table, &snapshot, ledger, scope).await?;
+            let strays = unknown.0.keys().filter_map(|id| ledger.source_by_id(*id));
             let strays = strays.filter(|source| source.same_as.is_some());
             let strays = strays.map(|source| (source.source_id, source.end_byte.cast_signed()));
             orphans.strays.extend(strays);
@@ -192,20 +193,21 @@ impl Orphans {
         Ok(orphans)
     }
 
-    /// Those of these sources that have such rows.
-    pub(super) fn among(&self, sources: impl Iterator<Item = i64>) -> BTreeSet<i64> {
+    /// Returns those of `sources` that have orphaned rows.
+    pub(super) fn sources_with_orphans(&self, sources: impl Iterator<Item = i64>) -> BTreeSet<i64> {
         let has = |id: &i64| self.rows.values().any(|rows| rows.0.contains_key(id));
         sources.filter(has).collect()
     }
 
-    /// The rows that these sources have in a table.
-    pub(super) fn of(&self, table: &str, sources: &BTreeSet<i64>) -> Rows {
+    /// Orphaned rows of these sources in a table.
+    pub(super) fn rows_of_sources(&self, table: &str, sources: &BTreeSet<i64>) -> OrphanRows {
         let rows = self.rows.get(table);
-        rows.map(|rows| rows.of(sources)).unwrap_or_default()
+        rows.map(|rows| rows.for_sources(sources))
+            .unwrap_or_default()
     }
 
-    /// They are no more.
-    pub(super) fn forget(&mut self, sources: &BTreeSet<i64>) {
+    /// Removes sources whose orphaned rows were removed.
+    pub(super) fn remove_sources(&mut self, sources: &BTreeSet<i64>) {
         for rows in self.rows.values_mut() {
             rows.0.retain(|id, _| !sources.contains(id));
         }
@@ -213,25 +215,25 @@ impl Orphans {
     }
 }
 
-async fn unknown(
+async fn find_unknown_rows(
     store: &Store,
     table: &str,
     at: &Snapshot,
-    ledger: &Ledger,
-    scope: &Scope,
-) -> Result<Rows> {
+    ledger: &IngestLog,
+    scope: &ReadScope,
+) -> Result<OrphanRows> {
     let mut frame = store.frame(table, at)?;
     if let Some(filter) = scope.filter(table) {
         frame = frame.filter(filter).map_err(Error::Query)?;
     }
-    let place = cast(col(Rows::place(table)), DataType::Int64);
+    let place = cast(col(OrphanRows::position_column(table)), DataType::Int64);
     let last = frame.aggregate(vec![col("source_id")], vec![max(place).alias("last")]);
     let batches = last
         .map_err(Error::Query)?
         .collect()
         .await
         .map_err(Error::Query)?;
-    let mut rows = Rows::default();
+    let mut rows = OrphanRows::default();
     for batch in batches {
         let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
         let last = column::numbers::<Int64Type>(&batch, "last")?;

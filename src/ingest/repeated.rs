@@ -1,4 +1,5 @@
-//! Files that were edited and ingested again: how much of what they say the store has from an earlier version.
+//! Detects files that were edited and ingested again, and counts the records that repeat an earlier
+//! version.
 
 use std::collections::HashMap;
 
@@ -9,30 +10,30 @@ use futures::StreamExt as _;
 use serde::Serialize;
 use twox_hash::XxHash3_64;
 
-use crate::chosen::among;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ledger::Versions;
+use crate::ingest_log::EarlierVersions;
+use crate::line_selection::in_sources;
 use crate::store::Store;
 
-/// A file that repeats records of an earlier version of it.
+/// A file that repeats records of an earlier version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepeatedFile {
-    /// How it was named.
+    /// Path as given.
     pub path: String,
-    /// Name of the earlier version in the store: the one that it repeats most of.
+    /// Name of the earlier version in the store that shares the most records.
     pub earlier: String,
-    /// Records of the file that the store has now.
+    /// Number of records of the file in the store.
     pub records: u64,
-    /// Those of them that the earlier version has, too.
+    /// Number of them that the earlier version has too.
     pub repeated: u64,
-    /// [`Store::ingest_replacing`] puts it in the place of the earlier version: that was
-    /// ingested from the same place.
+    /// Whether [`Store::ingest_replacing`] would replace the earlier version: it was ingested from the same
+    /// path.
     pub is_replaceable: bool,
 }
 
-/// What a measurement is told by: all that its line says.
+/// Columns that identify a measurement: everything from its line.
 const COLUMNS: [&str; 11] = [
     "graph_id",
     "config_id",
@@ -47,17 +48,20 @@ const COLUMNS: [&str; 11] = [
     "measured_at_fraction",
 ];
 
-/// How many records a source has of each content, by its hash.
+/// Number of records per content hash.
 type Contents = HashMap<u64, u64>;
 
 impl Store {
-    /// Returns those files that repeat records of an earlier version.
-    pub(super) async fn repeated(&self, files: &[Versions]) -> Result<Vec<RepeatedFile>> {
+    /// Returns the files that repeat records of an earlier version.
+    pub(super) async fn find_repeated_files(
+        &self,
+        files: &[EarlierVersions],
+    ) -> Result<Vec<RepeatedFile>> {
         let mut repeated = Vec::new();
         for file in files {
             let Some(new) = file.new else { continue };
             let ids = file.earlier.iter().map(|earlier| earlier.source_id);
-            let contents = self.contents(ids.chain([new])).await?;
+            let contents = self.record_contents(ids.chain([new])).await?;
             let Some(own) = contents.get(&new) else {
                 continue;
             };
@@ -87,15 +91,18 @@ impl Store {
         Ok(repeated)
     }
 
-    /// The records of some sources by their contents.
-    async fn contents(&self, ids: impl Iterator<Item = i64>) -> Result<HashMap<i64, Contents>> {
+    /// Counts the records of some sources by content.
+    async fn record_contents(
+        &self,
+        ids: impl Iterator<Item = i64>,
+    ) -> Result<HashMap<i64, Contents>> {
         let mut contents: HashMap<i64, Contents> = HashMap::new();
         let Some(snapshot) = self.snapshot("records").await? else {
             return Ok(contents);
         };
         let columns = ["source_id"].into_iter().chain(COLUMNS).map(col);
         let frame = self.frame("records", &snapshot)?;
-        let frame = frame.filter(among(ids)).map_err(Error::Query)?;
+        let frame = frame.filter(in_sources(ids)).map_err(Error::Query)?;
         let frame = frame
             .select(columns.collect::<Vec<_>>())
             .map_err(Error::Query)?;

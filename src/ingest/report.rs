@@ -1,36 +1,36 @@
-//! What an ingest did, for whoever asked for it.
+//! Report of an ingest.
 
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tsql_formats::{Input, Looks, Named, exported};
+use tsql_formats::{FileDescription, Input, NamedFormat, export_manifest};
 
 use super::repeated::RepeatedFile;
 use crate::error::{Error, Result};
 use crate::formats::{KnownSample, NO_PLATFORM};
-use crate::ledger::{Closed, Versions};
+use crate::ingest_log::{EarlierVersions, SourceSegment};
 
-/// Refused lines that a [`Report`] lists; all of them are in the view `rejects`.
+/// Maximum number of rejected lines that a [`Report`] lists. The view `rejects` has all of them.
 const REJECTS_LISTED: usize = 20;
 
-/// A file that no reader takes.
+/// A file that no reader accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedFile {
-    /// How it was named, or where it was found.
+    /// Path as given, or where it was found.
     pub path: String,
-    /// What it looks like: `a Python pickle`, `text`.
+    /// Detected content: `a Python pickle`, `text`.
     pub looks_like: String,
-    /// What may be done about it.
+    /// Suggestion for the user.
     pub hint: Option<String>,
-    /// It was named itself or matched a pattern, not found in a directory or archive.
+    /// Whether it was given explicitly or by a pattern, not found in a directory or archive.
     pub named: bool,
 }
 
 impl SkippedFile {
-    /// One that was found.
-    pub(super) fn found(path: String, looks: &Looks) -> Self {
+    /// Creates an entry for a file that was not given explicitly.
+    pub(super) fn new(path: String, looks: &FileDescription) -> Self {
         Self {
             path,
             looks_like: looks.to_string(),
@@ -40,49 +40,49 @@ impl SkippedFile {
     }
 }
 
-/// A file that took the place of its earlier versions.
+/// A file that replaced its earlier versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ReplacedFile {
-    /// How it was named.
+    /// Path as given.
     pub path: String,
     /// Names of the earlier versions in the store.
     pub earlier: Vec<String>,
-    /// Records of these, which are in `retracted` since.
+    /// Number of their records, moved to `retracted`.
     pub records: u64,
 }
 
-/// What an ingest did.
+/// Report of an ingest.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// What files, or folders that are one thing, were taken as, in words (`a benchmark log`), and how many,
-    /// whatever came of it.
+    /// Number of files, or of folders read as a unit, by description (`a benchmark log`). Independent of
+    /// their outcome.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// Files whose lines were read.
+    /// Files that were read.
     pub files: u64,
-    /// Files that the store had already.
+    /// Files that the store already had.
     pub unchanged_files: u64,
-    /// Those of them that keep the labels which they have, though others were asked for: nothing of them was read.
+    /// Unchanged files that keep their labels although others were requested. They were not read.
     pub unlabelled_files: u64,
-    /// Files with the bytes of one that the store has under another name: only named.
+    /// Files with the bytes of a stored file of another name. Only the name is added.
     pub same_files: u64,
     /// Files of which only new lines at the end were read.
     pub grown_files: u64,
-    /// Files of whose name the store has another one: path, and the name that each got in the store.
+    /// Files that got another name, because theirs was in use: path, and name in the store.
     pub renamed_files: Vec<(String, String)>,
-    /// Those of them that repeat records of an earlier version, so that these count twice.
+    /// Files that repeat records of an earlier version, so that these count twice.
     pub repeated_files: Vec<RepeatedFile>,
-    /// Files that took the place of their earlier versions.
+    /// Files that replaced their earlier versions.
     pub replaced_files: Vec<ReplacedFile>,
-    /// Files of whose name the store has others.
+    /// Files whose name the store has for other content.
     #[serde(skip)]
-    pub(crate) versions: Vec<Versions>,
-    /// Files that were taken as what the list of a `tsql export` beside them says.
+    pub(crate) versions: Vec<EarlierVersions>,
+    /// Files whose format and platform came from the file list of a `tsql export`.
     pub exported_files: u64,
-    /// Files that no reader takes. Nothing of them is in the store, so that a later version may.
+    /// Files that no reader accepts. Nothing of them is stored, so a later version may ingest them.
     pub skipped_files: Vec<SkippedFile>,
-    /// Platforms of the files that were looked at, whether they are new or there already.
+    /// Platforms of all processed files, new or known.
     pub platforms: BTreeSet<String>,
     /// Files that could not be read, or not to their end: path and reason.
     pub failed_files: Vec<(String, String)>,
@@ -90,51 +90,51 @@ pub struct Report {
     pub lines: u64,
     /// Lines that became records.
     pub records: u64,
-    /// Rows that interrupted runs had left of these files, and that gave way to new ones.
+    /// Rows of these files that interrupted runs had left and that were replaced.
     pub replaced_rows: u64,
-    /// Records of measurements that failed.
+    /// Records of failed measurements.
     pub failed_records: u64,
-    /// Programs that were only proposed.
+    /// Records of programs that were only proposed, not measured.
     pub unmeasured_records: u64,
-    /// Records kept with their text because their columns do not rebuild it.
+    /// Records stored with their text because columns do not restore it.
     pub verbatim_records: u64,
     /// Graphs that the store did not have.
     pub new_graphs: u64,
     /// Configurations that the store did not have.
     pub new_configurations: u64,
-    /// Refused lines.
+    /// Rejected lines.
     pub rejects: u64,
-    /// The first of them: path, line, reason.
+    /// The first rejected lines: path, line, reason.
     pub first_rejects: Vec<(String, u64, String)>,
     /// Samples that the store did not have.
     pub samples: u64,
-    /// Those of them that have something in common with one that was known before.
+    /// New samples that resemble a known one.
     pub known_samples: Vec<KnownSample>,
-    /// What was odd about inputs that were taken nevertheless.
+    /// Irregularities of ingested inputs.
     pub notes: u64,
-    /// The first of them: path, line (0 for all of it), reason.
+    /// The first notes: path, line (0 for the whole file), reason.
     pub first_notes: Vec<(String, u64, String)>,
     /// Bytes read, after decompression.
     pub bytes_in: u64,
-    /// Bytes that the store's data files grew by.
+    /// Growth of the store's data files in bytes.
     pub bytes_out: u64,
-    /// Why small files were not merged, where that failed: they are merged another time.
+    /// Error of merging small files. Merging is retried later.
     pub unmerged: Option<String>,
-    /// Time taken.
+    /// Elapsed time.
     #[serde(rename = "elapsed_s", serialize_with = "seconds")]
     pub elapsed: Duration,
 }
 
 impl Report {
-    /// Everything that was given is in the store. Files that were found in a directory and that
-    /// no reader takes are told, and were not given.
+    /// Returns whether everything given is in the store. Files that no reader accepts do not count if they
+    /// were found in a directory.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let named = self.skipped_files.iter().any(|file| file.named);
         self.rejects == 0 && self.failed_files.is_empty() && !named
     }
 
-    /// No file was known: nothing was taken, nothing was there already.
+    /// Returns whether no file was ingested or already known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
@@ -143,7 +143,11 @@ impl Report {
             && self.same_files == 0
     }
 
-    /// Counts a line that is refused, and lists the first ones; with `strict` it is an error.
+    /// Counts a rejected line, and lists the first ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`] with `strict`.
     pub(super) fn reject(
         &mut self,
         path: &str,
@@ -162,12 +166,16 @@ impl Report {
         Ok(())
     }
 
-    /// Counts something that is taken as one of these.
-    pub(super) fn took(&mut self, kind: &'static str) {
+    /// Counts a file of this kind.
+    pub(super) fn count_kind(&mut self, kind: &'static str) {
         *self.kinds.entry(kind).or_default() += 1;
     }
 
-    /// Notes what is odd about an input that is taken; with `strict` it is an error.
+    /// Notes an irregularity of an ingested input.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`] with `strict`.
     pub(super) fn note(
         &mut self,
         path: String,
@@ -182,7 +190,7 @@ impl Report {
         Ok(())
     }
 
-    /// Notes what of a sound input is not understood, which is no reason to reject it.
+    /// Notes that a part of a valid input is not understood. This is not a reason for rejection.
     pub(super) fn remark(&mut self, path: String, reason: String) {
         self.list_note(path, 0, reason);
     }
@@ -194,12 +202,12 @@ impl Report {
         }
     }
 
-    /// Counts files of an export, and says where they are not taken as what they were, because a format
-    /// or a platform is asked for.
-    pub(super) fn recalled(
+    /// Counts exported files. Notes files whose format or platform differs from that before the export,
+    /// because the user requested another.
+    pub(super) fn note_exported(
         &mut self,
         inputs: &[Input],
-        wanted: Option<Named>,
+        wanted: Option<NamedFormat>,
         platform: Option<&str>,
     ) {
         let mut others: BTreeMap<(&str, &str, &str), (u64, &str)> = BTreeMap::new();
@@ -224,22 +232,22 @@ impl Report {
         for ((what, was, asked), (files, first)) in others {
             let reason = format!(
                 "{} says {what} `{was}` of {files} files like it; they are taken as `{asked}`, as asked",
-                exported::SIDECAR
+                export_manifest::MANIFEST_FILE
             );
             self.notes += 1;
             self.first_notes.push((first.to_owned(), 0, reason));
         }
     }
 
-    /// Says where a file could not keep its name.
-    pub(super) fn renamed(&mut self, file: &Closed) {
+    /// Notes a file that got another name in the store.
+    pub(super) fn note_renamed(&mut self, file: &SourceSegment) {
         if file.reading.given.is_some() {
             let renamed = (file.path.clone(), file.reading.name.clone());
             self.renamed_files.push(renamed);
         }
     }
 
-    /// Adds what another run did.
+    /// Adds the counts of another report.
     pub(super) fn add(&mut self, other: Self) {
         for (sum, count) in [
             (&mut self.files, other.files),
@@ -282,7 +290,7 @@ impl Report {
     }
 }
 
-/// Times are seconds in JSON.
+/// Serialises a duration as seconds.
 fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(time.as_secs_f64())
 }

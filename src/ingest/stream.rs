@@ -1,12 +1,12 @@
-//! Streams: records that come while they are made, stored in groups while they come.
+//! Streams: records are ingested while they are produced, and stored in commit batches.
 //!
 //! ```text
-//! producer ─▶ Appender ─▶ groups of whole lines ─▶ the same pipeline as files ─▶ commit, told
+//! producer ─▶ Appender ─▶ batches of whole lines ─▶ the same pipeline as files ─▶ commit, reported
 //! ```
 //!
-//! A stream is a source like a file that grows; each group is a segment of it. After a failure the
-//! producer sends the stream again from its beginning: what the store has is proven by its hash and
-//! left out, so that each record is stored once.
+//! A stream is a source like a file that grows. Each commit batch is a segment of it. After a failure the
+//! producer sends the stream again from its beginning. The stored part is verified by its hash and
+//! skipped, so each record is stored once.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -20,27 +20,27 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tsql_codecs::identity::ContentHasher;
-use tsql_formats::beside::Beside;
-use tsql_formats::{Folder, Input, Passed};
+use tsql_formats::log_context::LogContext;
+use tsql_formats::{ByteCounter, Folder, Input};
 
-use super::lines::{self, Job, Message, Position, Reader};
-use super::paced::{Handed, Limits, Paced};
+use super::commit_groups::{GroupedInput, Limits, StreamMessage};
+use super::logs::{self, Job, Message, Position, Reader};
 use super::{AppendOptions, IngestOptions, Report};
 use crate::error::{Error, Result};
 use crate::formats::{StreamFormat, platform};
-use crate::ledger::{Labels, Ledger, Reading, Source};
+use crate::ingest_log::{IngestLog, Labels, ReadPlan, Source};
 use crate::store::Store;
 
 /// Folder of streams among the sources.
-const FOLDER: &str = "streams";
+const STREAM_FOLDER: &str = "streams";
 
-/// Bytes that are read of an input at once.
+/// Bytes per read of an input.
 const READ_BYTES: usize = 1 << 16;
 
-/// Pieces that wait to be stored; then the producer waits.
-const WAITING: usize = 64;
+/// Maximum number of queued pieces. Then the producer waits.
+const QUEUE_LENGTH: usize = 64;
 
-/// Groups after which small files are merged.
+/// Number of commit batches between merges of small files.
 const MERGE_EVERY: u64 = 32;
 
 impl AppendOptions {
@@ -61,10 +61,10 @@ impl AppendOptions {
             });
         }
         platform::check(&self.platform, "stream")?;
-        Labels::of_pairs(&self.labels)?;
+        Labels::from_pairs(&self.labels)?;
         let dialect = self.format.dialect();
-        let ending = dialect.ending();
-        let name = format!("{FOLDER}/{}/{}.{ending}", self.platform, self.stream);
+        let ending = dialect.file_extension();
+        let name = format!("{STREAM_FOLDER}/{}/{}.{ending}", self.platform, self.stream);
         Ok(Job {
             input: Input {
                 explicit: true,
@@ -78,32 +78,35 @@ impl AppendOptions {
     }
 }
 
-/// Takes a stream into a store while it comes.
+/// Ingests a stream while it is produced.
 ///
-/// Lines are those of `tsql ingest`. What is written is stored in groups, in the background; [`Appender::flush`] waits until all of it is durable. Dropped without
-/// [`Appender::close`], it stores what it was given, and nobody hears whether that worked.
+/// Lines are those of `tsql ingest`. Written lines are stored in commit batches, in the background.
+/// [`Appender::flush`] waits until all of them are durable. Dropping it without [`Appender::close`] stores
+/// everything written, but ignores errors.
 pub struct Appender {
-    sender: SyncSender<Handed>,
+    sender: SyncSender<StreamMessage>,
     durable: watch::Receiver<Position>,
-    /// Small files are being merged.
+    /// Whether small files are being merged.
     merging: watch::Receiver<bool>,
     run: oneshot::Receiver<Result<Report>>,
     written: Position,
-    /// What the store had of the stream before.
+    /// Position that was stored before.
     known: Position,
 }
 
 impl Store {
-    /// Begins to append a stream, or goes on with it: what is written is the stream from its
-    /// beginning on.
+    /// Starts or resumes a stream. The written data is the stream from its beginning.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name or a label that cannot be used.
+    ///
+    /// [`Error::Argument`] for an invalid name or label.
     pub async fn appender(&self, options: &AppendOptions) -> Result<Appender> {
-        let ledger = Ledger::load(self).await?;
+        let ledger = IngestLog::load(self).await?;
         let job = options.job()?;
-        let known = ledger.named(&job.input.name).map(Position::of);
-        let (sender, input) = sync_channel(WAITING);
+        let known = ledger
+            .source_by_name(&job.input.name)
+            .map(Position::from_source);
+        let (sender, input) = sync_channel(QUEUE_LENGTH);
         let (told, durable) = watch::channel(Position::default());
         let (merges, merging) = watch::channel(false);
         let (end, run) = oneshot::channel();
@@ -113,7 +116,7 @@ impl Store {
                 told.send_replace(position);
             };
             let report = runtime.block_on(store.run_stream(job, &options, input, durable, merges));
-            // Whoever dropped the appender does not want to know.
+            // The send fails if the appender was dropped.
             let _ = end.send(report);
         });
         Ok(Appender {
@@ -126,13 +129,13 @@ impl Store {
         })
     }
 
-    /// Appends all that `input` gives until it ends; `durable` is told how far the stream is in the
-    /// store after each group.
+    /// Appends `input` until it ends. Calls `durable` with the stored position after each commit batch.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name or a label that cannot be used; [`Error::Source`] where the store has another
-    /// beginning of the stream, or another process appends to it; [`Error::Rejected`] where that is
-    /// asked for; failures of the storage. What was told to be durable stays in any case.
+    ///
+    /// [`Error::Argument`] for an invalid name or label. [`Error::Source`] if the store has another
+    /// beginning of the stream, or another process appends to it. [`Error::Rejected`] with `strict`.
+    /// Storage errors. Data that was reported as durable stays in any case.
     pub async fn append(
         &self,
         mut input: impl Read + Send + 'static,
@@ -140,11 +143,11 @@ impl Store {
         durable: impl Fn(Position) + Send + Sync + 'static,
     ) -> Result<Report> {
         let job = options.job()?;
-        let (sender, received) = sync_channel(WAITING);
+        let (sender, received) = sync_channel(QUEUE_LENGTH);
         let format = options.format;
         std::thread::spawn(move || {
             if format == StreamFormat::Arrow {
-                super::batches::hand_on(input, &sender);
+                super::arrow_stream::send_as_lines(input, &sender);
                 return;
             }
             loop {
@@ -153,12 +156,12 @@ impl Store {
                     Ok(0) => return,
                     Ok(count) => {
                         bytes.truncate(count);
-                        Handed::Bytes(bytes)
+                        StreamMessage::Bytes(bytes)
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => Handed::Failed(error),
+                    Err(error) => StreamMessage::Failed(error),
                 };
-                let failed = matches!(handed, Handed::Failed(_));
+                let failed = matches!(handed, StreamMessage::Failed(_));
                 if sender.send(handed).is_err() || failed {
                     return;
                 }
@@ -173,7 +176,7 @@ impl Store {
         &self,
         job: Job,
         options: &AppendOptions,
-        input: Receiver<Handed>,
+        input: Receiver<StreamMessage>,
         durable: impl Fn(Position) + Send + Sync + 'static,
         merging: watch::Sender<bool>,
     ) -> Result<Report> {
@@ -189,26 +192,26 @@ impl Store {
             ..IngestOptions::default()
         };
         let (name, jobs) = (job.input.path.clone(), [job.clone()]);
-        let paced = Paced::new(input, limits, Arc::clone(&options.stop));
+        let paced = GroupedInput::new(input, limits, Arc::clone(&options.stop));
         let read = move |reader: &mut Reader<'_>| {
-            // Nobody listens any more where this ends early: the run says why.
-            let _ = reader.stream(&job, paced);
+            // The result is ignored if the receiver is gone: the run reports the reason.
+            let _ = reader.read_stream(&job, paced);
         };
         let merging = Arc::new(merging);
         let (due, mut merges) = mpsc::unbounded_channel();
-        // Each of many short streams merges now and then, too.
+        // The random start lets short streams merge occasionally too.
         let groups = AtomicU64::new(fastrand::u64(..MERGE_EVERY));
         let told = Arc::clone(&merging);
         let durable = move |position| {
             let count = groups.fetch_add(1, Ordering::Relaxed) + 1;
             if count.is_multiple_of(MERGE_EVERY) {
                 told.send_replace(true);
-                // Whoever merges ends after this.
+                // The merge loop ends after this sender is dropped.
                 let _ = due.send(());
             }
             durable(position);
         };
-        let run = lines::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable)));
+        let run = logs::run_reader(self, &ingest, &jobs, read, Some(Arc::new(durable)));
         let merged = async {
             let mut unmerged = None;
             while merges.recv().await.is_some() {
@@ -237,24 +240,25 @@ impl Store {
 }
 
 impl Appender {
-    /// Hands over bytes of the stream: lines, or parts of them. Waits while too much waits to be
-    /// stored.
+    /// Sends bytes of the stream: lines, or parts of them. Waits while the queue is full.
     ///
     /// # Errors
-    /// Why the stream cannot be stored; nothing more is taken then.
+    ///
+    /// The reason why the stream cannot be stored. Nothing more is accepted then.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.written.bytes += bytes.len() as u64;
         self.written.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
-        self.hand(Handed::Bytes(bytes.to_vec())).await
+        self.send(StreamMessage::Bytes(bytes.to_vec())).await
     }
 
-    /// Hands over records as columns, one for each key of a line (`workload_key`, `steps`,
-    /// `repeats_ns`, ...), for a stream of a format whose lines have such keys.
+    /// Sends records as columns, one for each key of a line (`workload_key`, `steps`, `repeats_ns`, ...).
+    /// The stream's format must have lines with such keys.
     ///
     /// # Errors
-    /// [`Error::Argument`] for columns that cannot be lines, and as for [`Appender::write`].
+    ///
+    /// [`Error::Argument`] for columns that cannot be converted to lines, and as for [`Appender::write`].
     pub async fn write_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let lines = super::batches::lines(batch);
+        let lines = super::arrow_stream::lines(batch);
         let lines = lines.map_err(|error| Error::Argument {
             name: "batch",
             reason: error.to_string(),
@@ -262,21 +266,23 @@ impl Appender {
         self.write(&lines).await
     }
 
-    /// Waits until all whole lines that were written are durable, and no small files are being merged;
-    /// says how far that is. While a
-    /// stream is sent again, nothing of it counts before all that the store has was seen.
+    /// Waits until all complete written lines are durable and no small files are being merged. Returns the
+    /// durable position.
+    ///
+    /// While a stream is sent again, only data beyond the stored part counts.
     ///
     /// # Errors
-    /// Why they cannot be stored.
+    ///
+    /// The reason why they cannot be stored.
     pub async fn flush(&mut self) -> Result<Position> {
         if self.written.bytes < self.known.bytes {
             return Ok(self.durable());
         }
-        self.hand(Handed::Flush).await?;
+        self.send(StreamMessage::Flush).await?;
         let lines = self.written.lines;
         let waited = self.durable.wait_for(|durable| durable.lines >= lines);
         let reached = waited.await.ok().map(|position| *position);
-        // So nothing is at work while whoever measures goes on.
+        // Waiting for merges keeps background work out of measurements of the caller.
         let rested = self.merging.wait_for(|merging| !merging).await.is_ok();
         match reached.filter(|_| rested) {
             Some(position) => Ok(position),
@@ -284,28 +290,29 @@ impl Appender {
         }
     }
 
-    /// What the store had of the stream before.
+    /// Position that was stored before.
     #[cfg(all(feature = "measure", target_os = "linux"))]
-    pub(crate) fn known(&self) -> Position {
+    pub(crate) fn known_position(&self) -> Position {
         self.known
     }
 
-    /// How far the stream is in the store.
+    /// Stored position of the stream.
     #[must_use]
     pub fn durable(&self) -> Position {
         *self.durable.borrow()
     }
 
-    /// Stores what is left.
+    /// Stores the remaining data.
     ///
     /// # Errors
-    /// Why it cannot be stored.
+    ///
+    /// The reason why it cannot be stored.
     pub async fn close(self) -> Result<Report> {
         drop(self.sender);
-        ended(self.run.await)
+        flatten_outcome(self.run.await)
     }
 
-    async fn hand(&mut self, mut handed: Handed) -> Result<()> {
+    async fn send(&mut self, mut handed: StreamMessage) -> Result<()> {
         loop {
             handed = match self.sender.try_send(handed) {
                 Ok(()) => return Ok(()),
@@ -316,41 +323,41 @@ impl Appender {
         }
     }
 
-    /// The error that ended the run.
+    /// Returns the error that ended the run.
     async fn fail<T>(&mut self) -> Result<T> {
-        ended((&mut self.run).await)?;
+        flatten_outcome((&mut self.run).await)?;
         Err(Error::Closed)
     }
 }
 
-fn ended(outcome: std::result::Result<Result<Report>, RecvError>) -> Result<Report> {
+fn flatten_outcome(outcome: std::result::Result<Result<Report>, RecvError>) -> Result<Report> {
     let ended = || Err(Error::Closed);
     outcome.unwrap_or_else(|_| ended())
 }
 
 impl Reader<'_> {
-    /// Hands on everything of a stream, group by group; `None` where nobody listens any more.
-    fn stream(&mut self, job: &Job, mut paced: Paced) -> Option<()> {
-        let known = self.ledger.named(&job.input.name).cloned();
-        let (mut reading, mut hasher) = match resumed(job, known.as_ref(), &mut paced) {
+    /// Sends all messages of a stream, batch by batch. Returns `None` if the receiver is gone.
+    fn read_stream(&mut self, job: &Job, mut paced: GroupedInput) -> Option<()> {
+        let known = self.ledger.source_by_name(&job.input.name).cloned();
+        let (mut reading, mut hasher) = match resume(job, known.as_ref(), &mut paced) {
             Ok(resumed) => resumed,
             Err(error) => return self.fail(&job.input.path, error),
         };
         if let Some(known) = &known {
-            self.send(Message::Known(Position::of(known)))?;
+            self.send(Message::Known(Position::from_source(known)))?;
         }
-        let beside = Arc::new(Beside {
+        let beside = Arc::new(LogContext {
             source_id: reading.source_id,
             folder: Folder::default(),
             graphs: None,
         });
         while paced.next_group() {
             let chunks = tsql_formats::lines::Chunks::new(&mut paced, hasher, reading.first_byte);
-            let end = self.read(
+            let end = self.read_chunks(
                 job,
                 reading.clone(),
                 &beside,
-                (chunks, None, Passed::default()),
+                (chunks, None, ByteCounter::default()),
             )?;
             if end.failed {
                 break;
@@ -365,18 +372,18 @@ impl Reader<'_> {
     }
 }
 
-/// Reads past what the store has of the stream; says why where it is another one.
-fn resumed(
+/// Reads past the stored part of the stream. Returns the reason if it is another stream.
+fn resume(
     job: &Job,
     known: Option<&Source>,
-    paced: &mut Paced,
-) -> std::result::Result<(Reading, ContentHasher), String> {
-    let new = Reading::of_file(job.dialect.dataset(), &job.platform, job.input.name.clone());
+    paced: &mut GroupedInput,
+) -> std::result::Result<(ReadPlan, ContentHasher), String> {
+    let new = ReadPlan::for_new_file(job.dialect.dataset(), &job.platform, job.input.name.clone());
     let mut hasher = ContentHasher::new();
     let Some(known) = known else {
         return Ok((new, hasher));
     };
-    // The same without a last line that has no end, and that line.
+    // Hash without an unfinished last line, and that line.
     let (mut whole_lines, mut line) = (ContentHasher::new(), Vec::new());
     let skipped = paced.skip(known.end_byte, |bytes| {
         hasher.update(bytes);
@@ -404,7 +411,7 @@ fn resumed(
             known.last_line
         ));
     }
-    let mut reading = Reading {
+    let mut reading = ReadPlan {
         source_id: known.source_id,
         platform: known.platform.clone(),
         first_platform: known.first_platform.clone(),
@@ -415,7 +422,7 @@ fn resumed(
         ..new
     };
     if known.open_line.as_deref() == Some("other") {
-        // It broke off, and was kept as it was: now it is read to its end.
+        // The line was unfinished and stored as it was. It is read again to its end.
         reading.first_byte -= line.len() as u64;
         paced.put_back(line);
         hasher = whole_lines;

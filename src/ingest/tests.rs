@@ -1,4 +1,4 @@
-//! What becomes of an ingest whose reader panics, and of inputs that would take all memory.
+//! Ingest with a panicking reader, and inputs designed to exhaust memory.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 
-use super::lines::failing;
+use super::logs::injected_panic;
 use super::{AppendOptions, Event, IngestOptions, Report};
 use crate::error::Error;
 use crate::store::Store;
@@ -69,12 +69,12 @@ async fn progress_is_that_of_the_files_as_they_lie_on_the_disk() {
     assert_eq!(read, planned);
 }
 
-/// The only test that may change whether the reader fails.
+/// No other test may change this flag.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_ends_its_file_and_a_later_version_goes_on_from_there() {
     let folder = tempfile::tempdir().unwrap();
-    let marker = String::from_utf8(failing::TEXT.to_vec()).unwrap();
-    // Some chunks of records before the line that the reader fails on, and some after it.
+    let marker = String::from_utf8(injected_panic::MARKER.to_vec()).unwrap();
+    // Chunks of records before and after the line that the reader panics on.
     let text = format!("{}{marker}\n{}", log(0..12_000), log(12_000..20_000));
     std::fs::write(folder.path().join("a.json"), &text).unwrap();
     std::fs::write(folder.path().join("b.json"), &text).unwrap();
@@ -117,7 +117,7 @@ async fn a_panic_ends_its_file_and_a_later_version_goes_on_from_there() {
     };
     assert!(reason.contains("the reader failed on it"), "{reason}");
 
-    failing::FAILS.store(false, Ordering::Relaxed);
+    injected_panic::IS_ENABLED.store(false, Ordering::Relaxed);
     let report = ingest(&store, folder.path()).await;
     assert_eq!((report.rejects, report.failed_files.len()), (1, 0));
     let records =
@@ -141,7 +141,7 @@ async fn many_files_of_one_line_are_batched_together() {
     );
 }
 
-/// `records JOIN sources USING (source_id)` leads from a record to its file.
+/// `records JOIN sources USING (source_id)` finds the file of a record.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_grew_is_one_row_of_sources() {
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +208,7 @@ async fn a_source_that_grew_is_one_row_of_sources() {
     ] {
         assert_eq!(number(&store, sql).await, wanted, "{sql}");
     }
-    // As it was, by either name.
+    // Unchanged, under either name.
     let version = store.snapshot("sources").await.unwrap().unwrap().version();
     for table in ["sources", "source_segments"] {
         let at = format!("{table}@{}", version - 1).parse().unwrap();

@@ -1,7 +1,7 @@
-//! The pool: one thread reads, others turn what it hands on into messages, whose order is kept.
+//! Worker pool: one thread reads, others parse its items into messages. The order is preserved.
 //!
-//! Queues are short: a slow consumer stops the reader, so memory is bounded. A panic is caught where it can
-//! still be said what it is about ([`caught`]); one that is not ends the run with an error.
+//! Queues are short. A slow consumer stops the reader, so memory is bounded. Panics are caught where their
+//! file is known ([`catch_panic`]). Any other panic ends the run with an error.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -15,36 +15,38 @@ use tokio::sync::mpsc;
 use super::{Event, Progress};
 use crate::error::{Error, Result};
 
-/// Work or a message with its place among all messages.
-type Numbered<M> = (u64, M);
+/// An item or a message with its sequence number.
+type Sequenced<M> = (u64, M);
 
-/// Calls `read`; the reason where it panics. A file must not end a run, whatever a library makes
-/// of it, and never end it in silence.
-pub(super) fn caught<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+/// Calls `read` and catches panics. Returns the reason of a panic.
+///
+/// A panic in a library must not end the run, and must not pass unnoticed.
+pub(super) fn catch_panic<T>(read: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(read))
-        .map_err(|panic| format!("the reader failed on it: {}", said(panic.as_ref())))
+        .map_err(|panic| format!("the reader failed on it: {}", panic_text(panic.as_ref())))
 }
 
-/// What a panic says.
-fn said(panic: &(dyn Any + Send)) -> &str {
+/// Text of a panic payload.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic")
 }
 
-/// The messages of running threads in their order.
-pub(super) struct Ordered<M> {
-    messages: mpsc::Receiver<Numbered<M>>,
+/// Messages of the worker threads, in order.
+pub(super) struct OrderedMessages<M> {
+    messages: mpsc::Receiver<Sequenced<M>>,
     early: BTreeMap<u64, M>,
     next: u64,
-    _halt: Halt,
+    _halt: StopOnDrop,
 }
 
-impl<M> Ordered<M> {
-    /// The next message, `None` at the end.
+impl<M> OrderedMessages<M> {
+    /// Returns the next message, or `None` at the end.
     ///
     /// # Errors
-    /// A message is missing: a thread ended before its work was done.
+    ///
+    /// A message is missing because a thread ended early.
     pub(super) async fn next(&mut self) -> Result<Option<M>> {
         loop {
             if let Some(message) = self.early.remove(&self.next) {
@@ -67,76 +69,76 @@ impl<M> Ordered<M> {
     }
 }
 
-/// Ends the thread that reads when nobody takes its messages any more.
-struct Halt(Arc<AtomicBool>);
+/// Stops the reader thread on drop.
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Halt {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Threads that parse, and how much may wait.
+/// Number of parser threads, and queue lengths.
 #[derive(Clone, Copy)]
-pub(super) struct Pool {
+pub(super) struct ParserPool {
     pub(super) threads: usize,
-    /// Pieces of work that wait for each thread.
+    /// Items that may wait per thread.
     pub(super) waiting: usize,
-    /// Messages of each thread that wait to be taken.
+    /// Messages that may wait per thread.
     pub(super) ready: usize,
 }
 
-/// What the thread that reads hands on: work for those that parse, and messages of its own. Each has its
-/// number, by which all come out in order.
-pub(super) struct Desk<W, M> {
-    work: SyncSender<Numbered<W>>,
-    messages: mpsc::Sender<Numbered<M>>,
+/// Sender of the reader thread: items for the parsers, and messages of its own. Each gets a sequence
+/// number, which determines the output order.
+pub(super) struct WorkSender<W, M> {
+    work: SyncSender<Sequenced<W>>,
+    messages: mpsc::Sender<Sequenced<M>>,
     number: u64,
     progress: Progress,
     stop: Arc<AtomicBool>,
 }
 
-impl<W, M> Desk<W, M> {
-    /// Hands on something to be parsed; `None` where nobody listens any more.
-    pub(super) fn work(&mut self, work: W) -> Option<()> {
-        let number = self.next();
+impl<W, M> WorkSender<W, M> {
+    /// Sends an item to the parsers. Returns `None` if the receiver is gone.
+    pub(super) fn send_work(&mut self, work: W) -> Option<()> {
+        let number = self.next_number();
         self.work.send((number, work)).ok()
     }
 
-    /// Hands on a message; `None` where nobody listens any more.
-    pub(super) fn tell(&mut self, message: M) -> Option<()> {
-        let number = self.next();
+    /// Sends a message. Returns `None` if the receiver is gone.
+    pub(super) fn send_message(&mut self, message: M) -> Option<()> {
+        let number = self.next_number();
         self.messages.blocking_send((number, message)).ok()
     }
 
-    fn next(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         let number = self.number;
         self.number += 1;
         number
     }
 
-    /// Tells people how far it is.
-    pub(super) fn show(&self, event: Event<'_>) {
+    /// Reports progress.
+    pub(super) fn report_progress(&self, event: Event<'_>) {
         (self.progress)(event);
     }
 
-    /// Nobody listens any more.
+    /// Returns whether the receiver is gone.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-impl Pool {
-    /// Starts a thread that reads and those that parse. They end when all is read, or the messages
-    /// are dropped.
+impl ParserPool {
+    /// Starts the reader thread and the parser threads. They end when everything is read, or when the
+    /// messages are dropped.
     pub(super) fn start<W: Send + 'static, M: Send + 'static>(
         self,
         progress: Progress,
         parse: impl Fn(W) -> M + Copy + Send + 'static,
-        read: impl FnOnce(&mut Desk<W, M>) + Send + 'static,
-    ) -> Ordered<M> {
+        read: impl FnOnce(&mut WorkSender<W, M>) + Send + 'static,
+    ) -> OrderedMessages<M> {
         let (messages, ordered) = mpsc::channel(self.threads * self.ready);
-        let (sender, work) = sync_channel::<Numbered<W>>(self.threads * self.waiting);
+        let (sender, work) = sync_channel::<Sequenced<W>>(self.threads * self.waiting);
         let work = Arc::new(Mutex::new(work));
         for _ in 0..self.threads {
             let (work, messages) = (Arc::clone(&work), messages.clone());
@@ -151,7 +153,7 @@ impl Pool {
             });
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let mut desk = Desk {
+        let mut desk = WorkSender {
             work: sender,
             messages,
             number: 0,
@@ -159,11 +161,11 @@ impl Pool {
             stop: Arc::clone(&stop),
         };
         std::thread::spawn(move || read(&mut desk));
-        Ordered {
+        OrderedMessages {
             messages: ordered,
             early: BTreeMap::new(),
             next: 0,
-            _halt: Halt(stop),
+            _halt: StopOnDrop(stop),
         }
     }
 }
@@ -174,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_message_is_no_end() {
-        let pool = Pool {
+        let pool = ParserPool {
             threads: 2,
             waiting: 2,
             ready: 4,
@@ -183,9 +185,9 @@ mod tests {
             assert!(number != 1, "a reader that fails");
             number
         };
-        let read = |desk: &mut Desk<u64, u64>| {
+        let read = |desk: &mut WorkSender<u64, u64>| {
             for number in 0..3 {
-                let _ = desk.work(number);
+                let _ = desk.send_work(number);
             }
         };
         let mut messages = pool.start(Arc::new(|_| {}), parse, read);
@@ -196,11 +198,11 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_reason() {
-        assert_eq!(caught(|| 7), Ok(7));
-        let failed = caught(|| -> u32 { panic!("at {}", 7) });
+        assert_eq!(catch_panic(|| 7), Ok(7));
+        let failed = catch_panic(|| -> u32 { panic!("at {}", 7) });
         assert_eq!(failed, Err("the reader failed on it: at 7".to_owned()));
         assert!(
-            caught(|| -> u32 { panic!("plain") })
+            catch_panic(|| -> u32 { panic!("plain") })
                 .unwrap_err()
                 .ends_with("plain")
         );

@@ -1,8 +1,8 @@
-//! What is exported as databases, and what came of it.
+//! Options and reports of exported databases.
 
 use serde::Serialize;
 
-/// Which records are exported as databases, and how.
+/// Options of an export of databases.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DatabaseOptions {
@@ -26,30 +26,30 @@ impl DatabaseOptions {
     }
 }
 
-/// A database that was written.
+/// A written database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExportedDatabase {
-    /// Its folder, below that of the export.
+    /// Folder, relative to the folder of the export.
     pub folder: String,
     /// Platform of its records.
     pub platform: String,
-    /// Target of its records, as JSON; empty where they state none.
+    /// Target of its records, as JSON; empty if they have none.
     pub target: String,
-    /// Lines of its file of records.
+    /// Number of lines of its records file.
     pub records: u64,
-    /// Lines of its file of workloads.
+    /// Number of lines of its workloads file.
     pub workloads: u64,
 }
 
-/// What an export of databases wrote.
+/// Report of an export of databases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExportedDatabases {
-    /// Databases that are in the folder.
+    /// Databases in the folder.
     pub databases: Vec<ExportedDatabase>,
-    /// Databases that were not written, by folder, because other files exist there.
+    /// Databases that were not written because other files exist there: folder and reason.
     pub refused: Vec<(String, String)>,
-    /// Selected records of other formats, which are in no database.
+    /// Number of selected records of other formats, which are in no database.
     pub other_records: u64,
 }

@@ -2,22 +2,22 @@
 //!
 //! ```text
 //! OUT/
-//! ├── tsql-export.json                    what the files are, for the next ingest
+//! ├── tsql-export.json                    description of the files, for the next ingest
 //! └── cuda/a100/                          target kind, platform
 //!     ├── database_workload.json          a line for each program
-//!     └── database_tuning_record.json     a line for each record, which names a line of the other file
+//!     └── database_tuning_record.json     a line for each record, which refers to a line of the other file
 //! ```
 //!
 //! A record refers to its workload by line number in the other file. So records of several databases get new
 //! numbers. Records whose workload the store does not have are rejected: under any number TVM would assign them
 //! to another program.
 
+mod database_content;
 mod exported;
-mod known;
 mod output;
-mod placed;
 mod plan;
-mod selected;
+mod selection;
+mod workload_order;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use std::sync::Arc;
 use tsql_folders::Scratch;
 
 use crate::error::{Error, Result};
-use crate::export::listed;
+use crate::export::sidecar;
 use crate::store::Store;
 
 pub use exported::{DatabaseOptions, ExportedDatabase, ExportedDatabases};
-use plan::{Plan, Written};
-use selected::other_records;
+use plan::{DatabasePlan, WriteOutcome};
+use selection::other_records;
 
 /// Writes the records of MetaSchedule that `options` select as databases below `folder`: one for each target and
 /// platform, with its workloads.
@@ -52,28 +52,28 @@ pub async fn export_databases(
         other_records: other_records(&context, predicate).await?,
         ..ExportedDatabases::default()
     };
-    let plans = Plan::all(&context, predicate).await?;
+    let plans = DatabasePlan::all(&context, predicate).await?;
     if plans.is_empty() {
         return Err(Error::Empty(format!(
             "no record of a MetaSchedule database matches `{predicate}`\nhint: `tsql export lines` exports records of other formats"
         )));
     }
-    let scratch = Arc::new(Scratch::within(folder)?);
+    let scratch = Arc::new(Scratch::new_in(folder)?);
     let mut files = Vec::new();
     for plan in &plans {
         match plan
             .write(&context, predicate, (folder, &scratch), options)
             .await?
         {
-            Written::Files(database) => {
-                files.extend(plan.listed());
+            WriteOutcome::Files(database) => {
+                files.extend(plan.exported_files());
                 exported.databases.push(database);
             }
-            Written::Refused(reason) => {
+            WriteOutcome::Refused(reason) => {
                 exported.refused.push((plan.folder(), reason));
             }
         }
     }
-    listed::write(folder, files, options.overwrite)?;
+    sidecar::write_sidecar(folder, files, options.overwrite)?;
     Ok(exported)
 }

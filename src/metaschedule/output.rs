@@ -1,19 +1,19 @@
-//! A file that is being written, line by line.
+//! Writes a file line by line.
 
 use tsql_codecs::identity::ContentHasher;
 
 use crate::error::Result;
-use crate::export::target::{Outcome, Target};
+use crate::export::target::{ExportOutcome, ExportTarget};
 
-/// A file of lines that is being written.
+/// Writer of a file of lines.
 pub(super) struct Output {
-    target: Target,
+    target: ExportTarget,
     hasher: ContentHasher,
     pub(super) lines: u64,
 }
 
 impl Output {
-    pub(super) fn new(target: Target) -> Self {
+    pub(super) fn new(target: ExportTarget) -> Self {
         Self {
             target,
             hasher: ContentHasher::new(),
@@ -30,9 +30,9 @@ impl Output {
         Ok(())
     }
 
-    /// Gives the file its name, unless another one exists.
-    pub(super) fn keep(self) -> Result<Outcome> {
+    /// Publishes the file under its name, unless another file exists.
+    pub(super) fn keep(self) -> Result<ExportOutcome> {
         let hash = self.hasher.hex();
-        self.target.keep(&hash)
+        self.target.persist(&hash)
     }
 }

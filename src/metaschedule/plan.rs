@@ -1,4 +1,4 @@
-//! A database that is to be written.
+//! Plans and writes a database.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -8,50 +8,50 @@ use std::sync::Arc;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 use tsql_folders::Scratch;
-use tsql_formats::exported::ExportedFile;
+use tsql_formats::export_manifest::ExportedFile;
 use tsql_formats::metaschedule::{NAME, RECORDS_FILE, WORKLOADS_FILE, renumber, workload};
 use tsql_formats::{Dialect, naming};
 
+use super::database_content::DatabaseContent;
 use super::exported::{DatabaseOptions, ExportedDatabase};
-use super::known::Known;
 use super::output::Output;
-use super::placed::placed;
-use super::selected::{Selected, selected};
+use super::selection::{SelectedRecords, select_records};
+use super::workload_order::order_workloads;
 use crate::error::{Error, Result};
-use crate::export::names::plain;
-use crate::export::target::{Outcome, Target};
+use crate::export::export_paths::relative_path;
+use crate::export::target::{ExportOutcome, ExportTarget};
 use crate::formats::NO_PLATFORM;
-use crate::formats::lines::{self, Lines};
-use crate::formats::metaschedule::stored::{WorkloadLine, workload_texts};
+use crate::formats::lines::{self, LineWriter};
+use crate::formats::metaschedule::stored_workloads::{WorkloadLine, workload_texts};
 
-/// Workloads whose modules are in memory at once.
+/// Number of workloads whose modules are in memory at once.
 const CHUNK: usize = 64;
 
-/// A database that is to be written.
-pub(super) struct Plan {
+/// Plans and writes a database.
+pub(super) struct DatabasePlan {
     platform: String,
     target: String,
     path: PathBuf,
     environments: BTreeSet<i64>,
-    /// In the order of its file.
+    /// In file order.
     workloads: Vec<WorkloadLine>,
-    /// Graphs of its records, each with the place of its workload.
+    /// Workload position of each graph of its records.
     places: HashMap<i64, i32>,
     labels: BTreeMap<String, String>,
 }
 
-/// What became of a database.
-pub(super) enum Written {
+/// Result of writing a database.
+pub(super) enum WriteOutcome {
     Files(ExportedDatabase),
     Refused(String),
 }
 
-impl Plan {
+impl DatabasePlan {
     /// Plans all databases of the records that a predicate selects.
     pub(super) async fn all(context: &SessionContext, predicate: &str) -> Result<Vec<Self>> {
-        let selected = selected(context, predicate).await?;
-        let known = Known::load(context).await?;
-        let mut groups: BTreeMap<(String, String), Vec<Selected>> = BTreeMap::new();
+        let selected = select_records(context, predicate).await?;
+        let known = DatabaseContent::load(context).await?;
+        let mut groups: BTreeMap<(String, String), Vec<SelectedRecords>> = BTreeMap::new();
         for rows in selected {
             let source = known.sources.get(&rows.source_id);
             let platform = source.map_or_else(String::new, |source| source.platform.clone());
@@ -65,10 +65,10 @@ impl Plan {
             let kind = target_kind(&target);
             let numbered = (2..).map(|number| format!("{kind}-{number}"));
             let folders = std::iter::once(kind.clone()).chain(numbered);
-            let mut paths = folders.map(|folder| Path::new(&folder).join(plain(&platform)));
+            let mut paths = folders.map(|folder| Path::new(&folder).join(relative_path(&platform)));
             let path = paths.find(|path| names.insert(path.clone()));
             let labels = common_labels(&known, &rows);
-            let (workloads, places) = placed(&known, &rows)?;
+            let (workloads, places) = order_workloads(&known, &rows)?;
             plans.push(Self {
                 path: path.unwrap_or_default(),
                 environments: rows.iter().map(|rows| rows.environment_id).collect(),
@@ -83,25 +83,26 @@ impl Plan {
     }
 
     pub(super) fn folder(&self) -> String {
-        naming::readable_path(&self.path)
+        naming::path_to_text(&self.path)
     }
 
-    /// Writes both files, or none of them.
+    /// Writes both files, or neither.
     pub(super) async fn write(
         &self,
         context: &SessionContext,
         predicate: &str,
         (folder, scratch): (&Path, &Arc<Scratch>),
         options: &DatabaseOptions,
-    ) -> Result<Written> {
+    ) -> Result<WriteOutcome> {
         let path = |name: &str| folder.join(&self.path).join(name);
         let (records_path, workloads_path) = (path(RECORDS_FILE), path(WORKLOADS_FILE));
         let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
         if !options.overwrite && exists(&records_path) != exists(&workloads_path) {
             let reason = "one of the two files of a database is there already, expected none";
-            return Ok(Written::Refused(reason.to_owned()));
+            return Ok(WriteOutcome::Refused(reason.to_owned()));
         }
-        let open = |path: &Path| Target::open(scratch, path.to_owned(), None, options.overwrite);
+        let open =
+            |path: &Path| ExportTarget::open(scratch, path.to_owned(), None, options.overwrite);
         let mut workloads = Output::new(open(&workloads_path)?);
         for chunk in self.workloads.chunks(CHUNK) {
             for text in workload_texts(context, chunk).await? {
@@ -111,7 +112,7 @@ impl Plan {
         let mut records = Output::new(open(&records_path)?);
         self.write_records(context, predicate, &mut records).await?;
         if options.overwrite && exists(&records_path) {
-            // Records never exist beside workloads that are not theirs, also after a crash.
+            // Records never exist next to foreign workloads, even after a crash.
             fs::remove_file(&records_path).map_err(Error::io(&records_path))?;
         }
         let database = ExportedDatabase {
@@ -122,11 +123,11 @@ impl Plan {
             workloads: workloads.lines,
         };
         for output in [workloads, records] {
-            if let Outcome::Refused(reason) = output.keep()? {
-                return Ok(Written::Refused(reason));
+            if let ExportOutcome::Refused(reason) = output.keep()? {
+                return Ok(WriteOutcome::Refused(reason));
             }
         }
-        Ok(Written::Files(database))
+        Ok(WriteOutcome::Files(database))
     }
 
     async fn write_records(
@@ -141,13 +142,13 @@ impl Plan {
             self.platform.replace('\'', "''"),
             environments.join(", ")
         );
-        let mut spelled = Lines::load(context, Dialect::METASCHEDULE).await?;
-        let mut rows = lines::selected(context, &format!("'{NAME}'"), &own).await?;
+        let mut spelled = LineWriter::load(context, Dialect::METASCHEDULE).await?;
+        let mut rows = lines::select_records(context, &format!("'{NAME}'"), &own).await?;
         let mut line = Vec::new();
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(Error::Query)?;
-            let mut lines = spelled.of(&batch)?;
-            for row in lines::rows_of(&batch)? {
+            let mut lines = spelled.for_batch(&batch)?;
+            for row in lines::record_rows(&batch)? {
                 line.clear();
                 lines.write(&row, false, &mut line)?;
                 while line.last() == Some(&b'\r') {
@@ -166,14 +167,14 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns what the list of the export says of both files.
-    pub(super) fn listed(&self) -> [ExportedFile; 2] {
+    /// Returns the entries of both files in the list of exported files.
+    pub(super) fn exported_files(&self) -> [ExportedFile; 2] {
         [
             (WORKLOADS_FILE, workload::NAME, NO_PLATFORM),
             (RECORDS_FILE, NAME, self.platform.as_str()),
         ]
         .map(|(file, dataset, platform)| {
-            let path = naming::readable_path(&self.path.join(file));
+            let path = naming::path_to_text(&self.path.join(file));
             let has_labels = dataset == NAME;
             ExportedFile {
                 name: path.clone(),
@@ -193,8 +194,8 @@ impl Plan {
     }
 }
 
-/// Returns the labels that all sources of a database have.
-fn common_labels(known: &Known, rows: &[Selected]) -> BTreeMap<String, String> {
+/// Returns the labels that all sources of a database share.
+fn common_labels(known: &DatabaseContent, rows: &[SelectedRecords]) -> BTreeMap<String, String> {
     let ids: BTreeSet<i64> = rows.iter().map(|rows| rows.source_id).collect();
     let sources = ids.iter().filter_map(|id| known.sources.get(id));
     let labels = sources.map(|source| source.labels.clone().into_map());

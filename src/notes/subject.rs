@@ -1,4 +1,4 @@
-//! What a note is about: sources that have certain records, sources by name, or a platform.
+//! Subjects of notes: sources with certain records, sources by name, or a platform.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,41 +9,41 @@ use datafusion::prelude::{SessionContext, col, lit};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::{collect, frame};
+use crate::query::{collect, plan_query};
 use crate::store::Store;
 
-/// Names that a message lists.
+/// Maximum number of names in a message.
 const LISTED: usize = 8;
 
-/// What a note is about.
+/// Subject of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
-    /// The records for which this SQL over `records` holds.
+    /// Records that match this SQL over `records`.
     Where(String),
-    /// The sources of this name, or with names that match this pattern (`*` and `?`).
+    /// Sources of this name, or with names that match this pattern (`*` and `?`).
     Source(String),
-    /// All of a platform.
+    /// A whole platform.
     Platform(String),
 }
 
-/// Something that a note applies to.
+/// A resolved target of a note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Target {
-    /// The source; `None` where it is all of the platform.
+pub struct NoteTarget {
+    /// Source. `None` for a whole platform.
     pub source_id: Option<i64>,
     /// Name of the source.
     pub source: Option<String>,
-    /// The platform, or that of the source.
+    /// Platform, or that of the source.
     pub platform: Option<String>,
-    /// Records that were meant when it was noted.
+    /// Number of records at the time of creation.
     pub record_count: u64,
 }
 
-impl Target {
-    /// Has the other one something of this?
-    pub(super) fn meets(&self, other: &Self) -> bool {
+impl NoteTarget {
+    /// Returns whether both have common sources.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         match (self.source_id, other.source_id) {
             (Some(own), Some(other)) => own == other,
             _ => self.platform.is_some() && self.platform == other.platform,
@@ -51,20 +51,20 @@ impl Target {
     }
 }
 
-/// What this is, now; never nothing.
-pub(super) async fn targets(store: &Store, about: &Subject) -> Result<Vec<Target>> {
+/// Resolves the current targets. Never empty.
+pub(super) async fn targets(store: &Store, about: &Subject) -> Result<Vec<NoteTarget>> {
     let context = store.session().await?;
     match about {
-        Subject::Where(predicate) => of_records(&context, predicate.trim()).await,
-        Subject::Source(pattern) => of_sources(&context, pattern).await,
-        Subject::Platform(platform) => of_platform(&context, platform).await,
+        Subject::Where(predicate) => record_targets(&context, predicate.trim()).await,
+        Subject::Source(pattern) => source_targets(&context, pattern).await,
+        Subject::Platform(platform) => platform_targets(&context, platform).await,
     }
 }
 
-/// The sources of records, and how many of these each has.
-async fn of_records(context: &SessionContext, predicate: &str) -> Result<Vec<Target>> {
+/// Returns the sources of records, with the number of these records in each.
+async fn record_targets(context: &SessionContext, predicate: &str) -> Result<Vec<NoteTarget>> {
     let sql = format!("SELECT source_id FROM records WHERE {predicate}");
-    let records = frame(context, &sql).await?;
+    let records = plan_query(context, &sql).await?;
     let counted = vec![count(lit(1)).alias("record_count")];
     let counted = records.aggregate(vec![col("source_id")], counted);
     let batches = counted.map_err(Error::Query)?.collect().await;
@@ -83,7 +83,7 @@ async fn of_records(context: &SessionContext, predicate: &str) -> Result<Vec<Tar
             ),
         });
     }
-    let mut found = files(context).await?;
+    let mut found = named_sources(context).await?;
     found.retain_mut(|(target, _)| {
         let own = target.source_id.and_then(|id| counts.get(&id));
         target.record_count = own.copied().unwrap_or(0);
@@ -92,11 +92,11 @@ async fn of_records(context: &SessionContext, predicate: &str) -> Result<Vec<Tar
     Ok(found.into_iter().map(|(target, _)| target).collect())
 }
 
-/// Sources by name. Of names of the same bytes it is the one that has the records.
-async fn of_sources(context: &SessionContext, pattern: &str) -> Result<Vec<Target>> {
-    let all = files(context).await?;
-    let name = |target: &Target| target.source.clone().unwrap_or_default();
-    // What looks like a pattern may be a name.
+/// Returns sources by name. For aliases, the source that has the records.
+async fn source_targets(context: &SessionContext, pattern: &str) -> Result<Vec<NoteTarget>> {
+    let all = named_sources(context).await?;
+    let name = |target: &NoteTarget| target.source.clone().unwrap_or_default();
+    // A name may look like a pattern.
     let is_name = all.iter().any(|(target, _)| name(target) == pattern);
     let escaped = is_name.then(|| glob::Pattern::escape(pattern));
     let matching = glob::Pattern::new(escaped.as_deref().unwrap_or(pattern));
@@ -111,7 +111,7 @@ async fn of_sources(context: &SessionContext, pattern: &str) -> Result<Vec<Targe
         return Err(Error::Unknown {
             kind: "source",
             name: pattern.to_owned(),
-            known: near(pattern, all.iter().map(|(target, _)| name(target))),
+            known: suggest_names(pattern, all.iter().map(|(target, _)| name(target))),
         });
     }
     let own = all.into_iter().map(|(target, _)| target);
@@ -120,8 +120,8 @@ async fn of_sources(context: &SessionContext, pattern: &str) -> Result<Vec<Targe
         .collect())
 }
 
-/// All sources by name, each with the one that has its records.
-async fn files(context: &SessionContext) -> Result<Vec<(Target, i64)>> {
+/// Returns all sources by name, each with the one that has its records.
+async fn named_sources(context: &SessionContext) -> Result<Vec<(NoteTarget, i64)>> {
     let sql = "SELECT source_id, record_count, name, platform, coalesce(same_as, source_id) AS rows_of \
         FROM sources ORDER BY name";
     let mut all = Vec::new();
@@ -135,7 +135,7 @@ async fn files(context: &SessionContext) -> Result<Vec<(Target, i64)>> {
         );
         let (names, platforms) = (text("name")?, text("platform")?);
         for row in 0..batch.num_rows() {
-            let target = Target {
+            let target = NoteTarget {
                 source_id: column::value(ids, row),
                 source: column::text_at(names, row).map(str::to_owned),
                 platform: column::text_at(platforms, row).map(str::to_owned),
@@ -147,7 +147,7 @@ async fn files(context: &SessionContext) -> Result<Vec<(Target, i64)>> {
     Ok(all)
 }
 
-async fn of_platform(context: &SessionContext, platform: &str) -> Result<Vec<Target>> {
+async fn platform_targets(context: &SessionContext, platform: &str) -> Result<Vec<NoteTarget>> {
     let sql = "SELECT platform, CAST(sum(record_count) AS BIGINT) AS record_count FROM sources \
         GROUP BY platform ORDER BY platform";
     let mut known = Vec::new();
@@ -156,7 +156,7 @@ async fn of_platform(context: &SessionContext, platform: &str) -> Result<Vec<Tar
         let counts = column::numbers::<Int64Type>(&batch, "record_count")?;
         for row in 0..batch.num_rows() {
             if platforms.value(row) == platform {
-                return Ok(vec![Target {
+                return Ok(vec![NoteTarget {
                     source_id: None,
                     source: None,
                     platform: Some(platform.to_owned()),
@@ -169,21 +169,21 @@ async fn of_platform(context: &SessionContext, platform: &str) -> Result<Vec<Tar
     Err(Error::Unknown {
         kind: "platform",
         name: platform.to_owned(),
-        known: listed(known),
+        known: join_names(known),
     })
 }
 
-/// The names that have the last part of what was asked for in them, or all where none has.
-fn near(asked: &str, names: impl Iterator<Item = String>) -> String {
+/// Returns the names that contain the last path component of `asked`, or all names if there are none.
+fn suggest_names(asked: &str, names: impl Iterator<Item = String>) -> String {
     let last = asked.rsplit('/').next().unwrap_or(asked);
     let last = last.trim_matches(['*', '?']).to_lowercase();
     let (near, others): (Vec<String>, Vec<String>) =
         names.partition(|name| !last.is_empty() && name.to_lowercase().contains(&last));
-    listed(if near.is_empty() { others } else { near })
+    join_names(if near.is_empty() { others } else { near })
 }
 
-/// The first of these names, and how many more there are.
-pub(super) fn listed(names: Vec<String>) -> String {
+/// Joins the first names, with the number of the others.
+pub(super) fn join_names(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(LISTED);
     let mut first = names;
     first.truncate(LISTED);

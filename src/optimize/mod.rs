@@ -1,7 +1,7 @@
-//! `optimize` makes few, large, well compressed files of many small ones.
+//! `optimize` merges many small files to few large, well compressed ones.
 //!
-//! The rows stay the same, so readers and time travel are not disturbed; the old files go when
-//! `vacuum` says so. What is in order already is moved only where much has come since (`due.rs` says which).
+//! The rows stay the same, so readers and time travel are not affected. The old files stay until
+//! `vacuum`. Sorted files are rewritten only if much new data was added (see `file_selection`).
 //!
 //! ```
 //! use tsql::{OptimizeOptions, Store, VacuumOptions};
@@ -13,7 +13,7 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod due;
+mod file_selection;
 mod ranges;
 mod sketches;
 
@@ -30,48 +30,48 @@ use tokio::task::JoinSet;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::part::Part;
 use crate::schema::{self, Table};
+use crate::shard::Shard;
 use crate::store::file::{self, DataFile, Effort, StatValue};
 use crate::store::{Change, Snapshot, Store};
-use due::{due, file_count, row_count};
-use sketches::respecialised;
+use file_selection::{file_count, files_to_rewrite, row_count};
+use sketches::respecialize;
 
-pub(crate) use ranges::{Range, ranges};
+pub(crate) use ranges::{KeyRange, split_into_ranges};
 
-/// A file with fewer rows is small, and so many small ones in a partition are too many.
+/// Row count below which a file is small, and number of small files of a partition that is too large.
 const SMALL_ROWS: u64 = 1 << 16;
 const SMALL_FILES: usize = 32;
 
-/// Rows of small files that are merged at once at most, as they are in memory: some 200 MB of
-/// configurations (25 million took 5 GB). The others are merged the next time.
+/// Maximum number of rows of small files that are merged at once in memory: about 200 MB of configurations (25 million
+/// took 5 GB). The others are merged by the next call.
 const FOLD_ROWS: u64 = 1 << 20;
 
-/// How to optimize.
+/// Options of an optimization.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct OptimizeOptions {
     pub(crate) again: bool,
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<Shard>,
     pub(crate) progress: Option<OptimizeProgress>,
 }
 
 impl OptimizeOptions {
-    /// Rewrites files that are optimized already, too: after an upgrade that packs them better.
+    /// Rewrites optimized files as well, after an upgrade with better compression.
     #[must_use]
     pub fn again(mut self, again: bool) -> Self {
         self.again = again;
         self
     }
 
-    /// Rewrites this part of the partitions only, so that several processes share them.
+    /// Rewrites only this shard of the partitions, so several processes can share the work.
     #[must_use]
-    pub fn part(mut self, part: Part) -> Self {
+    pub fn shard(mut self, part: Shard) -> Self {
         self.part = Some(part);
         self
     }
 
-    /// Told now and then: the table at work, the bytes of its files that are rewritten, their bytes in all.
+    /// Sets the progress callback: table, bytes of its files that are rewritten, total bytes.
     #[must_use]
     pub fn progress(mut self, told: impl Fn(&str, u64, u64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
@@ -79,38 +79,38 @@ impl OptimizeOptions {
     }
 }
 
-/// Is told the table at work, its rows so far, its rows in all.
+/// Progress callback: table, amount done, total.
 pub type OptimizeProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
-/// What an optimization did.
+/// Result of an optimization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Optimized {
-    /// Files replaced.
+pub struct OptimizeReport {
+    /// Number of replaced files.
     pub files_before: u64,
-    /// Files that took their place.
+    /// Number of new files.
     pub files_after: u64,
-    /// Bytes of the former.
+    /// Size of the replaced files in bytes.
     pub bytes_before: u64,
-    /// Bytes of the latter.
+    /// Size of the new files in bytes.
     pub bytes_after: u64,
 }
 
 impl Store {
-    /// Rewrites the files of all tables: sorted, merged, compressed as well as zstd can. Files
-    /// that are so already are left alone, unless what has come since is a fifth of the partition or more.
+    /// Rewrites the files of all tables: sorted, merged, and with maximum zstd compression. Optimized files are
+    /// skipped, unless new data is a fifth of the partition or more.
     ///
     /// # Errors
-    /// Failures of the storage; the store is as before then.
-    pub async fn optimize(&self, options: &OptimizeOptions) -> Result<Optimized> {
-        let mut total = Optimized::default();
+    /// Failures of the storage. The store is unchanged in that case.
+    pub async fn optimize(&self, options: &OptimizeOptions) -> Result<OptimizeReport> {
+        let mut total = OptimizeReport::default();
         for table in schema::tables()? {
             let Some(snapshot) = self.snapshot(&table.name).await? else {
                 continue;
             };
-            // Rows that the ingest log does not know stay in files of their own.
-            let snapshot = self.acknowledged(&table.name, snapshot).await?;
-            let mut at = Progress::new(table, &snapshot, options);
+            // Rows without an entry in the ingest log stay in separate files.
+            let snapshot = self.hide_unacknowledged(&table.name, snapshot).await?;
+            let mut at = RewriteProgress::new(table, &snapshot, options);
             let mut partitions: Vec<_> = snapshot
                 .files()
                 .iter()
@@ -119,7 +119,8 @@ impl Store {
             partitions.sort();
             partitions.dedup();
             if let Some(part) = options.part {
-                partitions.retain(|partition| part.has(&format!("{} {partition:?}", table.name)));
+                partitions
+                    .retain(|partition| part.contains(&format!("{} {partition:?}", table.name)));
             }
             let before = total;
             for partition in partitions {
@@ -129,9 +130,13 @@ impl Store {
                     .filter(|file| file.partition == partition);
                 let old: Vec<DataFile> = old.cloned().collect();
                 let rows = row_count(&old);
-                let old = if options.again { old } else { due(table, old) };
+                let old = if options.again {
+                    old
+                } else {
+                    files_to_rewrite(table, old)
+                };
                 if !old.is_empty() {
-                    let only = snapshot.only(old.clone());
+                    let only = snapshot.with_files(old.clone());
                     self.rewrite(&only, old, &mut at, &mut total).await?;
                 }
                 at.rows += rows;
@@ -143,20 +148,20 @@ impl Store {
         Ok(total)
     }
 
-    /// Merges small files where a partition has many of them, as streams and many ingests leave: quick,
-    /// and no more than a stop-gap for [`Store::optimize`]. [`Store::ingest`] and streams do so by themselves.
+    /// Merges small files if a partition has many of them, after streams and many ingests. It is fast, but no
+    /// replacement for [`Store::optimize`]. [`Store::ingest`] and streams call it.
     ///
     /// # Errors
-    /// Failures of the storage; the store is as before then. Where another process has merged the same
-    /// files, nothing is left to do.
-    pub async fn fold(&self) -> Result<Optimized> {
-        let mut total = Optimized::default();
+    /// Failures of the storage. The store is unchanged in that case. If another process has merged the same files,
+    /// nothing is left to do.
+    pub async fn merge_small_files(&self) -> Result<OptimizeReport> {
+        let mut total = OptimizeReport::default();
         for table in schema::tables()? {
             let Some(snapshot) = self.snapshot(&table.name).await? else {
                 continue;
             };
-            // Rows that the ingest log does not know stay in files of their own.
-            let snapshot = self.acknowledged(&table.name, snapshot).await?;
+            // Rows without an entry in the ingest log stay in separate files.
+            let snapshot = self.hide_unacknowledged(&table.name, snapshot).await?;
             let mut small: BTreeMap<_, Vec<DataFile>> = BTreeMap::new();
             for file in snapshot.files().iter() {
                 if !file.is_optimized() && file.stats.num_records < SMALL_ROWS {
@@ -174,11 +179,11 @@ impl Store {
                     sum += file.stats.num_records;
                     sum <= FOLD_ROWS
                 });
-                let only = snapshot.only(old.clone());
-                let mut files = Files::new(self, &only, table, partition, Effort::Ingest);
+                let only = snapshot.with_files(old.clone());
+                let mut files = FileWriters::new(self, &only, table, partition, Effort::Ingest);
                 let rows = row_count(&old);
                 let between = None;
-                files.write(Range { between, rows }).await?;
+                files.write(KeyRange { between, rows }).await?;
                 let new = files.finish().await?;
                 self.replace(table, old, new, Rivals::Yield, &mut total)
                     .await?;
@@ -191,8 +196,8 @@ impl Store {
         &self,
         snapshot: &Snapshot,
         old: Vec<DataFile>,
-        at: &mut Progress<'_>,
-        total: &mut Optimized,
+        at: &mut RewriteProgress<'_>,
+        total: &mut OptimizeReport,
     ) -> Result<()> {
         let table = at.table;
         let partition = old
@@ -200,33 +205,33 @@ impl Store {
             .map(|file| file.partition.clone())
             .unwrap_or_default();
         at.advance(0);
-        let mut files = Files::new(self, snapshot, table, partition, Effort::Optimize);
-        for range in files.ranges().await? {
+        let mut files = FileWriters::new(self, snapshot, table, partition, Effort::Optimize);
+        for range in files.key_ranges().await? {
             files.write(range).await?;
             at.advance(files.rows_written());
         }
-        while files.next().await? {
+        while files.join_next().await? {
             at.advance(files.rows_written());
         }
         let new = files.finish().await?;
         self.replace(table, old, new, Rivals::Tell, total).await
     }
 
-    /// Commits that files hold the rows of others.
+    /// Commits the replacement of files by others with the same rows.
     async fn replace(
         &self,
         table: &Table,
         old: Vec<DataFile>,
         new: Vec<DataFile>,
         rivals: Rivals,
-        total: &mut Optimized,
+        total: &mut OptimizeReport,
     ) -> Result<()> {
         if row_count(&new) != row_count(&old) {
             let reason = format!("{} of {} rows were read", row_count(&new), row_count(&old));
             return Err(Error::damaged(&table.name, reason));
         }
         let sizes = |files: &[DataFile]| files.iter().map(|file| file.size_bytes).sum::<u64>();
-        let done = Optimized {
+        let done = OptimizeReport {
             files_before: old.len() as u64,
             files_after: new.len() as u64,
             bytes_before: sizes(&old),
@@ -260,16 +265,16 @@ impl Store {
     }
 }
 
-/// What to do where another process has rewritten the same files.
+/// Reaction to another process that has rewritten the same files.
 #[derive(Clone, Copy)]
 enum Rivals {
-    /// Say so.
+    /// Return an error.
     Tell,
-    /// Leave it at that.
+    /// Ignore it.
     Yield,
 }
 
-impl Optimized {
+impl OptimizeReport {
     fn add(&mut self, other: Self) {
         self.files_before += other.files_before;
         self.files_after += other.files_after;
@@ -278,8 +283,8 @@ impl Optimized {
     }
 }
 
-/// How far the rewriting of a table is.
-struct Progress<'a> {
+/// Progress of the rewriting of a table.
+struct RewriteProgress<'a> {
     table: &'static Table,
     rows: u64,
     of_rows: u64,
@@ -287,7 +292,7 @@ struct Progress<'a> {
     options: &'a OptimizeOptions,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> RewriteProgress<'a> {
     fn new(table: &'static Table, snapshot: &Snapshot, options: &'a OptimizeOptions) -> Self {
         let files = snapshot.files().iter();
         Self {
@@ -299,7 +304,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// So many rows of the partition at work are written.
+    /// Reports the number of written rows of the current partition.
     fn advance(&self, rows: u64) {
         if let Some(progress) = &self.options.progress {
             let bytes = u128::from(self.of_bytes) * u128::from(self.rows + rows);
@@ -310,9 +315,9 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Files that are written side by side, one on each core: compressing takes nearly all of the time.
-/// Each holds the rows of a range, so that no more are in memory than a few files have.
-struct Files<'a> {
+/// Concurrent file writers, one per core, because compression takes most of the time. Each file has the rows of one
+/// range, so only the rows of a few files are in memory.
+struct FileWriters<'a> {
     store: &'a Store,
     snapshot: &'a Snapshot,
     table: &'static Table,
@@ -323,7 +328,7 @@ struct Files<'a> {
     written: Vec<DataFile>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> FileWriters<'a> {
     fn new(
         store: &'a Store,
         snapshot: &'a Snapshot,
@@ -344,7 +349,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// The rows of the partition.
+    /// Returns the rows of the partition.
     fn frame(&self) -> Result<DataFrame> {
         let mut frame = self.store.frame(&self.table.name, self.snapshot)?;
         for (name, value) in &self.partition {
@@ -357,15 +362,15 @@ impl<'a> Files<'a> {
         Ok(frame)
     }
 
-    /// The ranges that files are made of. Rows with the same value stay together.
-    async fn ranges(&self) -> Result<Vec<Range>> {
+    /// Returns the ranges of the files. Rows with the same value stay together.
+    async fn key_ranges(&self) -> Result<Vec<KeyRange>> {
         let first = self.table.sort.first();
         let first = first.and_then(|name| self.table.column(name));
         let number = match first {
             Some(column) if !column.null && column.data_type()? == DataType::Int64 => column,
             _ => {
                 let rows = self.frame()?.count().await.map_err(Error::Query)?;
-                return Ok(vec![Range {
+                return Ok(vec![KeyRange {
                     between: None,
                     rows: rows as u64,
                 }]);
@@ -385,13 +390,13 @@ impl<'a> Files<'a> {
         }
         let all: u64 = counted.iter().map(|(_, rows)| rows).sum();
         let file_rows = all.div_ceil(file_count(all));
-        Ok(ranges(counted, file_rows))
+        Ok(split_into_ranges(counted, file_rows))
     }
 
-    /// Writes the rows of a range, as soon as a core is free.
-    async fn write(&mut self, range: Range) -> Result<()> {
+    /// Writes the rows of a range when a core is free.
+    async fn write(&mut self, range: KeyRange) -> Result<()> {
         while self.running.len() >= self.cores {
-            self.next().await?;
+            self.join_next().await?;
         }
         let table = self.table;
         let mut frame = self.frame()?;
@@ -403,7 +408,7 @@ impl<'a> Files<'a> {
         let columns = columns
             .fields()
             .iter()
-            .filter(|field| self.has(field.name()));
+            .filter(|field| self.may_have_values(field.name()));
         let columns = columns.map(|field| col(field.name()));
         let frame = frame
             .select(columns.collect::<Vec<_>>())
@@ -417,9 +422,9 @@ impl<'a> Files<'a> {
             if batches.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut rows = file::fitted(table, &file::sorted(table, batches)?)?;
+            let mut rows = file::fit_to_schema(table, &file::sort_rows(table, batches)?)?;
             if table.name == "configurations" && effort == Effort::Optimize {
-                rows = respecialised(&rows)?;
+                rows = respecialize(&rows)?;
             }
             let location = store.location();
             let written = file::write_sorted(location, table, &partition, &rows, effort);
@@ -428,8 +433,8 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// May rows have something in this column? What is NULL throughout would fill memory.
-    fn has(&self, column: &str) -> bool {
+    /// Returns whether a column may have non-NULL values. Columns that are always NULL would only take memory.
+    fn may_have_values(&self, column: &str) -> bool {
         self.snapshot.files().iter().any(|file| {
             let nulls = file
                 .stats
@@ -440,8 +445,8 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// Waits for one of the files that are being written; false where there is none.
-    async fn next(&mut self) -> Result<bool> {
+    /// Waits for one of the files that are being written. Returns false if there is none.
+    async fn join_next(&mut self) -> Result<bool> {
         let Some(done) = self.running.join_next().await else {
             return Ok(false);
         };
@@ -450,14 +455,14 @@ impl<'a> Files<'a> {
         Ok(true)
     }
 
-    /// Rows of the files that are written.
+    /// Returns the number of rows of the written files.
     fn rows_written(&self) -> u64 {
         row_count(&self.written)
     }
 
-    /// All files, when they are written.
+    /// Waits for all files and returns them.
     async fn finish(mut self) -> Result<Vec<DataFile>> {
-        while self.next().await? {}
+        while self.join_next().await? {}
         Ok(self.written)
     }
 }

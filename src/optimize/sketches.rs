@@ -1,4 +1,4 @@
-//! Sketches of configurations made anew.
+//! Recomputation of the sketches of configurations.
 
 use std::borrow::Cow;
 
@@ -15,40 +15,40 @@ use crate::formats::configurations::ConfigurationRows;
 use crate::schema::{self, Table};
 use crate::store::file;
 
-/// Rows of a portion, if no graph has more: all of a file, unpacked, are not in memory at once.
+/// Rows of a portion, if no graph has more. A whole file, unpacked, does not fit in memory.
 const PORTION_ROWS: usize = 1 << 16;
 
-/// Sorted configurations with sketches made anew over all of them: what an append saw of a graph is less
-/// than what is known of it by now.
-pub(super) fn respecialised(batch: &RecordBatch) -> Result<RecordBatch> {
-    in_portions(batch, PORTION_ROWS)
+/// Recomputes the sketches of sorted configurations over all of them. At append time, fewer configurations of a graph
+/// were known.
+pub(super) fn respecialize(batch: &RecordBatch) -> Result<RecordBatch> {
+    respecialize_in_portions(batch, PORTION_ROWS)
 }
 
-fn in_portions(batch: &RecordBatch, portion_rows: usize) -> Result<RecordBatch> {
+fn respecialize_in_portions(batch: &RecordBatch, portion_rows: usize) -> Result<RecordBatch> {
     let table = schema::table("configurations")?;
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?.values();
     let (mut portions, mut from, mut to) = (Vec::new(), 0, 0);
     for rows in graphs.chunk_by(PartialEq::eq).map(<[i64]>::len) {
         if to > from && to + rows - from > portion_rows {
-            portions.push(portion(table, &batch.slice(from, to - from))?);
+            portions.push(respecialize_portion(table, &batch.slice(from, to - from))?);
             from = to;
         }
         to += rows;
     }
-    portions.push(portion(table, &batch.slice(from, to - from))?);
+    portions.push(respecialize_portion(table, &batch.slice(from, to - from))?);
     concat_batches(&table.row_schema(), &portions)
         .map_err(|error| Error::damaged(&table.name, error.to_string()))
 }
 
-/// The same of the rows of whole graphs.
-fn portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
+/// Recomputes the sketches of whole graphs.
+fn respecialize_portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     let mut rows = ConfigurationRows::default();
     let mut layouts: Vec<Members<'_>> = Vec::new();
     let graphs = column::numbers::<Int64Type>(batch, "graph_id")?;
     let numbers = column::numbers::<Int64Type>(batch, "config_id")?;
     let sketches = column::text(batch, "sketch")?;
     let params = column::bytes(batch, "params")?;
-    let kernels = Kernels::of(batch)?;
+    let kernels = Kernels::from_batch(batch)?;
     for row in 0..batch.num_rows() {
         let (sketch, own) = (sketches.value(row), column::bytes_at(params, row));
         if layout::is_layout(sketch) {
@@ -62,7 +62,7 @@ fn portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
             }
             continue;
         }
-        let (sketch, packed) = reopened(sketch, own)?;
+        let (sketch, packed) = reopen_sketch(sketch, own)?;
         rows.push_open(
             graphs.value(row),
             numbers.value(row),
@@ -74,14 +74,14 @@ fn portion(table: &Table, batch: &RecordBatch) -> Result<RecordBatch> {
     for (graph, sketch, members) in layouts {
         rows.push_fixed(graph, sketch, members.into_iter());
     }
-    file::sorted(table, vec![file::batch(table, rows.finish()?)?])
+    file::sort_rows(table, vec![file::batch(table, rows.finish()?)?])
 }
 
-/// Configurations of a graph that have the same layouts: numbers and codes.
+/// Configurations of a graph with the same layouts: ids and codes.
 type Members<'a> = (i64, &'a str, Vec<(i64, &'a [u8])>);
 
-/// The program's sketch with all holes open, and its packed numbers.
-fn reopened(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>>)> {
+/// Returns the program's sketch with all holes open, and its packed parameters.
+fn reopen_sketch(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>>)> {
     let Some(params) = params else {
         let text = text.as_bytes().to_vec();
         return Ok((
@@ -93,7 +93,7 @@ fn reopened(text: &str, params: Option<&[u8]>) -> Result<(Sketch, Option<Vec<u8>
         ));
     };
     let mut open = Vec::with_capacity(text.len());
-    let numbers = sketch::numbers(text.as_bytes(), params, &mut open).ok_or_else(|| {
+    let numbers = sketch::hole_numbers(text.as_bytes(), params, &mut open).ok_or_else(|| {
         Error::damaged("configurations", "parameters that do not fit their sketch")
     })?;
     let mut packed = Vec::with_capacity(numbers.len());
@@ -122,17 +122,20 @@ mod tests {
         let rows = store.frame("configurations", &at).unwrap();
         let rows = rows.collect().await.unwrap();
         let table = schema::table("configurations").unwrap();
-        let rows = file::fitted(table, &file::sorted(table, rows).unwrap()).unwrap();
+        let rows = file::fit_to_schema(table, &file::sort_rows(table, rows).unwrap()).unwrap();
         let graphs = column::numbers::<Int64Type>(&rows, "graph_id").unwrap();
         let graphs = graphs.values().chunk_by(PartialEq::eq).count();
         assert!(
             graphs > 3 && rows.num_rows() > 2 * graphs,
             "{graphs} graphs"
         );
-        let whole = in_portions(&rows, usize::MAX).unwrap();
+        let whole = respecialize_in_portions(&rows, usize::MAX).unwrap();
         assert_eq!(whole.num_rows(), rows.num_rows());
         for portion_rows in [1, 7, 50] {
-            assert_eq!(in_portions(&rows, portion_rows).unwrap(), whole);
+            assert_eq!(
+                respecialize_in_portions(&rows, portion_rows).unwrap(),
+                whole
+            );
         }
     }
 }

@@ -1,17 +1,17 @@
-//! A picture as a page of its own.
+//! Charts as separate HTML pages.
 
-use tsql_plot::{Chart, Document, Figure, Graph, Look, Section};
+use tsql_plot::{Appearance, Chart, Figure, Graph, HtmlDocument, Section};
 
-/// A page with the picture, which shows what is below a pointer, and the query that it is the answer to.
+/// Returns a page with the chart, with tooltips, and its query.
 #[must_use]
-pub fn document(chart: &Chart, look: Look, sql: &str) -> String {
+pub fn html_document(chart: &Chart, look: Appearance, sql: &str) -> String {
     let title = chart.title();
     let figure = Figure {
         svg: chart.figure(look),
         sql: sql.to_owned(),
         ..Figure::default()
     };
-    let page = Document {
+    let page = HtmlDocument {
         title: if title.is_empty() {
             "An answer".to_owned()
         } else {
@@ -22,27 +22,27 @@ pub fn document(chart: &Chart, look: Look, sql: &str) -> String {
             ..Section::default()
         }],
         made: format!("Drawn by tsql {}.", env!("CARGO_PKG_VERSION")),
-        ..Document::default()
+        ..HtmlDocument::default()
     };
     page.html()
 }
 
-/// A page with a graph that zooms.
+/// Returns a page with a graph that can be zoomed.
 #[must_use]
-pub fn graph_document(graph: &Graph) -> String {
+pub fn html_graph_document(graph: &Graph) -> String {
     let figure = Figure {
         svg: graph.figure(),
         is_wide: true,
         ..Figure::default()
     };
-    let page = Document {
+    let page = HtmlDocument {
         title: graph.title.clone(),
         sections: vec![Section {
             figures: vec![figure],
             ..Section::default()
         }],
         made: format!("Drawn by tsql {}.", env!("CARGO_PKG_VERSION")),
-        ..Document::default()
+        ..HtmlDocument::default()
     };
     page.html()
 }

@@ -1,4 +1,4 @@
-//! A graph of the store, with what is known of its nodes.
+//! Drawing of a graph of the store, with details of its nodes.
 
 use std::collections::HashMap;
 
@@ -13,27 +13,28 @@ use crate::error::{Error, Result};
 use crate::query::{SessionOptions, collect};
 use crate::store::Store;
 
-/// Sizes of a node of TpuGraphs that its features have.
-const DIMENSIONS: usize = 6;
+/// Maximum number of dimensions in the node features of TpuGraphs.
+const MAX_DIMENSIONS: usize = 6;
 
-/// The tables that are looked at.
+/// Tables that are queried.
 const TABLES: &str =
     "SELECT 1 FROM graphs, nodes, edges, tasks, samples, sample_nodes, tensors, files, records";
 
 impl Store {
-    /// The graph of a number (`graphs.graph_id`), of a sample of GraphNet by its path or the end of it, or of a file of
-    /// TpuGraphs by its name: its operations and who uses them, with shapes, modules and configurable nodes where the store
-    /// knows them.
+    /// Returns a graph with its operations and edges, and with shapes, modules and configurable nodes if known.
+    ///
+    /// `what` is a graph id (`graphs.graph_id`), the path of a GraphNet sample or a suffix of it, or the name of a
+    /// TpuGraphs file.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for what is none of these, [`Error::Ambiguous`] for the end of several paths, [`Error::Empty`] where
-    /// the store knows no operations of the graph, and failures of the storage.
+    /// [`Error::Unknown`] if nothing matches, [`Error::Ambiguous`] for a suffix of several paths, [`Error::Empty`] if
+    /// the store has no operations of the graph, and failures of the storage.
     pub async fn plot_graph(&self, what: &str) -> Result<Graph> {
         let context = self
             .session_with(&SessionOptions::default().sql(TABLES))
             .await?;
-        let (graph_id, name) = found(&context, what).await?;
-        let known = About::of(&context, graph_id).await?;
+        let (graph_id, name) = find_graph(&context, what).await?;
+        let known = GraphInfo::load(&context, graph_id).await?;
         let mut graph = Graph {
             title: match &name {
                 Some(name) => name.clone(),
@@ -42,7 +43,7 @@ impl Store {
             mark: "a configuration chooses its layout".to_owned(),
             ..Graph::default()
         };
-        let mut shapes = nodes(&context, graph_id, &known, &mut graph).await?;
+        let mut shapes = read_nodes(&context, graph_id, &known, &mut graph).await?;
         if graph.nodes.is_empty() {
             return Err(Error::Empty(format!(
                 "the store knows no operations of graph {graph_id} ({})\nhint: TenSet's come with network_info, GraphNet's with samples",
@@ -50,9 +51,9 @@ impl Store {
             )));
         }
         if known.dataset == "graphnet" {
-            named(&context, graph_id, &mut graph, &mut shapes).await?;
+            name_nodes(&context, graph_id, &mut graph, &mut shapes).await?;
         }
-        edges(&context, graph_id, &mut graph, &shapes).await?;
+        read_edges(&context, graph_id, &mut graph, &shapes).await?;
         let (nodes, edges) = (graph.nodes.len(), graph.edges.len());
         graph.notes.push(format!(
             "{nodes} nodes, {edges} edges · graph {graph_id}, {}",
@@ -62,16 +63,16 @@ impl Store {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote_literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The graph that is meant, and the path of the sample where it is one.
-async fn found(context: &SessionContext, what: &str) -> Result<(i64, Option<String>)> {
+/// Finds the graph id, and the path if it is a sample.
+async fn find_graph(context: &SessionContext, what: &str) -> Result<(i64, Option<String>)> {
     if let Ok(graph_id) = what.parse::<i64>() {
         return Ok((graph_id, None));
     }
-    let name = quoted(what);
+    let name = quote_literal(what);
     let end = format!("right(concat('/', path), length({name}) + 1) = concat('/', {name})");
     let asked = [
         format!("SELECT DISTINCT graph_id, path FROM samples WHERE path = {name}"),
@@ -119,7 +120,7 @@ async fn found(context: &SessionContext, what: &str) -> Result<(i64, Option<Stri
     })
 }
 
-/// A column of texts of any kind.
+/// Returns a column as texts.
 fn texts(batch: &RecordBatch, name: &str) -> Result<Vec<Option<String>>> {
     let column = batch.column_by_name(name);
     let column = column.ok_or_else(|| Error::damaged(name, "the column is missing"))?;
@@ -129,15 +130,15 @@ fn texts(batch: &RecordBatch, name: &str) -> Result<Vec<Option<String>>> {
     Ok(texts.map(|text| text.map(str::to_owned)).collect())
 }
 
-/// What the store says of the graph as a whole.
-struct About {
+/// Properties of the whole graph.
+struct GraphInfo {
     dataset: String,
     title: String,
     slots: Vec<i64>,
 }
 
-impl About {
-    async fn of(context: &SessionContext, graph_id: i64) -> Result<Self> {
+impl GraphInfo {
+    async fn load(context: &SessionContext, graph_id: i64) -> Result<Self> {
         let sql = format!(
             "SELECT dataset, coalesce((SELECT min(path) FROM samples WHERE graph_id = {graph_id}), \
              (SELECT min(f.name) FROM records AS r JOIN sources AS f ON f.source_id = r.source_id WHERE r.graph_id = {graph_id} AND r.dataset = 'tpugraphs'), \
@@ -170,19 +171,19 @@ impl About {
     }
 }
 
-/// Sizes with crosses between: `8×224×224×3`.
-fn spelled(sizes: impl Iterator<Item = String>) -> String {
+/// Formats a shape: `8×224×224×3`.
+fn format_shape(sizes: impl Iterator<Item = String>) -> String {
     sizes.collect::<Vec<String>>().join("×")
 }
 
-/// Reads the operations; for each what it gives.
-async fn nodes(
+/// Reads the operations into nodes. Returns the output shape of each.
+async fn read_nodes(
     context: &SessionContext,
     graph_id: i64,
-    known: &About,
+    known: &GraphInfo,
     graph: &mut Graph,
 ) -> Result<Vec<String>> {
-    let features = (0..DIMENSIONS).map(|place| match known.dataset.as_str() {
+    let features = (0..MAX_DIMENSIONS).map(|place| match known.dataset.as_str() {
         "tpugraphs" => format!("node_feature(features, 'shape_dimensions_{place}') AS d{place}"),
         _ => format!("CAST(NULL AS DOUBLE) AS d{place}"),
     });
@@ -198,7 +199,7 @@ async fn nodes(
         let (ops, targets, attributes, dtypes) = (ops?, targets?, attributes?, dtypes?);
         let lists = column::lists(&batch, "shape")?;
         let mut dimensions = Vec::new();
-        for place in 0..DIMENSIONS {
+        for place in 0..MAX_DIMENSIONS {
             let name = format!("d{place}");
             let column = batch.column_by_name(&name);
             let column = column.ok_or_else(|| Error::damaged(&name, "the column is missing"))?;
@@ -214,7 +215,7 @@ async fn nodes(
                     let sizes = sizes.as_primitive_opt::<Float64Type>()?;
                     sizes.is_valid(row).then(|| sizes.value(row))
                 });
-                spelled(
+                format_shape(
                     sizes
                         .filter(|size| *size > 0.0)
                         .map(|size| size.to_string()),
@@ -225,7 +226,7 @@ async fn nodes(
                     .as_primitive_opt::<Int64Type>()
                     .map(|sizes| sizes.iter().collect::<Vec<_>>());
                 let sizes = sizes.unwrap_or_default().into_iter();
-                spelled(
+                format_shape(
                     sizes.map(|size| size.map_or_else(|| "?".to_owned(), |size| size.to_string())),
                 )
             } else {
@@ -251,8 +252,8 @@ async fn nodes(
     Ok(shapes)
 }
 
-/// Names of values, types and modules of a graph of GraphNet, as the first sample of it has them.
-async fn named(
+/// Adds names of values, types and modules of a GraphNet graph, from its first sample.
+async fn name_nodes(
     context: &SessionContext,
     graph_id: i64,
     graph: &mut Graph,
@@ -298,7 +299,7 @@ async fn named(
             }
         }
     }
-    // What has no parameters belongs to what came before it.
+    // An operation without parameters belongs to the module of the previous one.
     let mut last: Option<String> = None;
     for (place, node) in graph.nodes.iter_mut().enumerate() {
         last = modules.remove(&place).or(last);
@@ -307,7 +308,7 @@ async fn named(
     Ok(())
 }
 
-async fn edges(
+async fn read_edges(
     context: &SessionContext,
     graph_id: i64,
     graph: &mut Graph,

@@ -1,59 +1,59 @@
-//! Pictures of answers: the rows of any query as lines, dots, bars, distributions or a heat map.
+//! Charts of query results: lines, dots, bars, distributions or heat maps.
 //!
-//! An answer of any length takes little memory: of long ones a sample is drawn, of bars and heat maps means, and the picture
-//! says so. What is drawn of it, and how it looks, is the business of the crate `tensorsql-plot`.
+//! A result of any length takes little memory. Long results are sampled, or averaged for bars and heat maps, with a
+//! note in the chart. The crate `tensorsql-plot` does the drawing.
 //!
 //! ```
 //! use tsql::Store;
-//! use tsql::plot::{Look, Spec};
+//! use tsql::plot::{Appearance, PlotSpec};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let store = Store::demo().await?;
-//! let spec: Spec = "kind=ecdf x=runtime_ns by=platform".parse().unwrap();
+//! let spec: PlotSpec = "kind=ecdf x=runtime_ns by=platform".parse().unwrap();
 //! let chart = store.plot("SELECT runtime_ns, platform FROM records", &spec).await?;
-//! let svg = chart.svg(Look::default());
+//! let svg = chart.svg(Appearance::default());
 //! assert!(svg.starts_with("<svg") && svg.contains("runtime (µs)"));
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod asked;
+mod builtin_query;
 mod columns;
 mod document;
-mod gathered;
+mod gather;
 mod graph;
 mod module;
 
 use datafusion::dataframe::DataFrame;
 
-pub use asked::of_question;
-pub use document::{document, graph_document};
+pub use builtin_query::spec_for_query;
+pub use document::{html_document, html_graph_document};
 #[cfg(feature = "ui")]
-pub(crate) use gathered::places;
-pub use gathered::{gathered, narrowed};
-pub use tsql_plot::{Chart, Graph, Kind, Log, Look, Size, Spec, Theme};
+pub(crate) use gather::column_indices;
+pub use gather::{draw_stream, project_columns};
+pub use tsql_plot::{Appearance, Chart, ChartKind, Graph, LogAxes, PlotSize, PlotSpec, Theme};
 
 use crate::error::{Error, Result};
-use crate::query::{SessionOptions, ask};
+use crate::query::{SessionOptions, run_sql};
 use crate::store::Store;
 
 impl Store {
-    /// Draws the answer to a query.
+    /// Draws the result of a query.
     ///
     /// # Errors
-    /// Those of the query; [`Error::Argument`] where the answer has not the columns for the picture.
-    pub async fn plot(&self, sql: &str, spec: &Spec) -> Result<Chart> {
+    /// Errors of the query; [`Error::Argument`] if the result lacks columns for the chart.
+    pub async fn plot(&self, sql: &str, spec: &PlotSpec) -> Result<Chart> {
         let context = self
             .session_with(&SessionOptions::default().sql(sql))
             .await?;
-        chart(ask(&context, sql, &[]).await?, spec).await
+        chart(run_sql(&context, sql, &[]).await?, spec).await
     }
 }
 
-/// Draws the rows of a query.
+/// Draws the rows of a data frame.
 ///
 /// # Errors
 /// As [`Store::plot`].
-pub async fn chart(frame: DataFrame, spec: &Spec) -> Result<Chart> {
-    let (frame, units) = narrowed(frame, spec)?;
+pub async fn chart(frame: DataFrame, spec: &PlotSpec) -> Result<Chart> {
+    let (frame, units) = project_columns(frame, spec)?;
     let rows = frame.execute_stream().await.map_err(Error::Query)?;
-    gathered(rows, spec, &units).await
+    draw_stream(rows, spec, &units).await
 }

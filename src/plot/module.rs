@@ -1,17 +1,18 @@
-//! Which module of a network a parameter belongs to, as names of tensors tell it.
+//! Module of a network that a parameter belongs to, parsed from tensor names.
 
-/// Parts of a path of modules that are shown.
+/// Maximum number of path components that are shown.
 const DEPTH: usize = 2;
 
-/// The module of a parameter or buffer: the first parts of the path in its name, as torch and paddle write it
-/// (`L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_`: `layer1.0`). `None` where the name tells none.
+/// Module of a parameter or buffer: the first components of the path in its name, as torch and paddle write it
+/// (`L_self_modules_layer1_modules_0_modules_conv1_parameters_weight_`: `layer1.0`). `None` if the name contains no
+/// path.
 pub(super) fn module(name: &str) -> Option<String> {
     let (path, _) = name
         .split_once("_parameters_")
         .or_else(|| name.split_once("_buffers_"))?;
     let (_, path) = path.split_once("_modules_")?;
     let parts: Vec<&str> = path.split("_modules_").collect();
-    // The last one is the operation itself, where there is more than that.
+    // The last component is the operation itself, unless it is the only one.
     let shown = parts.len().saturating_sub(1).clamp(1, DEPTH);
     Some(
         parts

@@ -1,11 +1,11 @@
-//! The dataset card: `README.md`, whose first lines tell Hugging Face which files are which table.
+//! Dataset card: `README.md`, whose front matter tells Hugging Face which files belong to which table.
 
-use super::dataset::{Dataset, Table, grouped};
-use super::facts::Fact;
-use super::kind::{CARD, CROISSANT};
-use crate::delivered::CHECKSUMS;
+use super::dataset::{Dataset, DatasetTable, with_thousands_separators};
+use super::facts::FactTable;
+use super::publication::{CARD, CROISSANT};
+use crate::atomic_output::CHECKSUMS;
 
-/// Licences that Hugging Face calls as SPDX does, but in lower case.
+/// Licences with the same name at Hugging Face and SPDX, in lower case.
 const LICENSES: [&str; 16] = [
     "Apache-2.0",
     "BSD-2-Clause",
@@ -25,7 +25,7 @@ const LICENSES: [&str; 16] = [
     "Unlicense",
 ];
 
-/// Counts from which on a dataset is of the next size.
+/// Lower bounds of Hugging Face's size categories.
 const SIZES: [(u64, &str); 6] = [
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -35,33 +35,33 @@ const SIZES: [(u64, &str); 6] = [
     (100_000_000, "10M<n<100M"),
 ];
 
-/// The text of the card.
-pub(super) fn text(dataset: &Dataset) -> String {
+/// Renders the card.
+pub(super) fn render_card(dataset: &Dataset) -> String {
     let mut text = front_matter(dataset);
     let mut say = |part: &str| {
         text.push_str(part);
         text.push('\n');
     };
     say(&format!("# {}\n\n{}\n", dataset.title, dataset.description));
-    for line in about(dataset) {
+    for line in about_lines(dataset) {
         say(&line);
     }
     say("\n## Tables\n");
-    say(&markdown(&table_fact(&dataset.tables)));
+    say(&markdown_table(&table_overview(&dataset.tables)));
     say(&format!(
         "What each column means, its unit and what it refers to stands in `{CROISSANT}` and in the metadata of the Parquet files. \
          Ids are hashes: whole numbers of 64 bits, which a float does not hold.\n"
     ));
     for fact in &dataset.facts.counts {
-        say(&section("##", fact));
+        say(&render_section("##", fact));
     }
     if !dataset.facts.measured.is_empty() {
         say("## How it was measured\n");
     }
     for fact in &dataset.facts.measured {
-        say(&section("###", fact));
+        say(&render_section("###", fact));
     }
-    say(&loading(dataset));
+    say(&loading_section(dataset));
     say(&format!(
         "## Checking\n\n`{}` has the SHA-256 of each file: `sha256sum -c {}` or `tsql verify .` compares them.\n",
         CHECKSUMS, CHECKSUMS
@@ -75,7 +75,7 @@ pub(super) fn text(dataset: &Dataset) -> String {
     say(&dataset.citation.as_ref().map_or_else(
         || "None was stated.".to_owned(),
         |citation| {
-            fenced(
+            code_block(
                 if citation.starts_with('@') {
                     "bibtex"
                 } else {
@@ -88,7 +88,7 @@ pub(super) fn text(dataset: &Dataset) -> String {
     text
 }
 
-/// Lines of YAML. Whatever is told is a string of JSON, which YAML reads as such.
+/// Renders the YAML front matter. Values are JSON strings, which are valid YAML.
 fn front_matter(dataset: &Dataset) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut lines = vec![
@@ -106,7 +106,7 @@ fn front_matter(dataset: &Dataset) -> String {
             ));
         }
     }
-    let rows = dataset.table("records").map_or(0, Table::rows);
+    let rows = dataset.table("records").map_or(0, DatasetTable::rows);
     let size = SIZES.iter().find(|(count, _)| rows < *count);
     lines.push("size_categories:".to_owned());
     lines.push(format!("- {}", size.map_or("100M<n<1B", |(_, size)| size)));
@@ -118,7 +118,7 @@ fn front_matter(dataset: &Dataset) -> String {
             .map(|tag| format!("- {tag}")),
     );
     lines.push("configs:".to_owned());
-    let mut tables: Vec<&Table> = dataset.tables.iter().collect();
+    let mut tables: Vec<&DatasetTable> = dataset.tables.iter().collect();
     tables.sort_by_key(|table| table.shown.name != "records");
     for (place, table) in tables.into_iter().enumerate() {
         lines.push(format!("- config_name: {}", table.shown.name));
@@ -131,8 +131,8 @@ fn front_matter(dataset: &Dataset) -> String {
     lines.join("\n")
 }
 
-/// Who, when, where.
-fn about(dataset: &Dataset) -> Vec<String> {
+/// Returns the lines about authors, dates and links.
+fn about_lines(dataset: &Dataset) -> Vec<String> {
     let authors = Some(dataset.authors.join(", ")).filter(|authors| !authors.is_empty());
     let told = [
         ("Version", dataset.version.clone()),
@@ -153,18 +153,18 @@ fn about(dataset: &Dataset) -> Vec<String> {
     lines.chain([made]).collect()
 }
 
-fn table_fact(tables: &[Table]) -> Fact {
-    let row = |table: &Table| {
+fn table_overview(tables: &[DatasetTable]) -> FactTable {
+    let row = |table: &DatasetTable| {
         let shown = &table.shown;
         vec![
             format!("`{}`", shown.name),
-            grouped(table.rows()),
+            with_thousands_separators(table.rows()),
             table.files.len().to_string(),
-            grouped(table.bytes()),
+            with_thousands_separators(table.bytes()),
             shown.doc.clone(),
         ]
     };
-    Fact {
+    FactTable {
         title: "Tables",
         note: "",
         columns: ["table", "rows", "files", "bytes", "one row"]
@@ -174,16 +174,16 @@ fn table_fact(tables: &[Table]) -> Fact {
     }
 }
 
-fn section(level: &str, fact: &Fact) -> String {
+fn render_section(level: &str, fact: &FactTable) -> String {
     format!(
         "{level} {}\n\n{}\n\n{}",
         fact.title,
         fact.note,
-        markdown(fact)
+        markdown_table(fact)
     )
 }
 
-fn markdown(fact: &Fact) -> String {
+fn markdown_table(fact: &FactTable) -> String {
     let cell = |text: &String| text.replace('|', "\\|").replace(['\n', '\r'], " ");
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(cell).collect();
@@ -194,8 +194,8 @@ fn markdown(fact: &Fact) -> String {
     line(&fact.columns) + &line(&rule) + &rows.collect::<String>()
 }
 
-/// How others read it, from the folder of the card.
-fn loading(dataset: &Dataset) -> String {
+/// Renders examples that load the dataset from the folder of the card.
+fn loading_section(dataset: &Dataset) -> String {
     let table = dataset.table("records").or(dataset.tables.first());
     let Some(table) = table else {
         return String::new();
@@ -216,11 +216,11 @@ fn loading(dataset: &Dataset) -> String {
                        is no name of a folder); the files have these columns, too.";
     format!(
         "## Loading\n\nEach table is a folder of Parquet files; this file is `{CARD}`. {partitioned}\n\n{}",
-        fenced("python", &python)
+        code_block("python", &python)
     )
 }
 
-fn fenced(language: &str, text: &str) -> String {
+fn code_block(language: &str, text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
         fence.push('`');

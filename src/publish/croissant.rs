@@ -1,21 +1,21 @@
-//! The metadata: Croissant 1.1 of MLCommons, as `mlcroissant` reads it.
+//! Croissant 1.1 metadata of MLCommons, as read by `mlcroissant`.
 //!
-//! Each table is a set of files and a set of records; each file stands for itself, too, with its checksum. What a column
-//! refers to is told in its description only: `mlcroissant` joins whatever a field `references` before it gives
-//! a record, and fails where there are several.
+//! Each table is a file set and a record set; each file is also listed individually with its checksum. References of
+//! columns are only in their descriptions: `mlcroissant` joins everything that a field `references` before it returns a
+//! record, and fails if there are several.
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 use serde_json::{Map, Value, json};
 
-use super::dataset::{Dataset, Table};
-use super::kind::CROISSANT;
-use super::shown::ShownColumn;
+use super::dataset::{Dataset, DatasetTable};
+use super::publication::CROISSANT;
+use super::published_relations::PublishedColumn;
 
-/// What Parquet is called.
+/// MIME type of Parquet.
 const PARQUET: &str = "application/x-parquet";
 
-/// The text of the metadata.
-pub(super) fn text(dataset: &Dataset) -> String {
+/// Renders the metadata.
+pub(super) fn render_croissant(dataset: &Dataset) -> String {
     let mut all = Map::new();
     let mut tell = |name: &str, value: Value| {
         if !value.is_null() {
@@ -58,7 +58,7 @@ pub(super) fn text(dataset: &Dataset) -> String {
     text
 }
 
-/// The context that all metadata of this version have.
+/// Returns the JSON-LD context of this version.
 fn context() -> Value {
     json!({
         "@language": "en",
@@ -105,7 +105,7 @@ fn context() -> Value {
     })
 }
 
-/// The page of a licence, as Croissant wants it.
+/// Returns the URL of a licence, as Croissant requires.
 fn license_url(license: &str) -> String {
     if license.starts_with("LicenseRef-") {
         return license.to_owned();
@@ -113,8 +113,8 @@ fn license_url(license: &str) -> String {
     format!("https://spdx.org/licenses/{license}.html")
 }
 
-/// The files of a table.
-fn file_set(table: &Table) -> Value {
+/// Returns the file set of a table.
+fn file_set(table: &DatasetTable) -> Value {
     let name = &table.shown.name;
     json!({
         "@type": "cr:FileSet",
@@ -126,11 +126,11 @@ fn file_set(table: &Table) -> Value {
     })
 }
 
-fn set_id(table: &Table) -> String {
+fn set_id(table: &DatasetTable) -> String {
     format!("{}-files", table.shown.name)
 }
 
-fn file_objects(table: &Table) -> impl Iterator<Item = Value> {
+fn file_objects(table: &DatasetTable) -> impl Iterator<Item = Value> {
     table.files.iter().map(|file| {
         json!({
             "@type": "cr:FileObject",
@@ -144,11 +144,11 @@ fn file_objects(table: &Table) -> impl Iterator<Item = Value> {
     })
 }
 
-fn record_set(table: &Table) -> Value {
+fn record_set(table: &DatasetTable) -> Value {
     let shown = &table.shown;
     let fields = table.schema.fields().iter().filter_map(|field| {
         let column = shown.column(field.name())?;
-        Some(described(table, field, column))
+        Some(field_json(table, field, column))
     });
     let mut set = json!({
         "@type": "cr:RecordSet",
@@ -167,28 +167,28 @@ fn record_set(table: &Table) -> Value {
     set
 }
 
-/// A column.
-fn described(table: &Table, field: &FieldRef, column: &ShownColumn) -> Value {
+/// Returns the field of a column.
+fn field_json(table: &DatasetTable, field: &FieldRef, column: &PublishedColumn) -> Value {
     let name = &column.name;
     let id = format!("{}/{name}", table.shown.name);
     let unit = column.unit.iter().map(|unit| format!(" Unit: {unit}."));
     let doc = format!("{}{}", column.doc, unit.collect::<String>());
-    let mut told = of_type(&id, field, &|path| source(table, name, path));
-    tell(&mut told, "description", json!(doc));
+    let mut told = typed_field_json(&id, field, &|path| source_json(table, name, path));
+    set_property(&mut told, "description", json!(doc));
     told
 }
 
-/// Where the values of a column, or of a part of it, come from.
-fn source(table: &Table, column: &str, path: &str) -> Value {
+/// Returns the source of a column's values, or of a part of them.
+fn source_json(table: &DatasetTable, column: &str, path: &str) -> Value {
     let mut source = json!({"fileSet": {"@id": set_id(table)}, "extract": {"column": column}});
     if !path.is_empty() {
-        tell(&mut source, "transform", json!({"jsonPath": path}));
+        set_property(&mut source, "transform", json!({"jsonPath": path}));
     }
     source
 }
 
-/// A field of its type: lists are arrays, structs have fields of their own.
-fn of_type(id: &str, field: &Field, source: &dyn Fn(&str) -> Value) -> Value {
+/// Returns the field for an Arrow type: lists are arrays, structs have subfields.
+fn typed_field_json(id: &str, field: &Field, source: &dyn Fn(&str) -> Value) -> Value {
     let mut told = json!({"@type": "cr:Field", "@id": id, "name": id});
     let (mut inner, mut depth) = (field.data_type(), 0_usize);
     while let DataType::List(element) = inner {
@@ -197,13 +197,13 @@ fn of_type(id: &str, field: &Field, source: &dyn Fn(&str) -> Value) -> Value {
     }
     if depth > 0 {
         let shape = vec!["-1"; depth].join(",");
-        tell(&mut told, "isArray", json!(true));
-        tell(&mut told, "arrayShape", json!(shape));
+        set_property(&mut told, "isArray", json!(true));
+        set_property(&mut told, "arrayShape", json!(shape));
     }
     if let DataType::Struct(fields) = inner {
         let fields = fields.iter().map(|part| {
             let name = part.name();
-            of_type(&format!("{id}/{name}"), part, &|path| {
+            typed_field_json(&format!("{id}/{name}"), part, &|path| {
                 let path = if path.is_empty() {
                     name.clone()
                 } else {
@@ -212,15 +212,15 @@ fn of_type(id: &str, field: &Field, source: &dyn Fn(&str) -> Value) -> Value {
                 source(&path)
             })
         });
-        tell(&mut told, "subField", json!(fields.collect::<Vec<_>>()));
+        set_property(&mut told, "subField", json!(fields.collect::<Vec<_>>()));
         return told;
     }
-    tell(&mut told, "dataType", json!(type_name(inner)));
-    tell(&mut told, "source", source(""));
+    set_property(&mut told, "dataType", json!(type_name(inner)));
+    set_property(&mut told, "source", source(""));
     told
 }
 
-fn tell(told: &mut Value, name: &str, value: Value) {
+fn set_property(told: &mut Value, name: &str, value: Value) {
     if let Some(told) = told.as_object_mut() {
         told.insert(name.to_owned(), value);
     }

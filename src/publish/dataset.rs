@@ -1,13 +1,13 @@
-//! The dataset as its card and its metadata tell it.
+//! Description of the dataset for its card and metadata.
 
 use arrow::datatypes::SchemaRef;
 
 use super::facts::Facts;
 use super::options::PublishOptions;
-use super::shown::Shown;
-use crate::delivered::Written;
+use super::published_relations::PublishedRelation;
+use crate::atomic_output::WrittenFile;
 
-/// A dataset whose tables are written.
+/// A written dataset.
 pub(super) struct Dataset {
     pub(super) title: String,
     pub(super) description: String,
@@ -16,28 +16,28 @@ pub(super) struct Dataset {
     pub(super) authors: Vec<String>,
     pub(super) url: Option<String>,
     pub(super) version: Option<String>,
-    /// The day of publication.
+    /// Day of publication.
     pub(super) date: Option<String>,
-    /// The day of the newest data.
+    /// Day of the newest data.
     pub(super) newest: Option<String>,
-    pub(super) tables: Vec<Table>,
+    pub(super) tables: Vec<DatasetTable>,
     pub(super) facts: Facts,
 }
 
-/// A table that is written.
-pub(super) struct Table {
-    pub(super) shown: Shown,
-    /// As readers see it.
+/// A written table.
+pub(super) struct DatasetTable {
+    pub(super) shown: PublishedRelation,
+    /// Schema of its files.
     pub(super) schema: SchemaRef,
-    pub(super) files: Vec<Written>,
+    pub(super) files: Vec<WrittenFile>,
 }
 
 impl Dataset {
-    /// `name` is that of its folder.
+    /// Creates the description. `name` is that of its folder.
     pub(super) fn new(
         name: String,
         options: &PublishOptions,
-        tables: Vec<Table>,
+        tables: Vec<DatasetTable>,
         facts: Facts,
     ) -> Self {
         let newest = facts.newest.clone();
@@ -58,16 +58,16 @@ impl Dataset {
             facts,
         };
         let told = options.description.clone();
-        dataset.description = told.unwrap_or_else(|| dataset.described());
+        dataset.description = told.unwrap_or_else(|| dataset.default_description());
         dataset
     }
 
-    /// How much of what there is, in a sentence.
-    fn described(&self) -> String {
-        let rows = |name: &str| self.table(name).map_or(0, Table::rows);
+    /// Returns a sentence with the size of the dataset.
+    fn default_description(&self) -> String {
+        let rows = |name: &str| self.table(name).map_or(0, DatasetTable::rows);
         let counted = |count: u64, noun: &str| match count {
             1 => format!("1 {noun}"),
-            count => format!("{} {noun}s", grouped(count)),
+            count => format!("{} {noun}s", with_thousands_separators(count)),
         };
         format!(
             "{} of tensor programs: {} of {} on {}.",
@@ -78,11 +78,11 @@ impl Dataset {
         )
     }
 
-    pub(super) fn table(&self, name: &str) -> Option<&Table> {
+    pub(super) fn table(&self, name: &str) -> Option<&DatasetTable> {
         self.tables.iter().find(|table| table.shown.name == name)
     }
 
-    /// The version without the `v` that names of tags begin with.
+    /// Returns the version without the prefix `v` of tag names.
     pub(super) fn version_number(&self) -> Option<&str> {
         let version = self.version.as_deref()?;
         let number = version.strip_prefix('v');
@@ -91,7 +91,7 @@ impl Dataset {
     }
 }
 
-impl Table {
+impl DatasetTable {
     pub(super) fn rows(&self) -> u64 {
         self.files.iter().map(|file| file.rows).sum()
     }
@@ -100,15 +100,15 @@ impl Table {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// The pattern of its files, for whatever walks folders.
+    /// Returns the glob pattern of its files.
     pub(super) fn pattern(&self) -> String {
         let folders = "*/".repeat(self.shown.partition.len());
         format!("{}/{folders}*.parquet", self.shown.name)
     }
 }
 
-/// A number as people read it: `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
+/// Formats a number with thousands separators: `1,234,567`.
+pub(super) fn with_thousands_separators(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -132,7 +132,7 @@ mod tests {
             (1000, "1,000"),
             (51_600_000, "51,600,000"),
         ] {
-            assert_eq!(grouped(number), shown);
+            assert_eq!(with_thousands_separators(number), shown);
         }
     }
 }

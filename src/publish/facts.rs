@@ -1,6 +1,6 @@
-//! What a card says of the data: answers of the same session that the rows come from.
+//! Facts about the data for the card, queried in the session that reads the rows.
 //!
-//! Only counts, and the least and the greatest: they are the same whatever order rows are read in.
+//! Only counts, minima and maxima: they do not depend on the order in which rows are read.
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::prelude::SessionContext;
@@ -10,9 +10,9 @@ use crate::query::collect;
 
 /// A small table about the data.
 #[derive(Clone, Debug)]
-pub(super) struct Fact {
+pub(super) struct FactTable {
     pub(super) title: &'static str,
-    /// What is to be known to read it.
+    /// Explanation for readers.
     pub(super) note: &'static str,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
@@ -61,7 +61,7 @@ const COUNTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// How it was measured.
+/// Titles, notes and SQL of facts about the measurements.
 const MEASURED: [(&str, &str, &str); 4] = [
     (
         "Repeats",
@@ -98,37 +98,39 @@ const MEASURED: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// The newest data.
+/// Query for the day of the newest data.
 const NEWEST: &str = "SELECT max(CAST(ingested_at AS DATE)) AS newest FROM sources";
 
-/// What there is of what, how it was measured, and the day of the newest data.
+/// Contents of the dataset, measurement conditions, and the day of the newest data.
 pub(super) struct Facts {
-    pub(super) counts: Vec<Fact>,
-    pub(super) measured: Vec<Fact>,
+    pub(super) counts: Vec<FactTable>,
+    pub(super) measured: Vec<FactTable>,
     pub(super) newest: Option<String>,
 }
 
 impl Facts {
+    /// Runs the queries.
+    ///
     /// # Errors
-    /// [`Error::Query`], failures of the storage among them.
-    pub(super) async fn of(context: &SessionContext) -> Result<Self> {
-        let newest = answer(context, NEWEST).await?;
+    /// [`Error::Query`], including failures of the storage.
+    pub(super) async fn load(context: &SessionContext) -> Result<Self> {
+        let newest = text_rows(context, NEWEST).await?;
         let newest = newest.1.into_iter().flatten().next();
         Ok(Self {
-            counts: facts(context, &COUNTS).await?,
-            measured: facts(context, &MEASURED).await?,
+            counts: run_fact_queries(context, &COUNTS).await?,
+            measured: run_fact_queries(context, &MEASURED).await?,
             newest: newest.filter(|day| !day.is_empty()),
         })
     }
 
-    /// How many platforms records are of.
+    /// Returns the number of platforms with records.
     pub(super) fn platforms(&self) -> usize {
         let rows = self.counts.first().map(|fact| fact.rows.as_slice());
         let names = rows.unwrap_or_default().iter().filter_map(|row| row.get(1));
         names.collect::<std::collections::BTreeSet<_>>().len()
     }
 
-    /// The datasets that records are of.
+    /// Returns the datasets with records.
     pub(super) fn datasets(&self) -> Vec<String> {
         let rows = self.counts.first().map(|fact| fact.rows.as_slice());
         let names = rows
@@ -141,16 +143,16 @@ impl Facts {
     }
 }
 
-/// The answers that have rows.
-async fn facts(
+/// Runs queries, and returns the results that have rows.
+async fn run_fact_queries(
     context: &SessionContext,
     questions: &[(&'static str, &'static str, &str)],
-) -> Result<Vec<Fact>> {
+) -> Result<Vec<FactTable>> {
     let mut facts = Vec::new();
     for (title, note, sql) in questions {
-        let (columns, rows) = answer(context, sql).await?;
+        let (columns, rows) = text_rows(context, sql).await?;
         if !rows.is_empty() {
-            facts.push(Fact {
+            facts.push(FactTable {
                 title,
                 note,
                 columns,
@@ -161,7 +163,7 @@ async fn facts(
     Ok(facts)
 }
 
-async fn answer(context: &SessionContext, sql: &str) -> Result<(Vec<String>, Vec<Vec<String>>)> {
+async fn text_rows(context: &SessionContext, sql: &str) -> Result<(Vec<String>, Vec<Vec<String>>)> {
     let (mut columns, mut rows) = (Vec::new(), Vec::new());
     for batch in collect(context, sql).await? {
         let schema = batch.schema();

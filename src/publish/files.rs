@@ -1,4 +1,4 @@
-//! Rows to Parquet files of bounded size. The same rows become the same bytes, in whatever batches they come.
+//! Parquet files of bounded size. Equal rows give equal bytes, independent of the batches.
 
 use std::sync::Arc;
 
@@ -12,50 +12,50 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 
-use super::plain;
-use crate::delivered::{Target, Written};
+use super::portable_types;
+use crate::atomic_output::{OutputTarget, WrittenFile};
 use crate::error::{Error, Result};
 
-/// Rows that are encoded at a time: pages end after the same rows, whatever batches they came in.
+/// Rows that are encoded at a time, so page boundaries do not depend on the batches.
 const PIECE_ROWS: usize = 1024;
 
-/// Rows of a row group at most, and bytes of its values: what a reader has in memory at once.
+/// Maximum number of rows, and of bytes of values, of a row group. A reader has one in memory.
 const GROUP_ROWS: usize = 1 << 18;
 const GROUP_BYTES: usize = 128 << 20;
 
-/// A file gets no further row group from this size on; it is in memory until it is written.
+/// File size from which no row group is added. A file is in memory until it is written.
 const FILE_BYTES: usize = 128 << 20;
 
-/// Text that is repeated (a sketch, in each configuration of a graph) is written once as long as all of a
-/// row group takes no more.
+/// Dictionary size up to which repeated text (such as the sketch of each configuration of a graph) is stored once per
+/// row group.
 const DICTIONARY_BYTES: usize = 4 << 20;
 
-/// Longest minimum and maximum of a text that is kept.
+/// Maximum length of text statistics in bytes.
 const STATISTICS_TEXT_BYTES: usize = 64;
 
-/// Smaller than the level 3 that is usual, and still quick.
+/// Smaller than with the usual level 3, and still fast.
 const ZSTD_LEVEL: i32 = 9;
 
 /// Writes the rows of one folder as `part-00000.parquet` and so on.
-pub(super) struct Files<'a> {
-    target: &'a Target,
+pub(super) struct ParquetFilesWriter<'a> {
+    target: &'a OutputTarget,
     /// Name of the table, for errors.
     table: String,
-    /// Path of the folder, with its slash.
+    /// Path of the folder, with trailing slash.
     folder: String,
     given: SchemaRef,
     properties: WriterProperties,
     pieces: BatchCoalescer,
     open: Option<ArrowWriter<Vec<u8>>>,
     group_bytes: usize,
-    written: Vec<Written>,
+    written: Vec<WrittenFile>,
     rows: u64,
 }
 
-impl<'a> Files<'a> {
-    /// Rows come as `given`; readers see them as `plain`.
+impl<'a> ParquetFilesWriter<'a> {
+    /// Creates a writer. `given` is the schema of the rows, `plain` the schema of the files.
     pub(super) fn new(
-        target: &'a Target,
+        target: &'a OutputTarget,
         table: &str,
         folder: String,
         given: &SchemaRef,
@@ -73,33 +73,35 @@ impl<'a> Files<'a> {
             written: Vec::new(),
             rows: 0,
         };
-        files.properties = properties(plain).map_err(|error| files.failed(&error))?;
+        files.properties = properties(plain).map_err(|error| files.parquet_error(&error))?;
         Ok(files)
     }
 
-    /// Files so far.
-    pub(super) fn written(&self) -> &[Written] {
+    /// Returns the files written so far.
+    pub(super) fn written_files(&self) -> &[WrittenFile] {
         &self.written
     }
 
+    /// Adds rows.
+    ///
     /// # Errors
-    /// [`Error::Storage`] where a file cannot be written.
+    /// [`Error::Storage`] if a file cannot be written.
     pub(super) async fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let pushed = self.pieces.push_batch(batch);
-        pushed.map_err(|error| self.broken(&error))?;
+        pushed.map_err(|error| self.arrow_error(&error))?;
         while let Some(piece) = self.pieces.next_completed_batch() {
             self.encode(&piece).await?;
         }
         Ok(())
     }
 
-    /// Writes what is left; all files.
+    /// Writes the remaining rows and returns all files.
     ///
     /// # Errors
-    /// As [`Files::push`].
-    pub(super) async fn finish(mut self) -> Result<Vec<Written>> {
+    /// As [`ParquetFilesWriter::push`].
+    pub(super) async fn finish(mut self) -> Result<Vec<WrittenFile>> {
         let rest = self.pieces.finish_buffered_batch();
-        rest.map_err(|error| self.broken(&error))?;
+        rest.map_err(|error| self.arrow_error(&error))?;
         while let Some(piece) = self.pieces.next_completed_batch() {
             self.encode(&piece).await?;
         }
@@ -114,12 +116,16 @@ impl<'a> Files<'a> {
                 .with_skip_arrow_metadata(true);
             let schema = Arc::clone(&self.given);
             let opened = ArrowWriter::try_new_with_options(Vec::new(), schema, options);
-            self.open = Some(opened.map_err(|error| self.failed(&error))?);
+            self.open = Some(opened.map_err(|error| self.parquet_error(&error))?);
         }
         let Some(writer) = &mut self.open else {
             return Ok(());
         };
-        let bytes: usize = piece.columns().iter().map(plain::bytes_of).sum();
+        let bytes: usize = piece
+            .columns()
+            .iter()
+            .map(portable_types::value_bytes)
+            .sum();
         let mut wrote = writer.write(piece);
         self.rows += piece.num_rows() as u64;
         self.group_bytes += bytes;
@@ -128,7 +134,7 @@ impl<'a> Files<'a> {
         }
         let is_flushed = writer.in_progress_rows() == 0;
         let is_full = is_flushed && writer.bytes_written() >= FILE_BYTES;
-        wrote.map_err(|error| self.failed(&error))?;
+        wrote.map_err(|error| self.parquet_error(&error))?;
         if is_flushed {
             self.group_bytes = 0;
         }
@@ -142,7 +148,9 @@ impl<'a> Files<'a> {
         let Some(writer) = self.open.take() else {
             return Ok(());
         };
-        let bytes = writer.into_inner().map_err(|error| self.failed(&error))?;
+        let bytes = writer
+            .into_inner()
+            .map_err(|error| self.parquet_error(&error))?;
         let path = format!("{}part-{:05}.parquet", self.folder, self.written.len());
         let rows = std::mem::take(&mut self.rows);
         self.group_bytes = 0;
@@ -151,11 +159,11 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    fn failed(&self, error: &ParquetError) -> Error {
+    fn parquet_error(&self, error: &ParquetError) -> Error {
         Error::Internal(format!("{}: {error}", self.table))
     }
 
-    fn broken(&self, error: &ArrowError) -> Error {
+    fn arrow_error(&self, error: &ArrowError) -> Error {
         Error::Internal(format!("{}: {error}", self.table))
     }
 }

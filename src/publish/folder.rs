@@ -1,10 +1,11 @@
-//! Names of folders for values that a table is partitioned by.
+//! Folder names of partition values.
 
-/// A folder for a value: itself where it is harmless, or what is left of it with a number that tells it from others.
+/// Returns a folder name for a value: the value itself if it is safe, otherwise its safe characters with a number that
+/// makes it unique.
 ///
-/// - Readers hide what begins with `.` or `_`, and some take `=` and `%` for signs of their own.
-/// - `datasets` takes `train`, `test`, `dev` and their like in a path for a split, and leaves out all other files.
-pub(super) fn folder(value: &str) -> String {
+/// - Readers hide names that begin with `.` or `_`, and some interpret `=` and `%`.
+/// - `datasets` interprets `train`, `test`, `dev` and similar words in a path as a split, and ignores all other files.
+pub(super) fn folder_name(value: &str) -> String {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let mut name: String = value
         .chars()
@@ -37,7 +38,7 @@ pub(super) fn folder(value: &str) -> String {
     name
 }
 
-/// Words that `datasets` looks for.
+/// Words that `datasets` interprets.
 const SPLITS: [&str; 10] = [
     "train",
     "training",
@@ -58,7 +59,7 @@ mod tests {
     #[test]
     fn folders_are_told_apart_and_taken_for_nothing_else() {
         for harmless in ["k80", "epyc-7452", "a100_80.gb", "contest", "devel", "7452"] {
-            assert_eq!(folder(harmless), harmless);
+            assert_eq!(folder_name(harmless), harmless);
         }
         for odd in [
             "test",
@@ -71,7 +72,7 @@ mod tests {
             "ü=1",
             "x eval",
         ] {
-            let name = folder(odd);
+            let name = folder_name(odd);
             assert_ne!(name, odd);
             assert!(
                 name.chars()
@@ -82,7 +83,7 @@ mod tests {
             let mut words = name.split(|c: char| !c.is_ascii_alphabetic());
             assert!(words.all(|word| !SPLITS.contains(&word)), "{name}");
         }
-        assert_ne!(folder("a b"), folder("a_b"));
-        assert_ne!(folder("a b"), folder("a/b"));
+        assert_ne!(folder_name("a b"), folder_name("a_b"));
+        assert_ne!(folder_name("a b"), folder_name("a/b"));
     }
 }

@@ -1,16 +1,16 @@
-//! A dataset that people without tsql can use: plain Parquet, a card, Croissant metadata, and checksums.
+//! Publication of a portable dataset: plain Parquet, a dataset card, Croissant metadata, and checksums.
 //!
 //! ```text
 //! DIR/
-//! ├── README.md                                 the dataset card, which Hugging Face shows
-//! ├── croissant.json                            all columns, for machines
-//! ├── SHA256SUMS                                comes last: without it there is no publication
-//! ├── graphs/part-00000.parquet                 a folder for each table and view that has rows
+//! ├── README.md                                 dataset card, which Hugging Face shows
+//! ├── croissant.json                            Croissant metadata of all columns
+//! ├── SHA256SUMS                                written last: without it the publication is incomplete
+//! ├── graphs/part-00000.parquet                 a folder for each table and view with rows
 //! └── records/tenset/k80/part-00000.parquet
 //! ```
 //!
-//! Folders of `records` are plain names, not `platform=k80`: `datasets` and `mlcroissant` do not look at folders, so the
-//! columns must be in the files; and where they are in both, `pyarrow.parquet.read_table` and pandas refuse to read.
+//! Folders of `records` are plain names, not `platform=k80`. `datasets` and `mlcroissant` ignore folder names, so the
+//! columns must be in the files; if they are in both, `pyarrow.parquet.read_table` and pandas fail.
 //!
 //! ```
 //! use tsql::{PublishOptions, Store};
@@ -30,11 +30,11 @@ mod dataset;
 mod facts;
 mod files;
 mod folder;
-mod kind;
 mod options;
-mod plain;
+mod portable_types;
+mod publication;
+mod published_relations;
 mod rows;
-mod shown;
 mod verify;
 
 use std::sync::Arc;
@@ -42,35 +42,35 @@ use std::sync::Arc;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt as _;
 
-use crate::delivered::{Target, Written};
+use crate::atomic_output::{OutputTarget, WrittenFile};
 use crate::error::{Error, Result};
 use crate::store::Store;
-use dataset::{Dataset, Table};
+use dataset::{Dataset, DatasetTable};
 use facts::Facts;
-use files::Files;
-use kind::{CARD, CROISSANT, PUBLICATION};
-use shown::Shown;
+use files::ParquetFilesWriter;
+use publication::{CARD, CROISSANT, PUBLICATION};
+use published_relations::PublishedRelation;
 
 pub use options::{PublishOptions, PublishProgress, Published, PublishedTable};
-pub use verify::{Verified, verify_publication};
+pub use verify::{VerifyReport, verify_publication};
 
 impl Store {
-    /// Writes the store, or the version that it is looked at, as a dataset for others into a directory or a bucket
-    /// (`s3://bucket/prefix`), which is empty, has what is left of a publication that was broken off, or
-    /// ([`PublishOptions::overwrite`]) a publication.
+    /// Writes the store, at its version, as a portable dataset into a directory or a bucket (`s3://bucket/prefix`). The
+    /// target must be empty, have an interrupted publication, or ([`PublishOptions::overwrite`]) a publication.
     ///
-    /// Each table and view that has rows becomes plain Parquet, in a fixed order of rows: the same data and options
-    /// are the same bytes. Not published is what means nothing elsewhere: tags, the ingest log with its local paths (`sources`
-    /// says what the sources are), and texts that are only kept to give files back.
+    /// Each table and view with rows becomes plain Parquet, in a fixed order of rows: equal data and options give equal
+    /// bytes. Data without a meaning outside the store is omitted: tags, the ingest log with its local paths (`sources`
+    /// describes the sources), and texts that are only stored for exports.
     ///
     /// # Errors
-    /// [`Error::CannotCreate`] where something else is there, [`Error::Argument`] for an option that cannot be used,
-    /// [`Error::Empty`] for a store without rows, and failures of the storage. What was begun is no publication then.
+    /// [`Error::CannotCreate`] if the target has other files, [`Error::Argument`] for an invalid option,
+    /// [`Error::Empty`] for a store without rows, and failures of the storage. An interrupted publication is
+    /// recognizable as such.
     pub async fn publish(&self, to: &str, options: &PublishOptions) -> Result<Published> {
-        options.checked()?;
-        let target = Target::open(to, options.overwrite, PUBLICATION).await?;
+        options.validate()?;
+        let target = OutputTarget::open(to, options.overwrite, PUBLICATION).await?;
         let context = rows::session(self, options.memory_limit_bytes).await?;
-        let counted = rows::counted(&context).await?;
+        let counted = rows::count_rows(&context).await?;
         if counted.is_empty() {
             let reason = "the store has no rows, so there is nothing to publish\nhint: `tsql ingest FILES` first";
             return Err(Error::Empty(reason.to_owned()));
@@ -96,16 +96,16 @@ impl Store {
             bytes += table.bytes();
             tables.push(table);
         }
-        let facts = Facts::of(&context).await?;
+        let facts = Facts::load(&context).await?;
         let dataset = Dataset::new(target.name(), options, tables, facts);
-        let mut written: Vec<Written> = dataset
+        let mut written: Vec<WrittenFile> = dataset
             .tables
             .iter()
             .flat_map(|table| table.files.clone())
             .collect();
         for (name, text) in [
-            (CARD, card::text(&dataset)),
-            (CROISSANT, croissant::text(&dataset)),
+            (CARD, card::render_card(&dataset)),
+            (CROISSANT, croissant::render_croissant(&dataset)),
         ] {
             written.push(target.write(name.to_owned(), text.into_bytes(), 0).await?);
         }
@@ -124,37 +124,40 @@ impl Store {
     }
 }
 
-/// Writes all rows of a table; `before` bytes are written already.
+/// Writes all rows of a table. `before` is the number of bytes that were written before.
 async fn write_table(
     context: &SessionContext,
-    target: &Target,
-    shown: Shown,
+    target: &OutputTarget,
+    shown: PublishedRelation,
     options: &PublishOptions,
     before: u64,
-) -> Result<Table> {
-    let folders = rows::folders(context, &shown).await?;
-    let (mut written, mut schema) = (Vec::<Written>::new(), None);
+) -> Result<DatasetTable> {
+    let folders = rows::list_folders(context, &shown).await?;
+    let (mut written, mut schema) = (Vec::<WrittenFile>::new(), None);
     let mut done = 0;
     for folder in folders {
-        let frame = rows::rows(context, &shown, &folder).await?;
+        let frame = rows::folder_rows(context, &shown, &folder).await?;
         let mut stream = frame.execute_stream().await.map_err(Error::Query)?;
         let given = stream.schema();
-        let plain = Arc::new(plain::schema(&shown, &given));
-        let names = folder.iter().map(|value| folder::folder(value) + "/");
+        let plain = Arc::new(portable_types::portable_schema(&shown, &given));
+        let names = folder.iter().map(|value| folder::folder_name(value) + "/");
         let path = format!("{}/{}", shown.name, names.collect::<String>());
-        let mut files = Files::new(target, &shown.name, path, &given, &plain)?;
+        let mut files = ParquetFilesWriter::new(target, &shown.name, path, &given, &plain)?;
         while let Some(batch) = stream.try_next().await.map_err(Error::Query)? {
             done += batch.num_rows() as u64;
             files.push(batch).await?;
             if let Some(progress) = &options.progress {
-                let so_far = written.iter().chain(files.written()).map(|file| file.bytes);
+                let so_far = written
+                    .iter()
+                    .chain(files.written_files())
+                    .map(|file| file.bytes);
                 progress(&shown.name, done, before + so_far.sum::<u64>());
             }
         }
         written.extend(files.finish().await?);
         schema = Some(plain);
     }
-    Ok(Table {
+    Ok(DatasetTable {
         schema: schema.ok_or_else(|| Error::Internal(format!("{}: no folder", shown.name)))?,
         files: written,
         shown,

@@ -1,4 +1,4 @@
-//! What is asked of a publication, and what became of it.
+//! Options and result of a publication.
 
 use serde::Serialize;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// How to publish, and what people are to know about the dataset.
+/// Options of a publication, and metadata of the dataset.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct PublishOptions {
@@ -24,68 +24,68 @@ pub struct PublishOptions {
     pub(crate) progress: Option<PublishProgress>,
 }
 
-/// Is told the table at work, its rows that are written, and the bytes of all files so far.
+/// Progress callback: table, its written rows, and bytes of all files so far.
 pub type PublishProgress = Arc<dyn Fn(&str, u64, u64) + Send + Sync>;
 
 impl PublishOptions {
-    /// What the dataset is called; the name of its folder unless it is set.
+    /// Sets the title. Default: the name of the folder.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// What it is, in a sentence or a few; how many records of what unless it is set.
+    /// Sets a description of a sentence or a few. Default: the number of records, configurations and graphs.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Its licence as SPDX names it: `CC-BY-4.0`.
+    /// Sets the licence, as an SPDX identifier: `CC-BY-4.0`.
     #[must_use]
     pub fn license(mut self, license: impl Into<String>) -> Self {
         self.license = Some(license.into());
         self
     }
 
-    /// How to cite it, as BibTeX if possible.
+    /// Sets the citation, preferably as BibTeX.
     #[must_use]
     pub fn citation(mut self, citation: impl Into<String>) -> Self {
         self.citation = Some(citation.into());
         self
     }
 
-    /// Who made it: one more author.
+    /// Adds an author.
     #[must_use]
     pub fn author(mut self, author: impl Into<String>) -> Self {
         self.authors.push(author.into());
         self
     }
 
-    /// Its page.
+    /// Sets the URL.
     #[must_use]
     pub fn url(mut self, url: impl Into<String>) -> Self {
         self.url = Some(url.into());
         self
     }
 
-    /// Its version: `1.0.0`.
+    /// Sets the version: `1.0.0`.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
     }
 
-    /// The day of publication, `2026-11-23`; the day of the newest data unless it is set, so that the same data
-    /// are the same bytes whenever they are published.
+    /// Sets the day of publication, `2026-11-23`. Default: the day of the newest data, so equal data give equal bytes
+    /// at any time.
     #[must_use]
     pub fn date(mut self, date: impl Into<String>) -> Self {
         self.date = Some(date.into());
         self
     }
 
-    /// Replaces a publication that is there already.
+    /// Replaces an existing publication.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
@@ -99,23 +99,25 @@ impl PublishOptions {
         self
     }
 
-    /// Memory that sorting may take, in bytes: 1 GB unless it is set. What does not fit goes to temporary files.
+    /// Sets the memory for sorting in bytes. Default: 1 GB. Larger data is spilled to temporary files.
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// Told now and then: the table at work, its rows that are written, the bytes of all files so far.
+    /// Sets the progress callback: table, its written rows, bytes of all files so far.
     #[must_use]
     pub fn progress(mut self, told: impl Fn(&str, u64, u64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(told));
         self
     }
 
+    /// Validates the options.
+    ///
     /// # Errors
-    /// [`Error::Argument`] for a licence that SPDX cannot mean, and a day that is none.
-    pub(super) fn checked(&self) -> Result<()> {
+    /// [`Error::Argument`] for an invalid SPDX identifier or date.
+    pub(super) fn validate(&self) -> Result<()> {
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
         if let Some(license) = &self.license
             && (license.is_empty() || !license.chars().all(is_of_name))
@@ -151,13 +153,13 @@ impl fmt::Debug for PublishOptions {
     }
 }
 
-/// What was published.
+/// Result of a publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Published {
-    /// The tables that have rows.
+    /// Tables with rows.
     pub tables: Vec<PublishedTable>,
-    /// All files: those of the tables, the card, the metadata and the list of checksums.
+    /// Number of all files: tables, card, metadata and checksum list.
     pub file_count: u64,
     /// Their size in bytes.
     pub bytes: u64,
@@ -167,11 +169,11 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PublishedTable {
-    /// Its name, and its folder.
+    /// Name, and folder.
     pub name: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its files.
+    /// Number of files.
     pub file_count: u64,
     /// Their size in bytes.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! The rows of a table or view in their order.
+//! Sorted rows of a table or view.
 
 use arrow::array::AsArray as _;
 use arrow::datatypes::{DataType, Int64Type};
@@ -6,22 +6,22 @@ use datafusion::dataframe::DataFrame;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::prelude::{Expr, SessionContext, col, lit};
 
-use super::shown::Shown;
+use super::published_relations::PublishedRelation;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, collect};
 use crate::store::Store;
 
-/// Memory that sorting may take unless something else is said, in bytes.
+/// Default memory for sorting in bytes.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// Rows that are unpacked at a time: a configuration of TenSet is 20 kB then.
+/// Rows that are unpacked at a time. A TenSet configuration then takes 20 kB.
 const BATCH_ROWS: usize = 2048;
 
-/// Streams of rows that are unpacked beside each other; each has some batches in memory.
+/// Number of streams that are unpacked concurrently. Each has some batches in memory.
 const AT_ONCE: usize = 4;
 
-/// A session for reading all of a store within this memory.
+/// Creates a session for reading a whole store within this memory.
 pub(super) async fn session(store: &Store, memory_bytes: Option<usize>) -> Result<SessionContext> {
     let options =
         SessionOptions::default().memory_limit_bytes(memory_bytes.unwrap_or(MEMORY_BYTES));
@@ -36,10 +36,10 @@ pub(super) async fn session(store: &Store, memory_bytes: Option<usize>) -> Resul
     Ok(context)
 }
 
-/// What has rows, and how many.
-pub(super) async fn counted(context: &SessionContext) -> Result<Vec<(Shown, u64)>> {
+/// Returns the relations that have rows, with their row counts.
+pub(super) async fn count_rows(context: &SessionContext) -> Result<Vec<(PublishedRelation, u64)>> {
     let mut counted = Vec::new();
-    for shown in super::shown::all()? {
+    for shown in super::published_relations::published_relations()? {
         let batches = collect(context, &shown.count_sql()).await?;
         let mut rows = 0;
         for batch in &batches {
@@ -53,8 +53,11 @@ pub(super) async fn counted(context: &SessionContext) -> Result<Vec<(Shown, u64)
     Ok(counted)
 }
 
-/// The values of the folders that a table has: one without values where it is not partitioned.
-pub(super) async fn folders(context: &SessionContext, shown: &Shown) -> Result<Vec<Vec<String>>> {
+/// Returns the partition values of each folder of a table. One empty entry if it is not partitioned.
+pub(super) async fn list_folders(
+    context: &SessionContext,
+    shown: &PublishedRelation,
+) -> Result<Vec<Vec<String>>> {
     if shown.partition.is_empty() {
         return Ok(vec![Vec::new()]);
     }
@@ -73,23 +76,25 @@ pub(super) async fn folders(context: &SessionContext, shown: &Shown) -> Result<V
     Ok(folders)
 }
 
-/// The rows of a folder as they are published.
-pub(super) async fn rows(
+/// Returns the rows of a folder as published.
+pub(super) async fn folder_rows(
     context: &SessionContext,
-    shown: &Shown,
+    shown: &PublishedRelation,
     folder: &[String],
 ) -> Result<DataFrame> {
     let view = context.table_provider(shown.name.as_str()).await;
     let view = view.map_err(Error::Query)?;
     let packed = match view.get_logical_plan().as_deref() {
-        Some(LogicalPlan::Projection(unpacking)) => unpacked_last(unpacking, shown, folder)?,
+        Some(LogicalPlan::Projection(unpacking)) => {
+            sort_before_unpacking(unpacking, shown, folder)?
+        }
         _ => None,
     };
     let rows = match packed {
         Some(plan) => DataFrame::new(context.state(), plan),
         None => {
             let all = context.table(shown.name.as_str()).await;
-            let own = of_folder(shown, folder, |name| Some(named(name)));
+            let own = folder_filter(shown, folder, |name| Some(column_by_name(name)));
             let rows = all.and_then(|all| all.filter(own.unwrap_or(lit(true))));
             rows.map_err(Error::Query)?
         }
@@ -99,19 +104,22 @@ pub(super) async fn rows(
         Ok(expression.alias(column.name.as_str()))
     });
     let columns: datafusion::common::Result<Vec<Expr>> = columns.collect();
-    // Said last, and of what is sorted already, too: streams of rows are merged in no order otherwise.
-    let order = shown.order.iter().map(|name| named(name).sort(true, false));
+    // The sort is the last step even for sorted rows. Otherwise streams are merged in any order.
+    let order = shown
+        .order
+        .iter()
+        .map(|name| column_by_name(name).sort(true, false));
     let plain = columns.and_then(|columns| rows.select(columns));
     plain
         .and_then(|plain| plain.sort(order.collect()))
         .map_err(Error::Query)
 }
 
-/// The same rows, sorted before they are unpacked: what is packed is a hundredth of what it is then. `None` where the
-/// view computes what it is to be sorted by.
-fn unpacked_last(
+/// Returns the same rows, sorted before they are unpacked: packed values take a hundredth of the memory. `None` if the
+/// view computes a sort column.
+fn sort_before_unpacking(
     unpacking: &Projection,
-    shown: &Shown,
+    shown: &PublishedRelation,
     folder: &[String],
 ) -> Result<Option<LogicalPlan>> {
     let below = |name: &str| {
@@ -138,7 +146,7 @@ fn unpacked_last(
     };
     let mut plan = LogicalPlanBuilder::from((*unpacking.input).clone());
     if !folder.is_empty() {
-        let Some(own) = of_folder(shown, folder, below) else {
+        let Some(own) = folder_filter(shown, folder, below) else {
             return Ok(None);
         };
         plan = plan.filter(own).map_err(Error::Query)?;
@@ -151,9 +159,9 @@ fn unpacked_last(
         .map_err(Error::Query)
 }
 
-/// What tells the rows of a folder; `None` where there are no folders, or one is not told by a column.
-fn of_folder(
-    shown: &Shown,
+/// Returns the filter for the rows of a folder. `None` if there are no folders, or a partition column is missing.
+fn folder_filter(
+    shown: &PublishedRelation,
     folder: &[String],
     column: impl Fn(&str) -> Option<Expr>,
 ) -> Option<Expr> {
@@ -163,7 +171,7 @@ fn of_folder(
     own?.into_iter().reduce(Expr::and)
 }
 
-fn named(name: &str) -> Expr {
+fn column_by_name(name: &str) -> Expr {
     col(datafusion::common::Column::from_name(name))
 }
 
@@ -171,16 +179,16 @@ fn named(name: &str) -> Expr {
 mod tests {
     use super::*;
 
-    /// What is packed is small, so it is what is sorted.
+    /// Packed values are small, so they are sorted before unpacking.
     #[tokio::test]
     async fn rows_are_sorted_before_they_are_unpacked() {
         let store = Store::demo().await.unwrap();
         let context = session(&store, None).await.unwrap();
-        let all = super::super::shown::all().unwrap();
+        let all = super::super::published_relations::published_relations().unwrap();
         for (name, unpacks) in [("records", "repeats_ns"), ("configurations", "open_sketch")] {
             let shown = all.iter().find(|shown| shown.name == name).unwrap();
-            let folder = folders(&context, shown).await.unwrap().pop().unwrap();
-            let frame = rows(&context, shown, &folder).await.unwrap();
+            let folder = list_folders(&context, shown).await.unwrap().pop().unwrap();
+            let frame = folder_rows(&context, shown, &folder).await.unwrap();
             let plan = frame.create_physical_plan().await.unwrap();
             let plan = datafusion::physical_plan::displayable(plan.as_ref())
                 .indent(false)

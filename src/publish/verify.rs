@@ -1,33 +1,33 @@
-//! Are the files of a publication those that were published?
+//! Verification of a publication against its checksums.
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde::Serialize;
 
-use crate::delivered::{CHECKSUMS, hashed, is_broken_off, listed, parse};
+use crate::atomic_output::{CHECKSUMS, hash_file, is_unfinished, list_files, parse};
 use crate::error::{Error, Result};
 use crate::store::Location;
 
-/// Files that are read at the same time.
+/// Number of files that are read concurrently.
 const AT_ONCE: usize = 4;
 
-/// What became of the files of a publication.
+/// Result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Verified {
-    /// Files that are as they were published.
+pub struct VerifyReport {
+    /// Number of unchanged files.
     pub file_count: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// Files that are gone.
+    /// Missing files.
     pub missing: Vec<String>,
-    /// Files whose bytes are others.
+    /// Files with changed bytes.
     pub changed: Vec<String>,
     /// Files that were not published.
     pub additional: Vec<String>,
 }
 
-impl Verified {
-    /// All that was published is there, and nothing else.
+impl VerifyReport {
+    /// Returns whether all published files are unchanged, and there are no others.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.missing.is_empty() && self.changed.is_empty() && self.additional.is_empty()
@@ -35,8 +35,8 @@ impl Verified {
 }
 
 /// Reads all files of the publication in a directory, a bucket or on a web server, and compares them with their
-/// checksums; `told` hears now and then how many bytes were read. Hidden files (`.git`) are not looked at. A web server's
-/// files cannot be listed: additional ones are not found there.
+/// checksums. `told` is called repeatedly with the number of bytes read. Hidden files (`.git`) are ignored. Files on a
+/// web server cannot be listed, so additional ones are not found.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -50,14 +50,17 @@ impl Verified {
 /// ```
 ///
 /// # Errors
-/// [`Error::Source`] where there is no publication, or one that was broken off; [`Error::Storage`].
-pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> Result<Verified> {
+/// [`Error::Source`] if there is no publication, or an interrupted one; [`Error::Storage`].
+pub async fn verify_publication(
+    at: &str,
+    told: impl Fn(u64) + Send + Sync,
+) -> Result<VerifyReport> {
     let location = Location::open(at).await?;
     let nothing = |reason: &str| Error::Source {
         location: at.to_owned(),
         reason: reason.to_owned(),
     };
-    if is_broken_off(&location).await? {
+    if is_unfinished(&location).await? {
         let reason =
             "the publication is being written, or was broken off\nhint: `tsql publish` again";
         return Err(nothing(reason));
@@ -68,7 +71,7 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
     };
     let mut entries = parse(&list)?;
     entries.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut verified = Verified::default();
+    let mut verified = VerifyReport::default();
     let read = std::sync::atomic::AtomicU64::new(0);
     let tell = |bytes: usize| {
         let bytes = bytes as u64;
@@ -76,12 +79,11 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
         told(all);
     };
     let (location, tell) = (&location, &tell);
-    let hashes =
-        futures::stream::iter(&entries)
-            .map(|entry| async move {
-                Ok::<_, Error>((entry, hashed(location, &entry.path, tell).await?))
-            })
-            .buffered(AT_ONCE);
+    let hashes = futures::stream::iter(&entries)
+        .map(|entry| async move {
+            Ok::<_, Error>((entry, hash_file(location, &entry.path, tell).await?))
+        })
+        .buffered(AT_ONCE);
     let mut hashes = std::pin::pin!(hashes);
     while let Some((entry, found)) = hashes.try_next().await? {
         match found {
@@ -94,7 +96,10 @@ pub async fn verify_publication(at: &str, told: impl Fn(u64) + Send + Sync) -> R
         }
     }
     if !at.starts_with("http") {
-        let paths = listed(location).await?.into_iter().map(|(path, _)| path);
+        let paths = list_files(location)
+            .await?
+            .into_iter()
+            .map(|(path, _)| path);
         let is_known = |path: &String| {
             path == CHECKSUMS
                 || entries

@@ -16,7 +16,9 @@ use datafusion::optimizer::AnalyzerRule;
 use super::cardinality::{has_few_groups, is_dense, leads_sort_order};
 use super::functions::count_distinct_dense;
 
-/// Replaces the function. An analyzer rule, because the optimizer turns a single distinct aggregate into groups first.
+/// Analyzer rule that replaces `count(DISTINCT x)` by the bitmap aggregate.
+///
+/// It runs in the analyzer because the optimizer turns a single distinct aggregate into two levels of groups first.
 #[derive(Debug)]
 pub(super) struct BitmapDistinct {
     function: Arc<AggregateUDF>,
@@ -28,10 +30,10 @@ impl BitmapDistinct {
         Self { function }
     }
 
-    /// Returns the count in a bitmap; `None` for anything but a count of distinct dense numbers.
-    fn counted(&self, expr: &Expr, input: &LogicalPlan) -> Result<Option<Expr>> {
+    /// Returns the bitmap aggregate for a count of distinct dense integers; `None` for anything else.
+    fn replace_count(&self, expr: &Expr, input: &LogicalPlan) -> Result<Option<Expr>> {
         let call = match expr {
-            Expr::Alias(alias) => return self.counted(&alias.expr, input),
+            Expr::Alias(alias) => return self.replace_count(&alias.expr, input),
             Expr::AggregateFunction(call) => call,
             _ => return Ok(None),
         };
@@ -54,7 +56,7 @@ impl BitmapDistinct {
         Ok(Some(Expr::AggregateFunction(counted)))
     }
 
-    fn rewritten(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    fn rewrite(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Aggregate(aggregate) = &plan else {
             return Ok(Transformed::no(plan));
         };
@@ -62,7 +64,7 @@ impl BitmapDistinct {
         let mut changed = false;
         let mut exprs = Vec::with_capacity(aggregate.aggr_expr.len());
         for expr in &aggregate.aggr_expr {
-            exprs.push(match self.counted(expr, &aggregate.input)? {
+            exprs.push(match self.replace_count(expr, &aggregate.input)? {
                 Some(counted) => {
                     changed = true;
                     names.save(expr).restore(counted)
@@ -70,7 +72,7 @@ impl BitmapDistinct {
                 None => expr.clone(),
             });
         }
-        // Equal values of the sort order lie together: their bitmaps are filled one after another.
+        // Equal values of the sort order are adjacent, so their bitmaps are filled one after another.
         let groups = aggregate.group_expr.iter();
         let groups = groups.filter(|group| !leads_sort_order(group, &aggregate.input));
         if !changed || !has_few_groups(groups, &aggregate.input) {
@@ -88,7 +90,7 @@ impl AnalyzerRule for BitmapDistinct {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| self.rewritten(plan))
+        plan.transform_up_with_subqueries(|plan| self.rewrite(plan))
             .data()
     }
 }

@@ -1,8 +1,11 @@
-//! Answers that end with whoever waits for them.
+//! Cancellation of running queries: execution stops soon after the consumer drops the result stream.
 //!
-//! A task ends only where it makes way. Where a few rows become many, what reads them may take all that one batch of files
-//! makes before it does; and a join that looks at pairs of rows makes way only where it finds some. While all threads of
-//! the runtime are in such joins, nobody hears a signal or a connection: so they leave their threads to others now and then.
+//! A tokio task can be cancelled only where it yields. Two kinds of operators yield too rarely:
+//! - Operators that expand a few rows into many, because a consumer may process a whole file batch before it yields.
+//! - Joins that compare pairs of rows, because they yield only when a pair matches.
+//!
+//! If all runtime threads run such joins, no task can handle a signal or a connection. These joins therefore release
+//! their threads at intervals.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -32,43 +35,46 @@ use tokio::task::block_in_place;
 
 use super::range_join::RangeJoinExec;
 
-/// Batches that wait to be taken.
-const WAITING: usize = 2;
+/// Capacity of the channel between the executing task and the consumer, in batches.
+const CHANNEL_BATCHES: usize = 2;
 
-/// How often a join that looks at pairs of rows leaves its thread, and for how long: what waits is taken up by another one meanwhile.
-const LEAVES_EVERY: Duration = Duration::from_millis(100);
-const LEAVES_FOR: Duration = Duration::from_millis(1);
+/// How often a join that compares pairs of rows releases its thread, and for how long. Another thread takes over the
+/// waiting tasks meanwhile.
+const YIELD_INTERVAL: Duration = Duration::from_millis(100);
+const YIELD_DURATION: Duration = Duration::from_millis(1);
 
-/// Nodes that make many rows of a few.
-const MANY: [&str; 4] = [
+/// Operators that expand a few rows into many.
+const EXPANDING_NODES: [&str; 4] = [
     "CrossJoinExec",
     "NestedLoopJoinExec",
     "RangeJoinExec",
     "UnnestExec",
 ];
 
-/// The rows of an answer, computed by tasks that end soon after the stream is dropped, also in the midst of a join that
-/// finds nothing.
+/// Executes a query as a stream. Its tasks end soon after the stream is dropped, even inside a join that finds no
+/// match.
 ///
 /// # Errors
 ///
-/// [`Error::Query`](crate::Error::Query) where the question cannot be planned.
-pub async fn ending_rows(frame: DataFrame) -> crate::Result<SendableRecordBatchStream> {
+/// [`Error::Query`](crate::Error::Query) if the query cannot be planned.
+pub async fn execute_stream_cancellable(
+    frame: DataFrame,
+) -> crate::Result<SendableRecordBatchStream> {
     let task = Arc::new(frame.task_ctx());
     let plan = frame.create_physical_plan().await;
-    let rows = plan.and_then(|plan| led(plan, task));
+    let rows = plan.and_then(|plan| execute_cancellable(plan, task));
     rows.map_err(crate::Error::Query)
 }
 
-/// Runs a plan in tasks of their own, which end soon after the stream is dropped.
-pub(crate) fn led(
+/// Executes a plan in separate tasks, which end soon after the returned stream is dropped.
+pub(crate) fn execute_cancellable(
     plan: Arc<dyn ExecutionPlan>,
     task: Arc<TaskContext>,
 ) -> Result<SendableRecordBatchStream> {
-    let waited_for = Arc::new(WaitedFor::default());
-    let dropped = Dropped(Arc::clone(&waited_for));
-    let mut stream = execute_stream(ending(plan, &waited_for)?, task)?;
-    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), WAITING);
+    let waited_for = Arc::new(CancellationToken::default());
+    let dropped = CancelOnDrop(Arc::clone(&waited_for));
+    let mut stream = execute_stream(add_cancel_checks(plan, &waited_for)?, task)?;
+    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), CHANNEL_BATCHES);
     let sender = builder.tx();
     builder.spawn(async move {
         while let Some(batch) = stream.next().await {
@@ -87,25 +93,25 @@ pub(crate) fn led(
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
 }
 
-/// Says so when it goes.
-struct Dropped(Arc<WaitedFor>);
+/// Cancels the token when it is dropped.
+struct CancelOnDrop(Arc<CancellationToken>);
 
-impl Drop for Dropped {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.is_dropped.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whether somebody waits for the answer.
+/// State that tells the operators of a query whether its consumer still exists.
 #[derive(Debug)]
-struct WaitedFor {
+struct CancellationToken {
     is_dropped: AtomicBool,
     since: Instant,
-    /// When a join last left its thread, in milliseconds since then.
+    /// When a join last released its thread, in milliseconds after `since`.
     left_ms: AtomicU64,
 }
 
-impl Default for WaitedFor {
+impl Default for CancellationToken {
     fn default() -> Self {
         Self {
             is_dropped: AtomicBool::new(false),
@@ -115,31 +121,31 @@ impl Default for WaitedFor {
     }
 }
 
-impl WaitedFor {
-    /// Looks, and leaves the thread to others where it was not left for long.
-    fn look(&self) -> Result<()> {
+impl CancellationToken {
+    /// Returns an error if the query was cancelled. Releases the thread if the last release is long ago.
+    fn check(&self) -> Result<()> {
         if self.is_dropped.load(Ordering::Relaxed) {
             let reason = "nobody waits for the answer".to_owned();
             return Err(DataFusionError::Execution(reason));
         }
         let now = self.since.elapsed();
         let left = Duration::from_millis(self.left_ms.load(Ordering::Relaxed));
-        if now >= left + LEAVES_EVERY {
+        if now >= left + YIELD_INTERVAL {
             let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
             self.left_ms.store(now_ms, Ordering::Relaxed);
             let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
             if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
-                block_in_place(|| thread::sleep(LEAVES_FOR));
+                block_in_place(|| thread::sleep(YIELD_DURATION));
             }
         }
         Ok(())
     }
 }
 
-/// The plan with nodes that make way, and with joins that look whether somebody still waits.
-fn ending(
+/// Adds cooperative yielding to expanding operators, and cancellation checks to the filters of joins.
+fn add_cancel_checks(
     plan: Arc<dyn ExecutionPlan>,
-    waited_for: &Arc<WaitedFor>,
+    waited_for: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let made = plan.transform_up(|node| {
         if let Some(join) = node.downcast_ref::<HashJoinExec>() {
@@ -148,22 +154,26 @@ fn ending(
             };
             let join = join
                 .builder()
-                .with_filter(Some(watched(filter, waited_for)));
+                .with_filter(Some(with_cancel_check(filter, waited_for)));
             return Ok(Transformed::yes(join.build_exec()?));
         }
-        if !MANY.contains(&node.name()) {
+        if !EXPANDING_NODES.contains(&node.name()) {
             return Ok(Transformed::no(node));
         }
         let node = match node.downcast_ref::<NestedLoopJoinExec>() {
             Some(join) => {
-                let filter = join.filter().map(|filter| watched(filter, waited_for));
+                let filter = join
+                    .filter()
+                    .map(|filter| with_cancel_check(filter, waited_for));
                 let join = NestedLoopJoinExecBuilder::from(join).with_filter(filter);
                 Arc::new(join.build()?)
             }
             None => node,
         };
         let node = match node.downcast_ref::<RangeJoinExec>() {
-            Some(join) => Arc::new(join.with_filter(|filter| watched(filter, waited_for))),
+            Some(join) => {
+                Arc::new(join.with_filter(|filter| with_cancel_check(filter, waited_for)))
+            }
             None => node,
         };
         let makes_way: Arc<dyn ExecutionPlan> = Arc::new(CooperativeExec::new(node));
@@ -172,9 +182,9 @@ fn ending(
     made.data()
 }
 
-/// The condition of a join, as long as somebody waits.
-fn watched(filter: &JoinFilter, waited_for: &Arc<WaitedFor>) -> JoinFilter {
-    let watched = Watched {
+/// Wraps a join filter in a cancellation check.
+fn with_cancel_check(filter: &JoinFilter, waited_for: &Arc<CancellationToken>) -> JoinFilter {
+    let watched = CancelCheckExpr {
         expression: Arc::clone(filter.expression()),
         waited_for: Arc::clone(waited_for),
     };
@@ -182,34 +192,34 @@ fn watched(filter: &JoinFilter, waited_for: &Arc<WaitedFor>) -> JoinFilter {
     JoinFilter::new(Arc::new(watched), columns, Arc::clone(filter.schema()))
 }
 
-/// An expression, as long as somebody waits for its answer: then an error, which nobody sees.
+/// An expression that fails once the query is cancelled. Nobody sees the error, because the consumer is gone.
 #[derive(Debug)]
-struct Watched {
+struct CancelCheckExpr {
     expression: Arc<dyn PhysicalExpr>,
-    waited_for: Arc<WaitedFor>,
+    waited_for: Arc<CancellationToken>,
 }
 
-impl PartialEq for Watched {
+impl PartialEq for CancelCheckExpr {
     fn eq(&self, other: &Self) -> bool {
         self.expression.eq(&other.expression)
     }
 }
 
-impl Eq for Watched {}
+impl Eq for CancelCheckExpr {}
 
-impl Hash for Watched {
+impl Hash for CancelCheckExpr {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.expression.hash(state);
     }
 }
 
-impl fmt::Display for Watched {
+impl fmt::Display for CancelCheckExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.expression.fmt(f)
     }
 }
 
-impl PhysicalExpr for Watched {
+impl PhysicalExpr for CancelCheckExpr {
     fn data_type(&self, schema: &Schema) -> Result<DataType> {
         self.expression.data_type(schema)
     }
@@ -223,7 +233,7 @@ impl PhysicalExpr for Watched {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.waited_for.look()?;
+        self.waited_for.check()?;
         self.expression.evaluate(batch)
     }
 
@@ -252,11 +262,11 @@ impl PhysicalExpr for Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn joins_of_no_pair_or_of_very_many_end_with_who_waits_for_them() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for condition in [
             "a.value > b.value * 1000000",
             "a.value < b.value * 2",
@@ -270,7 +280,7 @@ mod tests {
             let task = Arc::new(frame.task_ctx());
             let plan = frame.create_physical_plan().await.unwrap();
             let still = Arc::downgrade(&task);
-            let mut rows = led(plan, task).unwrap();
+            let mut rows = execute_cancellable(plan, task).unwrap();
             let first = tokio::time::timeout(Duration::from_secs(1), rows.next()).await;
             assert!(first.is_err(), "{sql}");
             drop(rows);

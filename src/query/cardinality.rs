@@ -1,4 +1,4 @@
-//! Estimates of how many rows and how many groups a plan has.
+//! Estimates of the number of rows and groups of a plan.
 
 use std::any::Any;
 
@@ -11,26 +11,28 @@ use datafusion::logical_expr::{Case, Expr, ExprSchemable as _, LogicalPlan, Tabl
 
 use crate::store::StoredTable;
 
-/// Part of the rows that a filter leaves if nothing is known of it, as DataFusion estimates it.
-const FILTERED: f64 = 0.2;
+/// Selectivity of a filter without statistics, as DataFusion assumes it.
+const DEFAULT_FILTER_SELECTIVITY: f64 = 0.2;
 
-/// Bits of an entry of a hash table of numbers, at least.
-const BITS_OF_ENTRY: f64 = 64.0;
+/// Minimum size of a hash table entry for numbers, in bits.
+const HASH_ENTRY_BITS: f64 = 64.0;
 
-/// Rows of an average group from which on it pays to aggregate twice.
-const ROWS_OF_GROUP: f64 = 8.0;
+/// Minimum average number of rows per group for which a second aggregation step pays off.
+const MIN_ROWS_PER_GROUP: f64 = 8.0;
 
-/// Whether the rows of a plan are known to have few groups by these expressions.
+/// Returns whether these expressions are known to form few groups over the rows of a plan.
 pub(super) fn has_few_groups<'a>(
     groups: impl IntoIterator<Item = &'a Expr>,
     plan: &LogicalPlan,
 ) -> bool {
-    is_few(groups_by(groups, plan), plan)
+    is_few(estimate_groups(groups, plan), plan)
 }
 
-/// Whether the rows of a plan are known to have few groups by the keys of a join with `other_side`, each with its partner there, and by
-/// further expressions. Where both columns of a key have about the same bounds, as a foreign key and what it refers to, there are about
-/// as many keys as rows of the other side.
+/// Returns whether the keys of a join with `other_side`, together with further expressions, are known to form few
+/// groups.
+///
+/// Each key comes with its partner on the other side. If both columns of a key have about the same bounds, as a foreign
+/// key and the referenced column do, the estimate is one key per row of the other side.
 pub(super) fn has_few_groups_with_keys<'a>(
     keys: &[(Expr, Expr)],
     groups: impl IntoIterator<Item = &'a Expr>,
@@ -38,84 +40,95 @@ pub(super) fn has_few_groups_with_keys<'a>(
     other_side: &LogicalPlan,
 ) -> bool {
     let keys = keys.iter().map(|(key, partner)| {
-        let rows = rows(other_side).filter(|rows| *rows > 0.0);
-        let rows =
-            rows.filter(|_| have_same_bounds(bounds(key, plan), bounds(partner, other_side)));
-        minimum(values(key, plan), rows)
+        let rows = estimate_rows(other_side).filter(|rows| *rows > 0.0);
+        let rows = rows.filter(|_| {
+            have_same_bounds(
+                integer_bounds_of(key, plan),
+                integer_bounds_of(partner, other_side),
+            )
+        });
+        min_of_known(estimate_distinct(key, plan), rows)
     });
     let keys = keys.product::<Option<f64>>();
-    let groups = groups_by(groups, plan);
+    let groups = estimate_groups(groups, plan);
     is_few(keys.zip(groups).map(|(keys, groups)| keys * groups), plan)
 }
 
-/// Whether the rows of a plan are known to have many groups by these expressions: nearly as many as rows.
+/// Returns whether these expressions are known to form many groups: nearly as many as there are rows.
 pub(super) fn has_many_groups<'a>(
     groups: impl IntoIterator<Item = &'a Expr>,
     plan: &LogicalPlan,
 ) -> bool {
-    let (groups, rows) = (groups_by(groups, plan), rows(plan));
-    matches!((groups, rows), (Some(groups), Some(rows)) if groups * ROWS_OF_GROUP > rows)
+    let (groups, rows) = (estimate_groups(groups, plan), estimate_rows(plan));
+    matches!((groups, rows), (Some(groups), Some(rows)) if groups * MIN_ROWS_PER_GROUP > rows)
 }
 
-fn groups_by<'a>(groups: impl IntoIterator<Item = &'a Expr>, plan: &LogicalPlan) -> Option<f64> {
+fn estimate_groups<'a>(
+    groups: impl IntoIterator<Item = &'a Expr>,
+    plan: &LogicalPlan,
+) -> Option<f64> {
     let groups = groups.into_iter();
-    groups.map(|group| values(group, plan)).product()
+    groups.map(|group| estimate_distinct(group, plan)).product()
 }
 
 fn is_few(groups: Option<f64>, plan: &LogicalPlan) -> bool {
-    let rows = rows(plan);
-    matches!((groups, rows), (Some(groups), Some(rows)) if groups * ROWS_OF_GROUP <= rows)
+    let rows = estimate_rows(plan);
+    matches!((groups, rows), (Some(groups), Some(rows)) if groups * MIN_ROWS_PER_GROUP <= rows)
 }
 
-fn minimum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+fn min_of_known(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
 }
 
-/// Estimates the number of rows; `None` where nothing is known.
-pub(super) fn rows(plan: &LogicalPlan) -> Option<f64> {
+/// Estimated number of rows; `None` if nothing is known.
+pub(super) fn estimate_rows(plan: &LogicalPlan) -> Option<f64> {
     match plan {
         LogicalPlan::TableScan(scan) => {
-            let rows = estimate(&statistics(scan)?.num_rows)?;
+            let rows = known_count(&statistics(scan)?.num_rows)?;
             let part = if scan.filters.is_empty() {
                 1.0
             } else {
-                FILTERED
+                DEFAULT_FILTER_SELECTIVITY
             };
-            Some(scan.fetch.map_or(rows, |fetch| as_count(fetch).min(rows)) * part)
+            Some(
+                scan.fetch
+                    .map_or(rows, |fetch| count_as_f64(fetch).min(rows))
+                    * part,
+            )
         }
         LogicalPlan::Filter(filter) => {
-            let rows = rows(&filter.input)?;
-            // The same conditions may stand in the scan, too.
+            let rows = estimate_rows(&filter.input)?;
+            // The scan may contain the same conditions as well.
             Some(
                 rows * if is_filtered(&filter.input) {
                     1.0
                 } else {
-                    FILTERED
+                    DEFAULT_FILTER_SELECTIVITY
                 },
             )
         }
-        LogicalPlan::Projection(projection) => rows(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => rows(&alias.input),
-        LogicalPlan::Union(union) => union.inputs.iter().map(|input| rows(input)).sum(),
+        LogicalPlan::Projection(projection) => estimate_rows(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => estimate_rows(&alias.input),
+        LogicalPlan::Union(union) => union.inputs.iter().map(|input| estimate_rows(input)).sum(),
         // Each row of the larger side has one partner.
         LogicalPlan::Join(join) if join.join_type == JoinType::Inner => {
-            Some(rows(&join.left)?.max(rows(&join.right)?))
+            Some(estimate_rows(&join.left)?.max(estimate_rows(&join.right)?))
         }
         _ => None,
     }
 }
 
-/// Whether a column of integers has values so close to each other that a bit for each integer between its bounds takes less memory
-/// than a hash table of the values.
+/// Returns whether an integer column is dense: one bit per integer between its bounds takes less memory than a hash
+/// table of the values.
 pub(super) fn is_dense(column: &Column, plan: &LogicalPlan) -> bool {
-    let (bounds, rows) = (bounds_of_column(column, plan), rows(plan));
-    matches!((bounds, rows), (Some(bounds), Some(rows)) if span(bounds) <= rows * BITS_OF_ENTRY)
+    let (bounds, rows) = (bounds_of_column(column, plan), estimate_rows(plan));
+    matches!((bounds, rows), (Some(bounds), Some(rows)) if integer_span(bounds) <= rows * HASH_ENTRY_BITS)
 }
 
-/// Whether rows are stored in the order of this column, so that equal values lie together.
+/// Returns whether rows are stored in the order of this column, so that equal values are adjacent.
 pub(super) fn leads_sort_order(expr: &Expr, plan: &LogicalPlan) -> bool {
     let Expr::Column(column) = expr else {
         return false;
@@ -133,7 +146,7 @@ pub(super) fn leads_sort_order(expr: &Expr, plan: &LogicalPlan) -> bool {
 /// Bounds of an integer column, both inclusive.
 type IntegerBounds = (i128, i128);
 
-fn bounds(expr: &Expr, plan: &LogicalPlan) -> Option<IntegerBounds> {
+fn integer_bounds_of(expr: &Expr, plan: &LogicalPlan) -> Option<IntegerBounds> {
     match expr {
         Expr::Column(column) => bounds_of_column(column, plan),
         _ => None,
@@ -146,24 +159,24 @@ fn bounds_of_column(column: &Column, plan: &LogicalPlan) -> Option<IntegerBounds
     integer_bounds(statistics(scan)?.column_statistics.get(position)?)
 }
 
-/// The number of integers between two bounds.
+/// Number of integers between two bounds.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn span((min, max): IntegerBounds) -> f64 {
+fn integer_span((min, max): IntegerBounds) -> f64 {
     (max - min) as f64 + 1.0
 }
 
-/// Whether bounds differ by less than a tenth of their span.
+/// Returns whether the bounds differ by less than a tenth of their span.
 fn have_same_bounds(one: Option<IntegerBounds>, other: Option<IntegerBounds>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;
     };
-    let most = span(one).max(span(other)) / 10.0;
+    let most = integer_span(one).max(integer_span(other)) / 10.0;
     [(one.0, other.0), (one.1, other.1)]
         .into_iter()
-        .all(|(one, other)| span((one.min(other), one.max(other))) <= most.max(1.0))
+        .all(|(one, other)| integer_span((one.min(other), one.max(other))) <= most.max(1.0))
 }
 
-/// The scan and the name of the stored column that a column is, under whatever name.
+/// Resolves a column to its scan and the name of the stored column, through aliases.
 fn stored_column<'a>(column: &Column, plan: &'a LogicalPlan) -> Option<(&'a TableScan, String)> {
     let position = plan.schema().maybe_index_of_column(column)?;
     match plan {
@@ -191,7 +204,7 @@ fn stored_column<'a>(column: &Column, plan: &'a LogicalPlan) -> Option<(&'a Tabl
     }
 }
 
-/// Whether a plan is a scan with conditions, under whatever name.
+/// Returns whether a plan is a scan with filters, possibly under an alias.
 fn is_filtered(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),
@@ -200,30 +213,30 @@ fn is_filtered(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// Estimates how many distinct values an expression has at most, of which NULL is one; `None` where nothing is known.
-fn values(expr: &Expr, plan: &LogicalPlan) -> Option<f64> {
+/// Estimated upper bound of the number of distinct values of an expression, including NULL; `None` if nothing is known.
+fn estimate_distinct(expr: &Expr, plan: &LogicalPlan) -> Option<f64> {
     let of_type = match expr.get_type(plan.schema()) {
         Ok(DataType::Boolean) => Some(3.0),
         Ok(DataType::Null) => Some(1.0),
         _ => None,
     };
     let of_expr = match expr {
-        Expr::Alias(alias) => values(&alias.expr, plan),
+        Expr::Alias(alias) => estimate_distinct(&alias.expr, plan),
         Expr::Literal(..) => Some(1.0),
-        Expr::Column(column) => values_of_column(column, plan),
+        Expr::Column(column) => distinct_of_column(column, plan),
         Expr::Case(case) if has_constant_branches(case) => {
-            Some(as_count(case.when_then_expr.len() + 1))
+            Some(count_as_f64(case.when_then_expr.len() + 1))
         }
         _ if expr.is_volatile() || expr.contains_outer() || has_subquery(expr) => None,
-        // A function of columns has no more values than there are combinations of theirs.
+        // A function of columns has at most as many values as there are combinations of their values.
         _ => {
             let columns = expr.column_refs().into_iter();
             columns
-                .map(|column| values_of_column(column, plan))
+                .map(|column| distinct_of_column(column, plan))
                 .product()
         }
     };
-    minimum(of_type, of_expr)
+    min_of_known(of_type, of_expr)
 }
 
 fn has_subquery(expr: &Expr) -> bool {
@@ -245,28 +258,28 @@ fn has_constant_branches(case: &Case) -> bool {
     branches.all(|branch| matches!(**branch, Expr::Literal(..)))
 }
 
-/// Follows a column to the table that it is from.
-fn values_of_column(column: &Column, plan: &LogicalPlan) -> Option<f64> {
+/// Resolves a column to its table and estimates its distinct values there.
+fn distinct_of_column(column: &Column, plan: &LogicalPlan) -> Option<f64> {
     let place = plan.schema().maybe_index_of_column(column)?;
     let same_place = |input: &LogicalPlan| {
         let column = Column::from(input.schema().qualified_field(place));
-        values_of_column(&column, input)
+        distinct_of_column(&column, input)
     };
     match plan {
         LogicalPlan::TableScan(scan) => {
             let field = scan.projected_schema.field(place);
             let place = scan.source.schema().index_of(field.name()).ok()?;
-            values_of_statistics(statistics(scan)?.column_statistics.get(place)?)
+            distinct_of_statistics(statistics(scan)?.column_statistics.get(place)?)
         }
-        LogicalPlan::Filter(filter) => values_of_column(column, &filter.input),
+        LogicalPlan::Filter(filter) => distinct_of_column(column, &filter.input),
         LogicalPlan::Projection(projection) => {
-            values(projection.expr.get(place)?, &projection.input)
+            estimate_distinct(projection.expr.get(place)?, &projection.input)
         }
         LogicalPlan::SubqueryAlias(alias) => same_place(&alias.input),
         LogicalPlan::Union(union) => union.inputs.iter().map(|input| same_place(input)).sum(),
         LogicalPlan::Join(join) if join.join_type == JoinType::Inner => {
             let is_left = join.left.schema().has_column(column);
-            values_of_column(column, if is_left { &join.left } else { &join.right })
+            distinct_of_column(column, if is_left { &join.left } else { &join.right })
         }
         _ => None,
     }
@@ -276,9 +289,10 @@ fn statistics(scan: &TableScan) -> Option<Statistics> {
     source_as_provider(&scan.source).ok()?.statistics()
 }
 
-/// Distinct values: as counted, or as many as there are integers between the bounds.
-fn values_of_statistics(column: &ColumnStatistics) -> Option<f64> {
-    let not_null = estimate(&column.distinct_count).or_else(|| integer_bounds(column).map(span))?;
+/// Number of distinct values: as counted, or else the number of integers between the bounds.
+fn distinct_of_statistics(column: &ColumnStatistics) -> Option<f64> {
+    let not_null =
+        known_count(&column.distinct_count).or_else(|| integer_bounds(column).map(integer_span))?;
     let has_nulls = column.null_count.get_value() != Some(&0);
     Some(not_null + if has_nulls { 1.0 } else { 0.0 })
 }
@@ -299,11 +313,11 @@ fn integer_bounds(column: &ColumnStatistics) -> Option<IntegerBounds> {
     Some((bound(&column.min_value)?, bound(&column.max_value)?))
 }
 
-fn estimate(count: &Precision<usize>) -> Option<f64> {
-    count.get_value().map(|count| as_count(*count))
+fn known_count(count: &Precision<usize>) -> Option<f64> {
+    count.get_value().map(|count| count_as_f64(*count))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn as_count(count: usize) -> f64 {
+fn count_as_f64(count: usize) -> f64 {
     count as f64
 }

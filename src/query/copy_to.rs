@@ -1,15 +1,16 @@
-//! `COPY ... TO`: files that appear when they are whole, or not at all.
+//! `COPY ... TO`: files that appear complete or not at all.
 //!
-//! DataFusion's writers finish their files when the rows end, also where an error has ended them. So they write into a
-//! temporary folder, and what they have written gets its name when all rows are there:
+//! The writers of DataFusion finish their files when the input ends, even if it ends with an error. They therefore
+//! write into a temporary folder, and the output is moved to its target after the last row:
 //!
-//! | target | written |
+//! | target | output |
 //! |---|---|
 //! | `'x.csv'` | a file, as `tsql -o x.csv` writes it |
-//! | `'folder/'`, `PARTITIONED BY (a)` | a folder, which must be missing or empty |
-//! | `'s3://bucket/x.csv'` | an object, sent when it is whole |
+//! | `'folder/'`, `PARTITIONED BY (a)` | a folder, which must not exist or be empty |
+//! | `'s3://bucket/x.csv'` | an object, which appears after the last part |
 //!
-//! The folder of the target must exist. Lists, structures and maps are JSON in CSV, as the command prints them.
+//! The parent folder of the target must exist. Lists, structs and maps are JSON in CSV, as in the output of the
+//! command.
 
 mod staging;
 
@@ -52,16 +53,16 @@ use url::Url;
 
 use staging::{OUTPUT, Staging};
 
-use super::text_values::{flat, flat_schema, json_options};
+use super::text_values::{flatten_columns, flatten_schema, json_options};
 
-/// Scheme of the temporary folders that writers write into.
+/// URL scheme of the temporary folders.
 const SCHEME: &str = "tsql-copy";
 
-/// Has the files of `COPY` written as a whole.
+/// Analyzer rule that makes `COPY` write its files atomically.
 #[derive(Debug)]
-pub(super) struct CopiesWhole;
+pub(super) struct AtomicCopy;
 
-impl AnalyzerRule for CopiesWhole {
+impl AnalyzerRule for AtomicCopy {
     fn name(&self) -> &'static str {
         "copy_writes_whole_files"
     }
@@ -77,7 +78,7 @@ impl AnalyzerRule for CopiesWhole {
                     inner: format,
                     target: copy.output_url.clone(),
                 }));
-                // The target may have a name that is no URL and no pattern.
+                // The target may have a name that is neither a URL nor a pattern.
                 let output_url = match ListingTableUrl::parse(&copy.output_url) {
                     Ok(_) => copy.output_url,
                     Err(_) => format!("{SCHEME}:///{OUTPUT}"),
@@ -95,7 +96,7 @@ impl AnalyzerRule for CopiesWhole {
     }
 }
 
-/// The format of one `COPY`, with its options still to come.
+/// Factory of the file format of one `COPY`, which still receives the options.
 #[derive(Debug)]
 struct CopyFormats {
     inner: Arc<dyn FileFormatFactory>,
@@ -109,7 +110,7 @@ impl GetExt for CopyFormats {
 }
 
 impl CopyFormats {
-    fn around(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
+    fn wrap(&self, inner: Arc<dyn FileFormat>) -> Arc<dyn FileFormat> {
         let target = self.target.clone();
         Arc::new(CopyFormat { inner, target })
     }
@@ -122,15 +123,15 @@ impl FileFormatFactory for CopyFormats {
         format_options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
         let inner = self.inner.create(state, format_options)?;
-        Ok(self.around(inner))
+        Ok(self.wrap(inner))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        self.around(self.inner.default())
+        self.wrap(self.inner.default())
     }
 }
 
-/// The format of one `COPY`.
+/// File format of one `COPY`.
 #[derive(Debug)]
 struct CopyFormat {
     inner: Arc<dyn FileFormat>,
@@ -188,7 +189,7 @@ impl FileFormat for CopyFormat {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let is_single = conf.table_partition_cols.is_empty()
             && match conf.file_output_mode {
-                FileOutputMode::Automatic => is_file(&self.target),
+                FileOutputMode::Automatic => is_file_name(&self.target),
                 FileOutputMode::SingleFile => true,
                 FileOutputMode::Directory => false,
             };
@@ -203,7 +204,7 @@ impl FileFormat for CopyFormat {
             object_store_url: store.clone(),
             table_paths: vec![path],
             output_schema: match flattens {
-                true => Arc::new(flat_schema(&schema)),
+                true => Arc::new(flatten_schema(&schema)),
                 false => Arc::clone(&schema),
             },
             file_output_mode: match is_single {
@@ -234,17 +235,17 @@ impl FileFormat for CopyFormat {
     }
 }
 
-/// Writes rows into a temporary folder, and then to their target.
+/// Sink that writes rows into a temporary folder and then delivers them to the target.
 #[derive(Debug)]
 struct CopySink {
     target: String,
     is_single: bool,
-    /// DataFusion's writer, which writes to `store`.
+    /// Writer of DataFusion, which writes to `store`.
     writer: Arc<dyn ExecutionPlan>,
     /// The temporary folder, which exists while the rows are written.
     store: ObjectStoreUrl,
     schema: SchemaRef,
-    /// Are nested columns written as text?
+    /// Whether nested columns are written as text.
     flattens: bool,
 }
 
@@ -279,8 +280,8 @@ impl DataSink for CopySink {
         let url: &Url = self.store.as_ref();
         let runtime = context.runtime_env();
         runtime.register_object_store(url, Arc::new(files));
-        let _registered = Registered { context, url };
-        let rows = writer.sink().write_all(self.flattened(data), context);
+        let _registered = TemporaryObjectStore { context, url };
+        let rows = writer.sink().write_all(self.flatten_nested(data), context);
         let rows = rows.await?;
         staging.deliver().await?;
         Ok(rows)
@@ -288,31 +289,31 @@ impl DataSink for CopySink {
 }
 
 impl CopySink {
-    fn flattened(&self, data: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    fn flatten_nested(&self, data: SendableRecordBatchStream) -> SendableRecordBatchStream {
         if !self.flattens {
             return data;
         }
-        let schema = Arc::new(flat_schema(&data.schema()));
+        let schema = Arc::new(flatten_schema(&data.schema()));
         let options = json_options();
-        let batches = data.map(move |batch| Ok(flat(&batch?, &options)?));
+        let batches = data.map(move |batch| Ok(flatten_columns(&batch?, &options)?));
         Box::pin(RecordBatchStreamAdapter::new(schema, batches))
     }
 }
 
-/// An object store that a session knows for as long as this lives.
-struct Registered<'a> {
+/// An object store that is registered in a session while this value exists.
+struct TemporaryObjectStore<'a> {
     context: &'a Arc<TaskContext>,
     url: &'a Url,
 }
 
-impl Drop for Registered<'_> {
+impl Drop for TemporaryObjectStore<'_> {
     fn drop(&mut self) {
         let _ = self.context.runtime_env().deregister_object_store(self.url);
     }
 }
 
-/// Is a target a file by its name?
-fn is_file(target: &str) -> bool {
+/// Returns whether the name of a target denotes a single file.
+fn is_file_name(target: &str) -> bool {
     let path = Path::new(target);
     !target.ends_with('/') && path.extension().is_some() && !path.is_dir()
 }

@@ -8,9 +8,9 @@
 //!                                                             input
 //! ```
 //!
-//! DataFusion plans a `first_value` for each column, each of which keeps the sort keys of each group, and takes the
-//! columns of tied rows from different ones. The window is reduced to few rows by [`partition_top_k`](super::partition_top_k), and
-//! takes all columns from one row.
+//! DataFusion plans a `first_value` for each column. Each of them stores the sort keys of each group, and tied rows may
+//! contribute columns of different rows. The window takes all columns from one row, and
+//! [`partition_top_k`](super::partition_top_k) reduces it to few rows.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/16620>
 
@@ -23,21 +23,21 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-/// Name of the column that numbers rows.
+/// Name of the column with the row number.
 const ROW_NUMBER: &str = "__distinct_on_row";
 
-/// The rule that does so.
+/// The optimizer rule.
 #[derive(Debug)]
-pub(super) struct FirstRows;
+pub(super) struct DistinctOnRewrite;
 
-impl AnalyzerRule for FirstRows {
+impl AnalyzerRule for DistinctOnRewrite {
     fn name(&self) -> &'static str {
         "first_rows_of_distinct_on"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| match &plan {
-            LogicalPlan::Distinct(Distinct::On(distinct)) => match first_rows(distinct)? {
+            LogicalPlan::Distinct(Distinct::On(distinct)) => match rewrite_distinct_on(distinct)? {
                 Some(first) => Ok(Transformed::yes(first)),
                 None => Ok(Transformed::no(plan)),
             },
@@ -47,8 +47,8 @@ impl AnalyzerRule for FirstRows {
     }
 }
 
-/// The first row of each partition; `None` for nested statements over the same name.
-fn first_rows(distinct: &DistinctOn) -> Result<Option<LogicalPlan>> {
+/// Rewrites to the first row of each partition; `None` for nested statements that use the same name.
+fn rewrite_distinct_on(distinct: &DistinctOn) -> Result<Option<LogicalPlan>> {
     let DistinctOn {
         on_expr,
         select_expr,
@@ -61,7 +61,7 @@ fn first_rows(distinct: &DistinctOn) -> Result<Option<LogicalPlan>> {
         return Ok(None);
     }
     let sort = sort_expr.clone().unwrap_or_default();
-    // What it is partitioned by is one value in each partition.
+    // A partition key has a single value in each partition.
     let order: Vec<_> = sort
         .iter()
         .filter(|key| !on_expr.contains(&key.expr))
@@ -94,7 +94,7 @@ mod tests {
     use datafusion::prelude::{SessionConfig, SessionContext};
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     const ROWS: &str = "CREATE TABLE t AS SELECT value AS x, nullif(value % 7, 3) AS a, 'w' || (value % 3) AS \"W\", \
         CASE value % 5 WHEN 0 THEN NULL ELSE value * 7919 % 101 / 4.0 END AS f FROM generate_series(1, 500)";
@@ -106,7 +106,7 @@ mod tests {
 
     #[tokio::test]
     async fn rows_are_those_of_first_values() {
-        let own = engine(None).unwrap();
+        let own = new_context(None).unwrap();
         let config = SessionConfig::new()
             .set_str("datafusion.sql_parser.default_null_ordering", "nulls_last");
         let plain = SessionContext::new_with_config(config);
@@ -126,16 +126,16 @@ mod tests {
             let plan = rows(&own, &format!("EXPLAIN {sql}")).await;
             assert!(plan.contains("PartitionTopKExec"), "{plan}");
         }
-        // Without an order it is any row of each.
+        // Without an order, any row of each group.
         let any = "SELECT count(*), count(DISTINCT k), bool_and(k IS NOT DISTINCT FROM nullif(y % 7, 3)) \
             FROM (SELECT DISTINCT ON (a) a AS k, x AS y FROM t)";
         assert!(rows(&own, any).await.contains("| 7        | 6 "));
     }
 
-    /// Of rows that tie, all columns are those of one.
+    /// For tied rows, all columns come from the same row.
     #[tokio::test]
     async fn columns_are_those_of_one_row() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         context.sql(ROWS).await.unwrap().collect().await.unwrap();
         let sql = "SELECT count(*) FROM (SELECT DISTINCT ON (a) x, x * 2 AS y FROM t ORDER BY a, f IS NULL) WHERE y <> x * 2";
         assert!(rows(&context, sql).await.contains("| 0 "));

@@ -1,4 +1,4 @@
-//! The engine: DataFusion with the settings and rules that its answers depend on.
+//! The engine: DataFusion with the settings and rules that tsql depends on.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,56 +18,57 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use tsql_folders::Scratch;
 
-use super::copy_to::CopiesWhole;
+use super::copy_to::AtomicCopy;
 use super::files::{CatchPanics, with_files};
 use super::functions;
 use super::limits::{Limits, SharedRuntime};
-use super::relations::OfQueries;
-use super::rules::{self, LocalPlanner, NamingPlanner};
+use super::relations::QueryRelationPlanner;
+use super::rules::{self, ExplainRulesPlanner, LocalPlanner};
 use super::upstream_workarounds::{self, WindowFilters};
 use crate::error::{Error, Result};
 use crate::store::{LISTED, Settings};
 
-/// Rows that operators hand on at a time: windows over a graph of 4,000 programs are a quarter
-/// faster than with half as many.
+/// Number of rows per batch. Window functions over a graph of 4,000 programs are a quarter faster than with half as
+/// many rows.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// Part of a memory limit that each sort keeps free for merging what it has spilled, and by which a thread that reads sorted files may be
-/// ahead: there may be one in each thread, on each side of joins.
-const RESERVED_PART: usize = 64;
+/// Fraction of the memory limit (1/64) that each sort reserves for merging its spilled runs. It also limits how far a
+/// thread that reads sorted files may be ahead of the merge. There may be one such sort or read per thread and per join
+/// side.
+const RESERVED_FRACTION: usize = 64;
 
-/// Bytes by which a thread that reads sorted files may be ahead of their merge. DataFusion's gigabyte does not stop
-/// where memory does: a question fails.
-const AHEAD_BYTES: usize = 32 << 20;
+/// Bytes by which a thread that reads sorted files may be ahead of the merge. DataFusion's default of 1 GiB ignores the
+/// memory limit, so queries would fail.
+const READ_AHEAD_BYTES: usize = 32 << 20;
 
-/// Who holds most memory is told where there is not enough.
-const TOLD: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+/// Number of largest memory consumers that an out-of-memory error reports.
+const REPORTED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
 
-/// Settings of DataFusion that make answers wrong, and how.
+/// Settings of DataFusion that cause wrong results, and must be off.
 ///
-/// - With the first, `max(a), max(b)` lose rows where a file has no value of `a`: the filter that
-///   follows the extremes leaves out an aggregate that has seen only NULL.
-/// - With the second, other windows beside `row_number()` see only the first rows of a partition.
-///   [`partition_top_k`](super::partition_top_k) drops only rows that no window looks at.
-/// - With the third, a column of a Parquet file is one value in all rows where its least and its greatest value are equal,
-///   though Parquet leaves NaN out of both; and `max(x)` is the greatest that is not NaN.
-const OFF: [&str; 3] = [
+/// - The first loses rows of `max(a), max(b)` if a file has no value of `a`: the dynamic filter of the extremes ignores
+///   an aggregate that has seen only NULL.
+/// - The second passes only the first rows of a partition to other windows beside `row_number()`.
+///   [`partition_top_k`](super::partition_top_k) drops only rows that no window reads.
+/// - The third treats a Parquet column as constant if its minimum equals its maximum, although Parquet excludes NaN
+///   from both. It also makes `max(x)` the maximum of the values that are not NaN.
+const DISABLED_SETTINGS: [&str; 3] = [
     "datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
     "datafusion.optimizer.enable_window_topn",
     "datafusion.execution.collect_statistics",
 ];
 
-/// A session without tables.
-pub(super) fn engine(limits: impl Into<Limits>) -> Result<SessionContext> {
+/// Creates a session without tables.
+pub(super) fn new_context(limits: impl Into<Limits>) -> Result<SessionContext> {
     let limits = limits.into();
-    let builder = builder(&limits, true)?
+    let builder = session_builder(&limits, true)?
         .with_physical_optimizer_rule(Arc::new(CatchPanics))
-        .with_query_planner(Arc::new(NamingPlanner(Arc::new(LocalPlanner))));
-    Ok(context(builder, &limits))
+        .with_query_planner(Arc::new(ExplainRulesPlanner(Arc::new(LocalPlanner))));
+    Ok(build_context(builder, &limits))
 }
 
-/// A session that was set up by [`builder`], with what SQL finds by its name.
-pub(super) fn context(builder: SessionStateBuilder, limits: &Limits) -> SessionContext {
+/// Creates a session from a [`session_builder`], and registers files and functions.
+pub(super) fn build_context(builder: SessionStateBuilder, limits: &Limits) -> SessionContext {
     let context = SessionContext::new_with_state(builder.build());
     let context = match limits.store_only {
         true => context,
@@ -77,19 +78,19 @@ pub(super) fn context(builder: SessionStateBuilder, limits: &Limits) -> SessionC
     context
 }
 
-/// The settings and rules of a session. `is_local`: whether it has no workers.
-pub(super) fn builder(limits: &Limits, is_local: bool) -> Result<SessionStateBuilder> {
-    let config = SessionConfig::from(settings(limits)?)
+/// Settings and rules of a session. `is_local` is true if the session has no workers.
+pub(super) fn session_builder(limits: &Limits, is_local: bool) -> Result<SessionStateBuilder> {
+    let config = SessionConfig::from(config_options(limits)?)
         .with_information_schema(true)
         .with_default_catalog_and_schema("tsql", "public")
         .with_create_default_catalog_and_schema(true)
-        .with_option_extension(Settings::of_environment(rules::switches())?);
+        .with_option_extension(Settings::from_env(rules::switches())?);
     let SharedRuntime { runtime, spilled } = match &limits.shared {
         Some(shared) => shared.clone(),
-        None => shared(limits.pool_bytes())?,
+        None => shared_runtime(limits.memory_pool_bytes())?,
     };
     let config = match spilled {
-        // It goes away with the last session that has it.
+        // The folder is removed with the last session that uses it.
         Some(spilled) => config.with_extension(spilled),
         None => config,
     };
@@ -97,24 +98,24 @@ pub(super) fn builder(limits: &Limits, is_local: bool) -> Result<SessionStateBui
         .with_runtime_env(runtime)
         .with_config(config)
         .with_default_features()
-        .with_analyzer_rule(Arc::new(SettingsStayOff))
-        .with_analyzer_rule(Arc::new(CopiesWhole))
+        .with_analyzer_rule(Arc::new(DisabledSettingsCheck))
+        .with_analyzer_rule(Arc::new(AtomicCopy))
         .with_analyzer_rule(Arc::new(WindowFilters));
-    let mut state = upstream_workarounds::planners(rules::assembled(state, is_local, limits));
+    let mut state = upstream_workarounds::planners(rules::with_rules(state, is_local, limits));
     let planners = state.relation_planners().get_or_insert_default();
-    planners.push(Arc::new(OfQueries));
+    planners.push(Arc::new(QueryRelationPlanner));
     Ok(state)
 }
 
-/// Memory for several sessions.
-pub(super) fn shared(memory_limit_bytes: Option<usize>) -> Result<SharedRuntime> {
-    let (runtime, spilled) = runtime(memory_limit_bytes)?;
+/// Creates a memory pool that several sessions share.
+pub(super) fn shared_runtime(memory_limit_bytes: Option<usize>) -> Result<SharedRuntime> {
+    let (runtime, spilled) = build_runtime(memory_limit_bytes)?;
     let spilled = spilled.map(Arc::new);
     Ok(SharedRuntime { runtime, spilled })
 }
 
-/// What queries share: memory, and the folder of what does not fit, which only this user looks into.
-pub(crate) fn runtime(
+/// Creates the runtime of queries: the memory pool and the folder of spilled data, which only this user can read.
+pub(crate) fn build_runtime(
     memory_limit_bytes: Option<usize>,
 ) -> Result<(Arc<RuntimeEnv>, Option<Scratch>)> {
     let mut runtime = RuntimeEnvBuilder::new();
@@ -126,7 +127,7 @@ pub(crate) fn runtime(
         runtime = runtime
             .with_memory_pool(Arc::new(TrackConsumersPool::new(
                 FairSpillPool::new(bytes),
-                TOLD,
+                REPORTED_CONSUMERS,
             )))
             .with_disk_manager_builder(disk);
         spilled = Some(scratch);
@@ -135,15 +136,17 @@ pub(crate) fn runtime(
     Ok((Arc::new(runtime), spilled))
 }
 
-/// The session of a part of a question that another machine has planned: what plans name is there, and settings are those of
-/// any session. Of `given` stay its runtime, and what the configuration brings along.
+/// Session state of a worker, which executes one stage of a query that another machine has planned.
+///
+/// All names in the plan resolve, and the settings are those of any session. Of `given`, the runtime and the
+/// configuration extensions remain.
 #[cfg(feature = "cluster")]
-pub(crate) fn of_part(
+pub(crate) fn worker_state(
     mut given: SessionStateBuilder,
     memory_limit_bytes: Option<usize>,
 ) -> Result<SessionState> {
     let mut config = given.config().take().unwrap_or_default();
-    let mut options = settings(&memory_limit_bytes.into())?;
+    let mut options = config_options(&memory_limit_bytes.into())?;
     options.extensions = config.options().extensions.clone();
     *config.options_mut() = options;
     let context = SessionContext::new_with_state(given.with_config(config).build());
@@ -151,62 +154,66 @@ pub(crate) fn of_part(
     Ok(context.state())
 }
 
-/// DataFusion's settings: those of the environment (`DATAFUSION_...`), then ours.
-fn settings(limits: &Limits) -> Result<ConfigOptions> {
+/// DataFusion's settings: environment variables (`DATAFUSION_...`) first, then those of tsql.
+fn config_options(limits: &Limits) -> Result<ConfigOptions> {
     let mut options = ConfigOptions::from_env().map_err(Error::Query)?;
-    for name in OFF {
+    for name in DISABLED_SETTINGS {
         let variable = name.to_ascii_uppercase().replace('.', "_");
         let wanted = std::env::var(&variable).unwrap_or_default();
         if wanted.eq_ignore_ascii_case("true") {
-            return Err(wrong_answers(&variable));
+            return Err(disabled_setting_error(&variable));
         }
         options.set(name, "false").map_err(Error::Query)?;
     }
     options.execution.parquet.reorder_filters = true;
     options.execution.parquet.max_in_list_size = LISTED;
     options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
-    // Failed records have no runtime: whoever asks for the slowest does not mean them.
+    // Failed records have no runtime, and a query for the slowest programs does not mean them.
     options.sql_parser.default_null_ordering = "nulls_last".to_owned();
     options.sql_parser.dialect = Dialect::PostgreSQL;
-    // What people can act on; `SET datafusion.explain.analyze_level = 'dev'` has the rest.
+    // Metrics that users can act on; `SET datafusion.explain.analyze_level = 'dev'` shows the rest.
     options.explain.analyze_level = MetricType::Summary;
-    // Mistakes are shown where they are.
+    // Error messages show the position in the SQL text.
     options.sql_parser.collect_spans = true;
     if let Some(threads) = limits.threads {
         options.execution.target_partitions = threads;
     }
-    options.execution.sort_pushdown_buffer_capacity = AHEAD_BYTES;
-    if let Some(bytes) = limits.pool_bytes() {
+    options.execution.sort_pushdown_buffer_capacity = READ_AHEAD_BYTES;
+    if let Some(bytes) = limits.memory_pool_bytes() {
         let reserved = &mut options.execution.sort_spill_reservation_bytes;
-        *reserved = (*reserved).min(bytes / RESERVED_PART);
+        *reserved = (*reserved).min(bytes / RESERVED_FRACTION);
         let ahead = &mut options.execution.sort_pushdown_buffer_capacity;
-        *ahead = (*ahead).min(bytes / RESERVED_PART);
+        *ahead = (*ahead).min(bytes / RESERVED_FRACTION);
     }
     Ok(options)
 }
 
-/// Checks that the settings of [`OFF`] are off.
+/// Checks that the [`DISABLED_SETTINGS`] are off.
 ///
 /// # Errors
 /// [`Error::Refused`] for one that is on.
-fn check_off(options: &ConfigOptions) -> Result<()> {
+fn check_disabled_settings(options: &ConfigOptions) -> Result<()> {
     let is_on = [
         options.optimizer.enable_aggregate_dynamic_filter_pushdown,
         options.optimizer.enable_window_topn,
         options.execution.collect_statistics,
     ];
-    match OFF.iter().zip(is_on).find(|(_, is_on)| *is_on) {
-        Some((name, _)) => Err(wrong_answers(name)),
+    match DISABLED_SETTINGS
+        .iter()
+        .zip(is_on)
+        .find(|(_, is_on)| *is_on)
+    {
+        Some((name, _)) => Err(disabled_setting_error(name)),
         None => Ok(()),
     }
 }
 
-/// Checks that no statement of a plan changes a setting on which results rest, whatever it calls it: some settings change
-/// others with them.
+/// Checks that no statement of a plan changes a setting that correct results depend on, under any name. Some settings
+/// change others with them.
 ///
 /// # Errors
-/// [`Error::Refused`] for one that does.
-pub(super) fn check_changes(plan: &LogicalPlan, options: &ConfigOptions) -> Result<()> {
+/// [`Error::Refused`] for a statement that does.
+pub(super) fn check_setting_changes(plan: &LogicalPlan, options: &ConfigOptions) -> Result<()> {
     let mut checked = Ok(());
     let visited = plan.apply(|node| {
         let mut changed = options.clone();
@@ -220,7 +227,7 @@ pub(super) fn check_changes(plan: &LogicalPlan, options: &ConfigOptions) -> Resu
             _ => return Ok(TreeNodeRecursion::Continue),
         };
         if is_known {
-            checked = check_off(&changed);
+            checked = check_disabled_settings(&changed);
         }
         Ok(match &checked {
             Ok(()) => TreeNodeRecursion::Continue,
@@ -231,11 +238,11 @@ pub(super) fn check_changes(plan: &LogicalPlan, options: &ConfigOptions) -> Resu
     checked
 }
 
-/// Plans nothing while a setting of [`OFF`] is on, however it was changed.
+/// Rejects all plans while one of the [`DISABLED_SETTINGS`] is on, however it was changed.
 #[derive(Debug)]
-struct SettingsStayOff;
+struct DisabledSettingsCheck;
 
-impl AnalyzerRule for SettingsStayOff {
+impl AnalyzerRule for DisabledSettingsCheck {
     fn name(&self) -> &'static str {
         "settings_stay_off"
     }
@@ -245,13 +252,13 @@ impl AnalyzerRule for SettingsStayOff {
         plan: LogicalPlan,
         options: &ConfigOptions,
     ) -> datafusion::error::Result<LogicalPlan> {
-        let checked = check_off(options);
+        let checked = check_disabled_settings(options);
         checked.map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(plan)
     }
 }
 
-fn wrong_answers(name: &str) -> Error {
+fn disabled_setting_error(name: &str) -> Error {
     Error::Refused(format!(
         "`{name}` stays off: with it some answers are wrong"
     ))

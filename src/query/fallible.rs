@@ -1,15 +1,15 @@
 //! Expressions whose evaluation may fail: division by zero, casts, functions.
 //!
-//! A rule that evaluates an expression for rows for which SQL does not (rows that a FILTER, a branch of CASE or a join leaves out) turns a
-//! valid query into an error. Such rules leave alone what may fail.
+//! SQL does not evaluate an expression for rows that a FILTER, a branch of CASE or a join excludes. A rule that does so
+//! would turn a valid query into an error. Such rules skip expressions that may fail.
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, Operator};
 
-/// Functions that return a value, or NULL, for all values of the types that they take.
-const TOTAL: [&str; 29] = [
+/// Functions that return a value or NULL for all values of their argument types.
+const TOTAL_FUNCTIONS: [&str; 29] = [
     "array_element",
     "array_length",
     "array_max",
@@ -41,7 +41,8 @@ const TOTAL: [&str; 29] = [
     "upper",
 ];
 
-/// Whether an expression over columns of `schema` may fail for some row. What is not known not to fail may.
+/// Returns whether an expression over columns of `schema` may fail for some row. Expressions that are not known to be
+/// safe may fail.
 pub(super) fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let mut may_fail = false;
     let visited = expr.apply(|part| {
@@ -55,9 +56,9 @@ pub(super) fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     may_fail || visited.is_err()
 }
 
-/// Whether an expression divides integers or decimals by what may be zero, or reads numbers or times out of texts: whether it fails for some
-/// rows of ordinary data.
-pub(super) fn fails_for_some(expr: &Expr, schema: &DFSchema) -> bool {
+/// Returns whether an expression divides integers or decimals by a value that may be zero, or parses numbers or times
+/// from text. Such expressions fail for some rows of ordinary data.
+pub(super) fn has_fallible_operator(expr: &Expr, schema: &DFSchema) -> bool {
     let is_text = |kind: DataType| kind.is_string();
     let fails = expr.exists(|part| {
         Ok(match part {
@@ -75,7 +76,7 @@ pub(super) fn fails_for_some(expr: &Expr, schema: &DFSchema) -> bool {
     fails.unwrap_or(true)
 }
 
-/// Whether an operator returns a value for all values of its operands.
+/// Returns whether an operator returns a value for all values of its operands.
 fn is_total(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::Alias(_)
@@ -102,13 +103,13 @@ fn is_total(expr: &Expr, schema: &DFSchema) -> bool {
             let from = cast.expr.get_type(schema);
             from.is_ok_and(|from| is_total_cast(&from, cast.field.data_type()))
         }
-        Expr::ScalarFunction(call) => TOTAL.contains(&call.name()),
+        Expr::ScalarFunction(call) => TOTAL_FUNCTIONS.contains(&call.name()),
         _ => false,
     }
 }
 
 fn is_total_operator(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> bool {
-    // Integers wrap around, floats have infinities; decimals and times overflow.
+    // Integers wrap around and floats have infinities, but decimals and times overflow.
     let kind = expr.get_type(schema);
     let (is_float, is_integer) = (
         kind.as_ref().is_ok_and(DataType::is_floating),
@@ -117,14 +118,17 @@ fn is_total_operator(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> boo
     match binary.op {
         Operator::And | Operator::Or | Operator::StringConcat => true,
         Operator::Plus | Operator::Minus | Operator::Multiply => is_float || is_integer,
-        Operator::Divide | Operator::Modulo => is_float || (is_integer && divides(&binary.right)),
+        Operator::Divide | Operator::Modulo => {
+            is_float || (is_integer && is_safe_divisor(&binary.right))
+        }
         Operator::BitwiseAnd | Operator::BitwiseOr | Operator::BitwiseXor => true,
         op => op.supports_propagation(),
     }
 }
 
-/// Whether all integers can be divided by this: it is a constant, neither 0 nor -1, by which the smallest integer overflows.
-fn divides(divisor: &Expr) -> bool {
+/// Returns whether all integers can be divided by this expression: it is a constant other than 0 and -1. The smallest
+/// integer divided by -1 overflows.
+fn is_safe_divisor(divisor: &Expr) -> bool {
     let Expr::Literal(divisor, _) = divisor else {
         return false;
     };
@@ -134,7 +138,7 @@ fn divides(divisor: &Expr) -> bool {
     )
 }
 
-/// Whether all values of one type are values of another.
+/// Returns whether all values of one type can be cast to the other.
 fn is_total_cast(from: &DataType, to: &DataType) -> bool {
     let is_text = |kind: &DataType| {
         matches!(

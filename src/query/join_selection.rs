@@ -1,8 +1,8 @@
-//! Joins under a memory limit: what does not fit is sorted, which may take temporary files.
+//! Join selection under a memory limit: sort-merge joins for inputs that do not fit into memory.
 //!
-//! A hash join holds all of one side in memory, and stops where that does not fit. Where its side is
-//! small it is the faster one by far. So under a limit those become merges of sorted rows that may take
-//! more than a part of it:
+//! A hash join holds one side in memory, and fails if that side does not fit. With a small side it is much faster.
+//! Under a memory limit, joins whose build side may take more than a fraction of the limit become sort-merge joins,
+//! which can spill:
 //!
 //! ```text
 //! HashJoinExec                   SortMergeJoinExec
@@ -26,14 +26,15 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 
-/// Part of the limit that a held side may take: there may be some, and sorts, aggregates and windows.
-pub(super) const PART: usize = 8;
+/// Fraction of the limit (1/8) that a build side may take. A query may have several, as well as sorts, aggregates and
+/// windows.
+pub(super) const BUILD_SIDE_FRACTION: usize = 8;
 
-/// Bytes of a text or list in memory, and of a row in a hash table, as a guess.
+/// Estimated size of a text or list in memory, and of a hash table entry, in bytes.
 const TEXT_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 32;
 
-/// The rule that does so.
+/// The physical optimizer rule.
 #[derive(Debug)]
 pub(super) struct SortMergeLargeJoins {
     pub(super) most_bytes: usize,
@@ -46,8 +47,8 @@ impl PhysicalOptimizerRule for SortMergeLargeJoins {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| match node.downcast_ref::<HashJoinExec>() {
-            Some(join) if self.is_large(join.left()) && may_be_sorted(join) => {
-                sorted(join).map(Transformed::yes)
+            Some(join) if self.is_large(join.left()) && can_sort_merge(join) => {
+                sort_merge_join(join).map(Transformed::yes)
             }
             _ => Ok(Transformed::no(node)),
         })
@@ -69,15 +70,15 @@ impl SortMergeLargeJoins {
     }
 }
 
-/// Whether the rows of a plan may take more than so many bytes.
+/// Returns whether the rows of a plan may take more than `most_bytes`.
 pub(super) fn is_larger(plan: &Arc<dyn ExecutionPlan>, most_bytes: usize) -> bool {
     let row_bytes = row_bytes(&plan.schema());
-    let bytes = most_rows(plan).map(|rows| rows.saturating_mul(row_bytes));
+    let bytes = max_rows(plan).map(|rows| rows.saturating_mul(row_bytes));
     bytes.is_none_or(|bytes| bytes > most_bytes)
 }
 
-/// Rows that a plan gives at most, as far as that is known. Estimates of filters are not trusted.
-fn most_rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+/// Known upper bound of the number of rows of a plan. Estimates of filters are not trusted.
+fn max_rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
     if plan.downcast_ref::<UnnestExec>().is_some() {
         return None;
     }
@@ -90,9 +91,9 @@ fn most_rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
                 .ok()?;
             known.num_rows.get_value().copied()
         }
-        [one] => most_rows(one),
+        [one] => max_rows(one),
         many if plan.downcast_ref::<UnionExec>().is_some() => {
-            let rows = many.iter().map(|one| most_rows(one));
+            let rows = many.iter().map(|one| max_rows(one));
             rows.sum()
         }
         _ => None,
@@ -105,13 +106,13 @@ fn row_bytes(schema: &Schema) -> usize {
     columns.sum::<usize>() + ENTRY_BYTES
 }
 
-/// `NOT IN` looks for NULL in the side that is held.
-fn may_be_sorted(join: &HashJoinExec) -> bool {
+/// Returns whether a join can be a sort-merge join. `NOT IN` must look for NULL in the build side.
+fn can_sort_merge(join: &HashJoinExec) -> bool {
     !join.null_aware && !join.on().is_empty()
 }
 
-/// The same join of sorted rows.
-fn sorted(join: &HashJoinExec) -> Result<Arc<dyn ExecutionPlan>> {
+/// Rewrites a hash join to a sort-merge join.
+fn sort_merge_join(join: &HashJoinExec) -> Result<Arc<dyn ExecutionPlan>> {
     let merged = SortMergeJoinExec::try_new(
         Arc::clone(join.left()),
         Arc::clone(join.right()),
@@ -137,7 +138,7 @@ fn sorted(join: &HashJoinExec) -> Result<Arc<dyn ExecutionPlan>> {
 mod tests {
     use datafusion::physical_plan::displayable;
 
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test]
     async fn only_joins_of_large_sides_are_sorted() {
@@ -160,7 +161,7 @@ mod tests {
                 false,
             ),
         ] {
-            let context = engine(limit).unwrap();
+            let context = new_context(limit).unwrap();
             let frame = context.sql(&format!("SELECT x FROM {join}")).await.unwrap();
             let plan = frame.clone().create_physical_plan().await.unwrap();
             let plan = displayable(plan.as_ref()).indent(false).to_string();

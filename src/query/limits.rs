@@ -1,27 +1,28 @@
-//! What questions may take of a machine.
+//! Resource limits of queries.
 
 use std::sync::Arc;
 
 use datafusion::execution::runtime_env::RuntimeEnv;
 use tsql_folders::Scratch;
 
-/// Limits of a session; none unless they are set.
+/// Limits of a session; unlimited by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
-    /// Memory within which joins, sorts and groups are planned; what does not fit goes to temporary files.
+    /// Memory limit for joins, sorts and aggregates, in bytes. The planner takes it into account, and larger data
+    /// spills to temporary files.
     pub(crate) memory_bytes: Option<usize>,
-    /// Memory at which a question is stopped, or its sorts and groups go to temporary files, that is planned as if there
-    /// were no limit. Not used beside `memory_bytes`.
+    /// Memory in bytes at which a query stops, or at which its sorts and aggregates spill. Planning ignores it. Unused
+    /// if `memory_bytes` is set.
     pub(crate) guard_bytes: Option<usize>,
-    /// Parts that a question is computed in at a time.
+    /// Number of partitions that a query computes in parallel.
     pub(crate) threads: Option<usize>,
-    /// What other sessions have, too; one of its own unless it is set.
+    /// Runtime shared with other sessions; by default each session has its own.
     pub(crate) shared: Option<SharedRuntime>,
-    /// No files are tables.
+    /// Whether files cannot be used as tables.
     pub(crate) store_only: bool,
 }
 
-/// Memory that sessions have together, and the folder of what does not fit.
+/// Memory pool of several sessions, and the folder for spilled data.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedRuntime {
     pub(super) runtime: Arc<RuntimeEnv>,
@@ -29,8 +30,8 @@ pub(crate) struct SharedRuntime {
 }
 
 impl Limits {
-    /// The memory that there is for a question.
-    pub(super) fn pool_bytes(&self) -> Option<usize> {
+    /// Size of the memory pool of a query, in bytes.
+    pub(super) fn memory_pool_bytes(&self) -> Option<usize> {
         self.memory_bytes.or(self.guard_bytes)
     }
 }

@@ -1,53 +1,53 @@
-//! How much memory a question may take where nothing is said: a part of what the process may have.
+//! Default memory limit of a query: a percentage of the memory available to the process.
 
 use std::path::{Path, PathBuf};
 
-/// Percent of the memory of the process at which a query stops where nothing is said.
+/// Percentage of the process memory at which a query stops by default.
 const PERCENT: u64 = 70;
 
-/// Where the kernel says in which group of processes this one is, and where groups have their limits.
-const OWN_GROUP: &str = "/proc/self/cgroup";
-const GROUPS: &str = "/sys/fs/cgroup";
+/// Files in which Linux reports the control group of the process, and the limits of groups.
+const CGROUP_FILE: &str = "/proc/self/cgroup";
+const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 
-/// 70 % of the memory that this process may have, in bytes, for
-/// [`SessionOptions::memory_guard_bytes`](super::SessionOptions::memory_guard_bytes): the command's default. `None`
-/// where the system does not say what there is.
+/// 70 % of the memory that this process may use, in bytes. This is the default of the command for
+/// [`SessionOptions::memory_guard_bytes`](super::SessionOptions::memory_guard_bytes). `None` if the system does not
+/// report its memory.
 #[must_use]
 pub fn memory_guard_bytes() -> Option<usize> {
-    usize::try_from(of_process_bytes()? / 100 * PERCENT).ok()
+    usize::try_from(process_memory_bytes()? / 100 * PERCENT).ok()
 }
 
-/// The memory that this process may have.
-fn of_process_bytes() -> Option<u64> {
+/// Memory available to this process, in bytes.
+fn process_memory_bytes() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok();
-    let machine = machine.and_then(|text| total_bytes(&text));
-    let groups = std::fs::read_to_string(OWN_GROUP).unwrap_or_default();
-    let limit = group_limit_bytes(&groups, Path::new(GROUPS));
+    let machine = machine.and_then(|text| machine_memory_bytes(&text));
+    let groups = std::fs::read_to_string(CGROUP_FILE).unwrap_or_default();
+    let limit = cgroup_limit_bytes(&groups, Path::new(CGROUP_ROOT));
     machine.into_iter().chain(limit).min()
 }
 
-fn total_bytes(machine: &str) -> Option<u64> {
-    Some(kib(machine, "MemTotal:")? * 1024)
+fn machine_memory_bytes(machine: &str) -> Option<u64> {
+    Some(meminfo_kib(machine, "MemTotal:")? * 1024)
 }
 
-/// `MemTotal:       24105600 kB` of the machine.
-fn kib(machine: &str, name: &str) -> Option<u64> {
+/// Parses a line such as `MemTotal:       24105600 kB` of `/proc/meminfo`.
+fn meminfo_kib(machine: &str, name: &str) -> Option<u64> {
     let line = machine.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// The least limit of a group of processes and of those that it is in.
-fn group_limit_bytes(groups: &str, root: &Path) -> Option<u64> {
-    let limits = limit_files(groups, root).filter_map(|file| {
+/// Minimum of the memory limits of a control group and its ancestors, in bytes.
+fn cgroup_limit_bytes(groups: &str, root: &Path) -> Option<u64> {
+    let limits = cgroup_limit_files(groups, root).filter_map(|file| {
         let limit = std::fs::read_to_string(file).ok()?;
         limit.trim().parse().ok()
     });
     limits.min()
 }
 
-/// The files that have the limits of the group of a process and of those that it is in: `0::/user.slice/x` of version 2,
-/// `4:memory:/x` of version 1.
-fn limit_files(groups: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
+/// Files with the memory limits of a process's control group and its ancestors: `0::/user.slice/x` in version 2,
+/// `4:memory:/x` in version 1.
+fn cgroup_limit_files(groups: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
     groups.lines().flat_map(move |line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (kinds, path) = (
@@ -61,7 +61,7 @@ fn limit_files(groups: &str, root: &Path) -> impl Iterator<Item = PathBuf> {
         } else {
             return Vec::new();
         };
-        // In a container the path may be that of the machine outside: the root is the group itself then.
+        // In a container the path may be relative to the host. The root is then the group itself.
         let group = root.join(path.trim_start_matches('/'));
         let groups = group.ancestors();
         let groups = groups.take_while(|folder| folder.starts_with(&root));
@@ -81,7 +81,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
-        let limit = |groups: &str| group_limit_bytes(groups, root.path());
+        let limit = |groups: &str| cgroup_limit_bytes(groups, root.path());
         assert_eq!(limit("0::/a/b\n"), None);
         write("a/b/memory.max", "max\n");
         assert_eq!(limit("0::/a/b\n"), None);
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn memory_of_the_machine_is_read() {
         assert_eq!(
-            total_bytes("MemTotal:       100 kB\nMemFree: 5 kB\n"),
+            machine_memory_bytes("MemTotal:       100 kB\nMemFree: 5 kB\n"),
             Some(102_400)
         );
-        assert_eq!(total_bytes("odd"), None);
+        assert_eq!(machine_memory_bytes("odd"), None);
     }
 }

@@ -1,14 +1,15 @@
-//! SQL over a store: one DataFusion session with the tables, the views and the functions.
+//! SQL over a store: a DataFusion session with the tables, views and functions.
 //!
-//! A session sees the store as it was when the session was made, a [`LiveSession`] what others commit, too. [`questions`] are ready-made.
+//! A session shows the store as of its creation, a [`LiveSession`] also later commits. [`built_in_queries`] are ready
+//! to run.
 //!
 //! ```
 //! use tsql::{Store, query};
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! let store = Store::demo().await?;
 //! let context = store.session().await?;
-//! let summary = query::question("platform-summary")?;
-//! let rows = summary.ask(&context, &[]).await?.collect().await.unwrap();
+//! let summary = query::built_in_query("platform-summary")?;
+//! let rows = summary.run(&context, &[]).await?.collect().await.unwrap();
 //! assert!(rows.iter().any(|batch| batch.num_rows() > 0));
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
@@ -19,6 +20,7 @@ mod cardinality;
 mod common_subplan;
 pub(crate) mod completion;
 mod copy_to;
+mod diagnostics;
 mod dialect;
 mod distinct_on;
 mod eager_aggregation;
@@ -28,13 +30,11 @@ mod files;
 mod full_sort;
 pub(crate) mod functions;
 mod join_selection;
-pub(crate) mod keyed;
+pub(crate) mod key_columns;
 mod library;
 pub(crate) mod limits;
-mod live;
+mod live_session;
 mod memory;
-mod mistakes;
-mod names;
 mod not_in;
 mod operator_substitution;
 mod partition_top_k;
@@ -45,7 +45,8 @@ mod plan_validator;
 mod preaggregates;
 mod range_join;
 #[cfg(feature = "ui")]
-mod reading;
+mod read_only_sql;
+mod referenced_tables;
 mod relations;
 mod retracted;
 mod rule;
@@ -53,7 +54,7 @@ mod rules;
 mod run_aggregate;
 mod session;
 mod session_statements;
-mod shown;
+mod session_versions;
 #[cfg(test)]
 mod slt;
 mod sort_keys;
@@ -69,31 +70,31 @@ mod units;
 mod upstream_workarounds;
 mod view;
 
-pub use cancellation::ending_rows;
 #[cfg(any(feature = "cli", feature = "ui"))]
-pub(crate) use cancellation::led;
+pub(crate) use cancellation::execute_cancellable;
+pub use cancellation::execute_stream_cancellable;
 #[cfg(feature = "cluster")]
-pub(crate) use engine::{of_part, runtime};
-pub use functions::{Elements, Function, FunctionKind, function, functions};
-pub(crate) use library::among as question_among;
+pub(crate) use engine::{build_runtime, worker_state};
+pub use functions::{ElementNames, Function, FunctionKind, function, functions};
+pub(crate) use library::find_query as question_among;
 pub use library::{
-    Need, OwnQuestions, Parameter, Question, own_questions, platforms, question, question_folders,
-    questions,
+    NamedQuery, Parameter, RequiredRows, UserQueries, built_in_queries, built_in_query, platforms,
+    query_folders, user_queries,
 };
-pub use live::LiveSession;
+pub use live_session::LiveSession;
 pub use memory::memory_guard_bytes;
-pub(crate) use names::names_tables;
-pub use names::other_tables;
 pub(crate) use placeholders::match_placeholders;
-pub use placeholders::numbered;
+pub use placeholders::number_placeholders;
 #[cfg(test)]
-pub(crate) use preaggregates::tests::rounded;
+pub(crate) use preaggregates::tests::round_floats;
 #[cfg(feature = "ui")]
-pub(crate) use reading::{ask_reading, reads};
+pub(crate) use read_only_sql::{check_reads, run_read_only};
+pub use referenced_tables::other_tables;
+pub(crate) use referenced_tables::references_store;
 pub use session::SessionOptions;
 pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;
-pub use units::{schema_with_units, units};
+pub use units::{column_units, schema_with_units};
 
 use arrow::array::RecordBatch;
 use datafusion::common::{ParamValues, ScalarValue};
@@ -103,42 +104,43 @@ use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
 
-/// The version of this program and of what plans name: the same for a worker and whoever asks it.
+/// Version of the program, its functions and its tables. A worker must have the same version as its client.
 #[cfg(feature = "cluster")]
-pub(crate) fn version() -> String {
+pub(crate) fn plan_version() -> String {
     let functions = functions()
         .into_iter()
         .filter(|function| function.is_ours)
         .map(|function| function.name);
     let tables = crate::schema::tables().into_iter().flatten();
     let tables = tables.map(|table| format!("{}@{}", table.name, table.version));
-    crate::cluster::version(functions.chain(tables))
+    crate::cluster::plan_version(functions.chain(tables))
 }
 
-/// The plan of a query as people type it.
-pub(crate) async fn frame(context: &SessionContext, sql: &str) -> Result<DataFrame> {
-    let statement = statement::statements(sql)?.pop_front();
+/// Plans a query in tsql's SQL dialect.
+pub(crate) async fn plan_query(context: &SessionContext, sql: &str) -> Result<DataFrame> {
+    let statement = statement::parse_statements(sql)?.pop_front();
     let statement = statement.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
-    statement::planned(context, statement, sql).await
+    statement::plan_statement(context, statement, sql).await
 }
 
-/// Answers SQL as people type it (`FROM t SELECT a`, `PIVOT`, `SELECT * EXCLUDE (b)`), with `given` values for its `$NAME`.
-/// Of several statements the last one is the question; those before it are run first.
+/// Runs SQL in tsql's dialect (`FROM t SELECT a`, `PIVOT`, `SELECT * EXCLUDE (b)`), with `given` values for `$NAME`.
+///
+/// Of several statements, the last one is returned as a plan. The others run first.
 ///
 /// ```
 /// use tsql::datafusion::common::ScalarValue;
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
 /// let context = tsql::Store::demo().await?.session().await?;
 /// let given = [("platform".to_owned(), ScalarValue::from("epyc-1t"))];
-/// let frame = tsql::query::ask(&context, "FROM records SELECT line WHERE platform = $platform", &given).await?;
+/// let frame = tsql::query::run_sql(&context, "FROM records SELECT line WHERE platform = $platform", &given).await?;
 /// assert_eq!(frame.count().await.unwrap(), 240);
 /// # Ok::<(), tsql::Error>(()) }).unwrap();
 /// ```
 ///
 /// # Errors
-/// [`Error::Sql`] where it cannot be answered, [`Error::Argument`] and [`Error::Unknown`] where the given values are not
-/// those of the text, [`Error::Query`] where one of the statements before the last fails.
-pub async fn ask(
+/// [`Error::Sql`] if a statement cannot be planned, [`Error::Argument`] and [`Error::Unknown`] if the given values do
+/// not match the text, [`Error::Query`] if a statement before the last one fails.
+pub async fn run_sql(
     context: &SessionContext,
     sql: &str,
     given: &[(String, ScalarValue)],
@@ -149,18 +151,18 @@ pub async fn ask(
         [] => Ok(plan),
         _ => plan.with_param_values(values.clone()).map_err(Error::Query),
     };
-    let mut statements = statement::statements(sql)?;
+    let mut statements = statement::parse_statements(sql)?;
     let last = statements.pop_back();
     let last = last.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
     for statement in statements {
-        let frame = statement::planned_by(context, statement, sql, bind).await?;
+        let frame = statement::plan_with(context, statement, sql, bind).await?;
         frame.collect().await.map_err(Error::Query)?;
     }
-    statement::planned_by(context, last, sql, bind).await
+    statement::plan_with(context, last, sql, bind).await
 }
 
-/// All rows of a query.
+/// Collects all rows of a query.
 pub(crate) async fn collect(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
-    let frame = frame(context, sql).await?;
+    let frame = plan_query(context, sql).await?;
     frame.collect().await.map_err(Error::Query)
 }

@@ -1,4 +1,4 @@
-//! `x NOT IN (SELECT y ...)` where either may be NULL, by an ordinary anti join.
+//! `x NOT IN (SELECT y ...)` with nullable columns as an ordinary anti join.
 //!
 //! ```text
 //!                                        Filter: rows = 0 OR (rows = known AND x IS NOT NULL)
@@ -10,9 +10,9 @@
 //!                                              distinct y of right
 //! ```
 //!
-//! DataFusion holds all of `left` on one thread and compares each row of it with each equal one of `right`, which is quadratic where
-//! values occur often. Here each value of `right` occurs once, and either side may be the one that is held. A NULL in `right`
-//! leaves no rows, a NULL in `left` is none of the others, unless `right` has no rows.
+//! DataFusion holds all of `left` on one thread and compares each of its rows with each equal row of `right`, which is
+//! quadratic for frequent values. Here each value of `right` occurs once, and either side may be the build side. A NULL
+//! in `right` leaves no rows. A NULL in `left` does not match any value, unless `right` has no rows.
 //!
 //! [`common_subplan`](super::common_subplan) computes the distinct values once.
 
@@ -29,11 +29,11 @@ const KEY: &str = "__not_in_key";
 const ROWS: &str = "__not_in_rows";
 const KNOWN: &str = "__not_in_known";
 
-/// The rule that does so.
+/// The optimizer rule.
 #[derive(Debug)]
-pub(super) struct NotIn;
+pub(super) struct NotInRewrite;
 
-impl OptimizerRule for NotIn {
+impl OptimizerRule for NotInRewrite {
     fn name(&self) -> &'static str {
         "not_in"
     }
@@ -48,7 +48,7 @@ impl OptimizerRule for NotIn {
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         match &plan {
-            LogicalPlan::Join(join) => match ordinary(join)? {
+            LogicalPlan::Join(join) => match to_anti_join(join)? {
                 Some(ordinary) => Ok(Transformed::yes(ordinary)),
                 None => Ok(Transformed::no(plan)),
             },
@@ -57,8 +57,8 @@ impl OptimizerRule for NotIn {
     }
 }
 
-/// The same rows by an ordinary anti join; `None` for other joins.
-fn ordinary(join: &Join) -> Result<Option<LogicalPlan>> {
+/// Rewrites to an ordinary anti join; `None` for other joins.
+fn to_anti_join(join: &Join) -> Result<Option<LogicalPlan>> {
     let ([(left_key, right_key)], None) = (join.on.as_slice(), &join.filter) else {
         return Ok(None);
     };
@@ -105,7 +105,7 @@ fn ordinary(join: &Join) -> Result<Option<LogicalPlan>> {
         .map(Some)
 }
 
-/// Whether two evaluations of a plan may differ.
+/// Returns whether two evaluations of a plan may differ.
 pub(super) fn is_volatile(plan: &LogicalPlan) -> Result<bool> {
     let mut is_volatile = false;
     plan.apply_with_subqueries(|node| {
@@ -125,7 +125,7 @@ mod tests {
     use datafusion::prelude::SessionContext;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
     use crate::query::limits::Limits;
 
     async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
@@ -141,10 +141,10 @@ mod tests {
             memory_bytes,
             ..Limits::default()
         };
-        engine(limits).unwrap()
+        new_context(limits).unwrap()
     }
 
-    /// Counts worked out by hand.
+    /// Counts computed by hand.
     #[tokio::test]
     async fn nulls_are_unknown_on_either_side() {
         let left = "(VALUES (1), (2), (2), (NULL), (3)) AS l(x)";
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Each value is compared once: neither side is compared with the equal rows of the other.
+    /// Compares each value once, instead of all equal rows with each other.
     #[tokio::test]
     async fn equal_values_are_compared_once() {
         let context = session(2, None);

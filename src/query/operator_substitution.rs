@@ -1,4 +1,4 @@
-//! Operators of ours in the place of DataFusion's: their rows are the same, and all but how they are computed is the other's.
+//! Substitution of DataFusion's operators by faster ones with the same rows, schema and properties.
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
@@ -20,37 +20,37 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
 };
 
-/// How the rows of an operator with one input are computed instead.
-pub(super) trait Operator: Debug + Send + Sync + Sized + 'static {
-    /// Its name in plans.
+/// Another implementation of an operator with one input.
+pub(super) trait OperatorSubstitute: Debug + Send + Sync + Sized + 'static {
+    /// Name in plans.
     const NAME: &'static str;
 
-    /// The operator in the place of `node`; `None` for plans that it cannot stand for.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>>;
+    /// Creates the substitute for `node`; `None` for unsupported plans.
+    fn try_from_plan(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>>;
 
-    /// What it does, as plans show it; `theirs` is what they show of the other.
-    fn shown(&self, theirs: &str) -> String {
+    /// Description in plans; `theirs` is the description of the original operator.
+    fn describe(&self, theirs: &str) -> String {
         theirs.to_owned()
     }
 
-    /// The rows of a thread, made of those of its input.
+    /// Computes the rows of a partition from those of its input.
     fn execute(
         &self,
         rows: SendableRecordBatchStream,
-        made: Made,
+        made: OutputContext,
         context: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream>;
 }
 
-/// What is known of the rows that an operator makes.
-pub(super) struct Made {
+/// Context of the output of an operator.
+pub(super) struct OutputContext {
     pub(super) schema: SchemaRef,
     pub(super) metrics: ExecutionPlanMetricsSet,
-    /// The thread.
+    /// Index of the partition.
     pub(super) part: usize,
 }
 
-/// The rule that puts such operators into plans, after all others.
+/// The physical optimizer rule that inserts the substitutes, after all other rules.
 pub(super) struct Substitute<T>(PhantomData<fn() -> T>);
 
 impl<T> Substitute<T> {
@@ -59,19 +59,19 @@ impl<T> Substitute<T> {
     }
 }
 
-impl<T: Operator> Debug for Substitute<T> {
+impl<T: OperatorSubstitute> Debug for Substitute<T> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Substitute({})", T::NAME)
     }
 }
 
-impl<T: Operator> PhysicalOptimizerRule for Substitute<T> {
+impl<T: OperatorSubstitute> PhysicalOptimizerRule for Substitute<T> {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match SubstituteExec::<T>::of(&node)? {
+        plan.transform_up(|node| match SubstituteExec::<T>::try_from_plan(&node)? {
             Some(ours) => Ok(Transformed::yes(Arc::new(ours) as _)),
             None => Ok(Transformed::no(node)),
         })
@@ -87,16 +87,16 @@ impl<T: Operator> PhysicalOptimizerRule for Substitute<T> {
     }
 }
 
-/// The operator that one of ours stands for; `None` for all others.
+/// The original operator of a substitute; `None` for other plans.
 #[cfg(any(test, debug_assertions))]
-pub(super) fn original<T: Operator>(
+pub(super) fn original<T: OperatorSubstitute>(
     node: &Arc<dyn ExecutionPlan>,
 ) -> Option<&Arc<dyn ExecutionPlan>> {
     let ours = node.downcast_ref::<SubstituteExec<T>>();
     ours.map(|ours| &ours.theirs)
 }
 
-/// An operator in the place of another.
+/// An operator that replaces another one.
 #[derive(Debug)]
 struct SubstituteExec<T> {
     theirs: Arc<dyn ExecutionPlan>,
@@ -104,9 +104,9 @@ struct SubstituteExec<T> {
     metrics: ExecutionPlanMetricsSet,
 }
 
-impl<T: Operator> SubstituteExec<T> {
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
-        let ours = T::of(node)?;
+impl<T: OperatorSubstitute> SubstituteExec<T> {
+    fn try_from_plan(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+        let ours = T::try_from_plan(node)?;
         Ok(ours.map(|ours| Self {
             theirs: Arc::clone(node),
             ours,
@@ -115,24 +115,24 @@ impl<T: Operator> SubstituteExec<T> {
     }
 }
 
-impl<T: Operator> DisplayAs for SubstituteExec<T> {
+impl<T: OperatorSubstitute> DisplayAs for SubstituteExec<T> {
     fn fmt_as(&self, format: DisplayFormatType, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let theirs = Shown(self.theirs.as_ref(), format).to_string();
+        let theirs = DisplayNode(self.theirs.as_ref(), format).to_string();
         let theirs = theirs.split_once(": ").map_or("", |(_, said)| said);
-        write!(to, "{}: {}", T::NAME, self.ours.shown(theirs))
+        write!(to, "{}: {}", T::NAME, self.ours.describe(theirs))
     }
 }
 
-/// An operator as plans show it: its name, then what it does.
-struct Shown<'a>(&'a dyn ExecutionPlan, DisplayFormatType);
+/// Display of an operator in plans: its name, then its description.
+struct DisplayNode<'a>(&'a dyn ExecutionPlan, DisplayFormatType);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for DisplayNode<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt_as(self.1, to)
     }
 }
 
-impl<T: Operator> ExecutionPlan for SubstituteExec<T> {
+impl<T: OperatorSubstitute> ExecutionPlan for SubstituteExec<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }
@@ -173,7 +173,7 @@ impl<T: Operator> ExecutionPlan for SubstituteExec<T> {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let theirs = replace_children_if_necessary(Arc::clone(&self.theirs), children)?;
-        Ok(match Self::of(&theirs)? {
+        Ok(match Self::try_from_plan(&theirs)? {
             Some(ours) => Arc::new(ours),
             None => theirs,
         })
@@ -185,7 +185,7 @@ impl<T: Operator> ExecutionPlan for SubstituteExec<T> {
             return internal_err!("{} has one input", T::NAME);
         };
         let rows = input.execute(part, Arc::clone(&context))?;
-        let made = Made {
+        let made = OutputContext {
             schema: self.schema(),
             metrics: self.metrics.clone(),
             part,

@@ -1,9 +1,10 @@
-//! What filters say of single columns in words that pages are chosen by: these are comparisons of one column, and short lists.
+//! Derives filters of single columns, which prune pages, from filters of several columns and from long lists.
 //!
-//! `ORDER BY runtime_ns, line LIMIT 10` filters by what its ten best rows are so far, which is
-//! `runtime_ns < 3 OR runtime_ns = 3 AND line < 7`. Of that follows `runtime_ns < 3 OR runtime_ns = 3`, which no page of slower
-//! programs fulfils. So it is with the bounds that a join by several columns has of each. And of `graph_id IN (1, 2, ..., 30)`, which is too
-//! long a list for DataFusion to choose pages by, follows that it is in one of a few ranges.
+//! Pages can be pruned only by comparisons of one column and by short lists. `ORDER BY runtime_ns, line LIMIT 10`
+//! filters by the ten best rows so far: `runtime_ns < 3 OR runtime_ns = 3 AND line < 7`. That implies `runtime_ns < 3
+//! OR runtime_ns = 3`, which excludes all pages of slower programs. The bounds of a join by several columns work in the
+//! same way. `graph_id IN (1, 2, ..., 30)` is too long a list for DataFusion, but implies that the value is in one of a
+//! few ranges.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -29,13 +30,13 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::column::value_order::value_order;
 
-/// DataFusion chooses pages by lists of so many values, and no longer ones.
-const SHORT_LIST: usize = 20;
+/// Maximum length of a list by which DataFusion prunes pages.
+const MAX_PRUNED_LIST: usize = 20;
 
-/// Ranges that a longer list is made of: each costs a comparison with each page.
-const MOST_RANGES: usize = 64;
+/// Maximum number of ranges for a longer list. Each is compared with each page.
+const MAX_RANGES: usize = 64;
 
-/// The rule that puts what follows beside such filters of scans, after they were handed down.
+/// The physical optimizer rule. It adds the derived filters to scans, after filter pushdown.
 #[derive(Debug)]
 pub(super) struct PerColumnPruning;
 
@@ -45,7 +46,7 @@ impl PhysicalOptimizerRule for PerColumnPruning {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|node| match bounded(&node) {
+        plan.transform_up(|node| match add_column_bounds(&node) {
             Some(scan) => Ok(Transformed::yes(scan)),
             None => Ok(Transformed::no(node)),
         })
@@ -61,14 +62,17 @@ impl PhysicalOptimizerRule for PerColumnPruning {
     }
 }
 
-/// The same scan with what follows; `None` where nothing does.
-fn bounded(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+/// Adds derived filters to a scan; `None` if there are none.
+fn add_column_bounds(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let scan = node.downcast_ref::<DataSourceExec>()?;
     let scan = scan.data_source().downcast_ref::<FileScanConfig>()?;
     let source = scan.file_source().downcast_ref::<ParquetSource>()?;
     let filter = scan.file_source().filter()?;
     let filters = split_conjunction(&filter);
-    let bounds: Vec<Arc<dyn PhysicalExpr>> = filters.iter().flat_map(|filter| of(filter)).collect();
+    let bounds: Vec<Arc<dyn PhysicalExpr>> = filters
+        .iter()
+        .flat_map(|filter| column_bounds(filter))
+        .collect();
     if bounds.is_empty() {
         return None;
     }
@@ -78,31 +82,31 @@ fn bounded(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     Some(DataSourceExec::from_data_source(scan.build()))
 }
 
-/// A bound for each column of a filter of which more can be said: one that grows, or has a long list.
-fn of(filter: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
+/// Derives a bound for each column of a dynamic filter, and for each column with a long list.
+fn column_bounds(filter: &Arc<dyn PhysicalExpr>) -> Vec<Arc<dyn PhysicalExpr>> {
     let mut columns: Vec<Column> = if filter.is::<DynamicFilterPhysicalExpr>() {
-        // Of what is computed from several follows nothing for one of them.
+        // An expression of several columns implies nothing about one of them.
         let of_one = filter.children().into_iter().map(collect_columns);
         of_one.filter(|of| of.len() == 1).flatten().collect()
     } else {
-        of_long_lists(filter)
+        long_list_columns(filter)
     };
     columns.sort_unstable_by_key(Column::index);
     columns.dedup();
     let bounds = columns.into_iter().map(|column| {
         let column = Arc::new(column) as Arc<dyn PhysicalExpr>;
         let filter = Arc::clone(filter);
-        Arc::new(Bound { filter, column }) as Arc<dyn PhysicalExpr>
+        Arc::new(ColumnBound { filter, column }) as Arc<dyn PhysicalExpr>
     });
     bounds.collect()
 }
 
-/// The columns whose values must be in long lists.
-fn of_long_lists(filter: &Arc<dyn PhysicalExpr>) -> Vec<Column> {
+/// Columns whose values must be in long lists.
+fn long_list_columns(filter: &Arc<dyn PhysicalExpr>) -> Vec<Column> {
     let mut columns = Vec::new();
     let looked = filter.apply(|part| {
         let list = part.downcast_ref::<InListExpr>();
-        let list = list.filter(|list| !list.negated() && list.list().len() > SHORT_LIST);
+        let list = list.filter(|list| !list.negated() && list.list().len() > MAX_PRUNED_LIST);
         columns.extend(
             list.and_then(|list| list.expr().downcast_ref::<Column>())
                 .cloned(),
@@ -115,33 +119,34 @@ fn of_long_lists(filter: &Arc<dyn PhysicalExpr>) -> Vec<Column> {
     }
 }
 
-/// What a filter says of one column, whenever it is looked at. It is true of every row: that the filter itself is asked, too.
+/// What a filter implies for one column, evaluated when it is used. It evaluates to true for every row, because the
+/// filter itself is applied as well.
 #[derive(Clone, Debug, Eq)]
-struct Bound {
+struct ColumnBound {
     filter: Arc<dyn PhysicalExpr>,
     column: Arc<dyn PhysicalExpr>,
 }
 
-impl PartialEq for Bound {
+impl PartialEq for ColumnBound {
     fn eq(&self, other: &Self) -> bool {
         self.filter.eq(&other.filter) && self.column.eq(&other.column)
     }
 }
 
-impl Hash for Bound {
+impl Hash for ColumnBound {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.filter.hash(state);
         self.column.hash(state);
     }
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for ColumnBound {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "bounds of {}", self.column)
     }
 }
 
-impl PhysicalExpr for Bound {
+impl PhysicalExpr for ColumnBound {
     fn data_type(&self, _: &Schema) -> Result<DataType> {
         Ok(DataType::Boolean)
     }
@@ -172,18 +177,23 @@ impl PhysicalExpr for Bound {
         write!(to, "{self}")
     }
 
-    /// Children come first: the filter is what it is at this moment.
+    /// Children are rebuilt first, so the filter is in its current state.
     fn snapshot(&self) -> Result<Option<Arc<dyn PhysicalExpr>>> {
         let column = self.column.downcast_ref::<Column>();
-        let follows = column.and_then(|column| follows(&self.filter, column));
+        let follows = column.and_then(|column| implied_by(&self.filter, column));
         Ok(Some(follows.unwrap_or_else(|| lit(true))))
     }
 }
 
-/// What follows for rows that fulfil a filter, in words of one column; `None` where nothing does.
-fn follows(filter: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Arc<dyn PhysicalExpr>> {
+/// The condition on one column that a filter implies; `None` if there is none.
+fn implied_by(filter: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Arc<dyn PhysicalExpr>> {
     let both = filter.downcast_ref::<BinaryExpr>();
-    let parts = both.map(|both| (follows(both.left(), column), follows(both.right(), column)));
+    let parts = both.map(|both| {
+        (
+            implied_by(both.left(), column),
+            implied_by(both.right(), column),
+        )
+    });
     match (both.map(BinaryExpr::op), parts) {
         (Some(Operator::And), Some((Some(left), Some(right)))) => {
             Some(Arc::new(BinaryExpr::new(left, Operator::And, right)))
@@ -193,14 +203,15 @@ fn follows(filter: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Arc<dyn Ph
             Some(Arc::new(BinaryExpr::new(left, Operator::Or, right)))
         }
         (Some(Operator::Or), _) => None,
-        _ => is_of(filter, column).then(|| ranges(filter).unwrap_or_else(|| Arc::clone(filter))),
+        _ => reads_only(filter, column)
+            .then(|| ranges_of_list(filter).unwrap_or_else(|| Arc::clone(filter))),
     }
 }
 
-/// A few ranges that all values of a long list are in; `None` for anything else.
-fn ranges(filter: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
+/// A few ranges that contain all values of a long list; `None` for other filters.
+fn ranges_of_list(filter: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     let list = filter.downcast_ref::<InListExpr>()?;
-    if list.negated() || list.list().len() <= SHORT_LIST {
+    if list.negated() || list.list().len() <= MAX_PRUNED_LIST {
         return None;
     }
     let values = list.list().iter().map(|value| {
@@ -210,13 +221,13 @@ fn ranges(filter: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
     let mut values = values.collect::<Option<Vec<ScalarValue>>>()?;
     values.retain(|value| !value.is_null());
     let of_type = values.first()?.data_type();
-    // Pages have bounds of plain columns only, and these leave NaN out.
+    // Pages have bounds of plain columns only, and these bounds exclude NaN.
     let has_bounds = |value: &ScalarValue| value.data_type() == of_type && !is_nan(value);
     if of_type.is_nested() || !values.iter().all(has_bounds) {
         return None;
     }
     values.sort_by(value_order);
-    let ranges = values.chunks(values.len().div_ceil(MOST_RANGES));
+    let ranges = values.chunks(values.len().div_ceil(MAX_RANGES));
     let ranges = ranges.filter_map(|range| {
         let compared = |op, value: &ScalarValue| {
             let value = Arc::new(Literal::new(value.clone()));
@@ -239,8 +250,8 @@ fn is_nan(value: &ScalarValue) -> bool {
     }
 }
 
-/// Does an expression look at this column, and at no other one?
-fn is_of(expr: &Arc<dyn PhysicalExpr>, column: &Column) -> bool {
+/// Returns whether an expression reads this column and no other.
+fn reads_only(expr: &Arc<dyn PhysicalExpr>, column: &Column) -> bool {
     let (mut any, mut only) = (false, true);
     let looked = expr.apply(|part| {
         if let Some(found) = part.downcast_ref::<Column>() {
@@ -258,7 +269,7 @@ mod tests {
     use datafusion::physical_expr::expressions::{col, is_null};
 
     use super::*;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
     use crate::query::limits::Limits;
 
     fn schema() -> Schema {
@@ -266,7 +277,7 @@ mod tests {
         Schema::new(vec![field("a"), field("b")])
     }
 
-    fn compared(name: &str, op: Operator, value: i64) -> Arc<dyn PhysicalExpr> {
+    fn comparison(name: &str, op: Operator, value: i64) -> Arc<dyn PhysicalExpr> {
         let column = col(name, &schema()).unwrap();
         Arc::new(BinaryExpr::new(column, op, lit(value)))
     }
@@ -284,10 +295,10 @@ mod tests {
         use Operator::{And, Eq, Gt, Lt, Or};
         let told = |filter: &Arc<dyn PhysicalExpr>, name: &str| {
             let column = Column::new_with_schema(name, &schema()).unwrap();
-            follows(filter, &column).map(|found| found.to_string())
+            implied_by(filter, &column).map(|found| found.to_string())
         };
-        let tied = both(compared("a", Eq, 3), And, compared("b", Lt, 7));
-        let best = both(compared("a", Lt, 3), Or, Arc::clone(&tied));
+        let tied = both(comparison("a", Eq, 3), And, comparison("b", Lt, 7));
+        let best = both(comparison("a", Lt, 3), Or, Arc::clone(&tied));
         assert_eq!(told(&best, "a").unwrap(), "a@0 < 3 OR a@0 = 3");
         assert_eq!(told(&best, "b"), None);
         assert_eq!(told(&tied, "b").unwrap(), "b@1 < 7");
@@ -311,7 +322,7 @@ mod tests {
         use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
         let columns = vec![col("a", &schema()).unwrap(), col("b", &schema()).unwrap()];
         let filter = Arc::new(DynamicFilterPhysicalExpr::new(columns, lit(true)));
-        let bounds = of(&(Arc::clone(&filter) as Arc<dyn PhysicalExpr>));
+        let bounds = column_bounds(&(Arc::clone(&filter) as Arc<dyn PhysicalExpr>));
         let mut told: Vec<String> = bounds.iter().map(ToString::to_string).collect();
         told.sort();
         assert_eq!(told, ["bounds of a@0", "bounds of b@1"]);
@@ -326,12 +337,12 @@ mod tests {
         };
         assert_eq!(said(), ["true", "true"]);
         let tied = both(
-            compared("a", Operator::Eq, 3),
+            comparison("a", Operator::Eq, 3),
             Operator::And,
-            compared("b", Operator::Lt, 7),
+            comparison("b", Operator::Lt, 7),
         );
         filter
-            .update(both(compared("a", Operator::Lt, 3), Operator::Or, tied))
+            .update(both(comparison("a", Operator::Lt, 3), Operator::Or, tied))
             .unwrap();
         assert_eq!(said(), ["a@0 < 3 OR a@0 = 3", "true"]);
     }
@@ -344,7 +355,8 @@ mod tests {
             in_list(col("a", &schema()).unwrap(), list, negated, &schema()).unwrap()
         };
         let column = Column::new_with_schema("a", &schema()).unwrap();
-        let told = |filter: &Arc<dyn PhysicalExpr>| follows(filter, &column).unwrap().to_string();
+        let told =
+            |filter: &Arc<dyn PhysicalExpr>| implied_by(filter, &column).unwrap().to_string();
         let few: Vec<i64> = (0..20).rev().collect();
         assert!(told(&listed(&few, &false)).contains("IN"));
         let more: Vec<i64> = (0..21).rev().collect();
@@ -359,13 +371,13 @@ mod tests {
             ranges.starts_with("a@0 >= 0 AND a@0 <= 99 OR a@0 >= 100"),
             "{ranges}"
         );
-        assert_eq!(ranges.matches(" OR ").count(), MOST_RANGES - 1);
+        assert_eq!(ranges.matches(" OR ").count(), MAX_RANGES - 1);
         for (values, negated, wanted) in [(&few, false, 0), (&more, false, 1), (&more, true, 0)] {
-            assert_eq!(of(&listed(values, &negated)).len(), wanted);
+            assert_eq!(column_bounds(&listed(values, &negated)).len(), wanted);
         }
     }
 
-    /// Two files of 20,000 rows in pages of 1,000, of which the last of the second spans nearly all values.
+    /// Two files of 20,000 rows in pages of 1,000. The last page of the second file spans nearly all values.
     #[tokio::test]
     async fn pages_are_left_out_by_what_follows() {
         let folder = tempfile::tempdir().unwrap();
@@ -373,7 +385,7 @@ mod tests {
             threads: Some(1),
             ..Limits::default()
         };
-        let context = engine(limits).unwrap();
+        let context = new_context(limits).unwrap();
         let answer = async |sql: &str| {
             let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
             pretty_format_batches(&rows).unwrap().to_string()
@@ -438,7 +450,7 @@ mod tests {
             let columns = vec![(field("a"), column(a)), (field("b"), column(b))];
             ScalarValue::Struct(Arc::new(StructArray::from(columns)))
         };
-        // So many, in such an order, that a sort by an order that is none would notice.
+        // Enough values, in an order in which a sort with an inconsistent comparison panics.
         let values = (0..400).map(|row| {
             let (a, b) = (row * 7 % 40, row * 13 % 30);
             pair((a % 5 != 0).then_some(a), (b % 3 != 0).then_some(b))
@@ -448,6 +460,6 @@ mod tests {
         let schema = Schema::new(vec![of]);
         let list = values.into_iter().map(lit).collect();
         let filter = in_list(col("p", &schema).unwrap(), list, &false, &schema).unwrap();
-        assert!(ranges(&filter).is_none());
+        assert!(ranges_of_list(&filter).is_none());
     }
 }

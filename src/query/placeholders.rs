@@ -1,4 +1,4 @@
-//! Values for the `$NAME` of a query, of the types that it compares them with.
+//! Values for the `$NAME` placeholders of a query, converted to the types that they are compared with.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,49 +7,52 @@ use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::dialect::Typed;
+use super::dialect::TsqlDialect;
 use crate::error::{Error, Result};
 
-/// The plan with the `given` values for its placeholders: the last one that is given for a name.
+/// Binds the `given` values to the placeholders of a plan. If a name is given twice, the last value wins.
 ///
 /// # Errors
-/// [`Error::Argument`] where a text is no value of the type that is wanted; [`Error::Query`].
-pub(super) fn bound(plan: LogicalPlan, given: &[(String, String)]) -> Result<LogicalPlan> {
+/// [`Error::Argument`] if a text is not a value of the required type; [`Error::Query`].
+pub(super) fn bind_placeholders(
+    plan: LogicalPlan,
+    given: &[(String, String)],
+) -> Result<LogicalPlan> {
     let types = plan.get_parameter_types().map_err(Error::Query)?;
     if types.is_empty() {
         return Ok(plan);
     }
     let values = given.iter().map(|(name, text)| {
         let wanted = types.get(&format!("${name}")).and_then(Option::as_ref);
-        value(name, text, wanted).map(|value| (name.clone(), value))
+        typed_value(name, text, wanted).map(|value| (name.clone(), value))
     });
     let values: HashMap<String, ScalarValue> = values.collect::<Result<_>>()?;
     let values = ParamValues::from(values.into_iter().collect::<Vec<_>>());
     plan.with_param_values(values).map_err(Error::Query)
 }
 
-/// Are the `$NAME` of a text those that are given?
+/// Checks that the `$NAME` placeholders of a text are exactly the given ones.
 ///
 /// # Errors
-/// [`Error::Unknown`] for a name that the text does not have, [`Error::Argument`] for one that is not given.
+/// [`Error::Unknown`] for a name that is not in the text, [`Error::Argument`] for one without a value.
 pub(crate) fn match_placeholders(sql: &str, given: &[(String, String)]) -> Result<()> {
     let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
-    matched(sql, &names, "set", |name| format!("--set {name}=VALUE"))
+    check_names(sql, &names, "set", |name| format!("--set {name}=VALUE"))
 }
 
-/// As [`match_placeholders`], for values that have a type.
+/// Like [`match_placeholders`], for typed values.
 ///
 /// # Errors
 /// As [`match_placeholders`].
 pub(super) fn match_values(sql: &str, given: &[(String, ScalarValue)]) -> Result<()> {
     let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
-    matched(sql, &names, "params", |name| {
+    check_names(sql, &names, "params", |name| {
         format!("params={{\"{name}\": VALUE}}")
     })
 }
 
-/// Are these the names that the text has? `set` tells how one is given.
-fn matched(
+/// Checks that these are the names in the text. `set` returns how to give a value for a name.
+fn check_names(
     sql: &str,
     given: &[&str],
     argument: &'static str,
@@ -82,20 +85,20 @@ fn matched(
     }
 }
 
-/// The text with `$1`, `$2`, ... in the place of each `?`, for so many values by position. Text that has `$1` already stays.
+/// Replaces each `?` by `$1`, `$2`, ..., for `count` positional values. A text that already has `$1` is unchanged.
 ///
 /// ```
-/// let sql = tsql::query::numbered("SELECT '?', ? + ?", 2)?;
+/// let sql = tsql::query::number_placeholders("SELECT '?', ? + ?", 2)?;
 /// assert_eq!(sql, "SELECT '?', $1 + $2");
 /// # Ok::<(), tsql::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`Error::Argument`] where the text has places for more values, or for fewer.
-pub fn numbered(sql: &str, count: usize) -> Result<String> {
-    let tokens = Tokenizer::new(&Typed, sql).tokenize_with_location();
+/// [`Error::Argument`] if the text has another number of placeholders.
+pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
+    let tokens = Tokenizer::new(&TsqlDialect, sql).tokenize_with_location();
     let marks = tokens.unwrap_or_default().into_iter();
-    let marks = marks.filter(|token| is_mark(&token.token));
+    let marks = marks.filter(|token| is_question_mark(&token.token));
     let marks: BTreeSet<(u64, u64)> = marks
         .map(|token| (token.span.start.line, token.span.start.column))
         .collect();
@@ -132,8 +135,8 @@ pub fn numbered(sql: &str, count: usize) -> Result<String> {
     Ok(text)
 }
 
-/// `?`, also where the tokenizer takes it for the beginning of an operator of Postgres (`?-1`, `?||'x'`).
-fn is_mark(token: &Token) -> bool {
+/// Matches `?`, also where the tokenizer reads it as the start of a Postgres operator (`?-1`, `?||'x'`).
+fn is_question_mark(token: &Token) -> bool {
     match token {
         Token::Placeholder(mark) => mark == "?",
         Token::Question
@@ -147,14 +150,16 @@ fn is_mark(token: &Token) -> bool {
     }
 }
 
-/// `$1` and the like belong to `PREPARE` and `EXECUTE`.
+/// `$1` and similar placeholders belong to `PREPARE` and `EXECUTE`.
 fn is_number(name: &str) -> bool {
     name.chars().all(|one| one.is_ascii_digit())
 }
 
-/// The names of a text that stand for values.
+/// Names of the placeholders in a text.
 fn placeholders(sql: &str) -> BTreeSet<String> {
-    let tokens = Tokenizer::new(&Typed, sql).tokenize().unwrap_or_default();
+    let tokens = Tokenizer::new(&TsqlDialect, sql)
+        .tokenize()
+        .unwrap_or_default();
     let names = tokens.into_iter().filter_map(|token| match token {
         Token::Placeholder(name) => name.strip_prefix('$').map(str::to_owned),
         _ => None,
@@ -162,10 +167,10 @@ fn placeholders(sql: &str) -> BTreeSet<String> {
     names.collect()
 }
 
-/// The value that a text is where this type is wanted; where none is known, a number if it is one.
-fn value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<ScalarValue> {
+/// Parses a text as a value of the required type. Without a required type, it is a number if possible.
+fn typed_value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<ScalarValue> {
     let Some(wanted) = wanted else {
-        return Ok(guessed(text));
+        return Ok(infer_value(text));
     };
     let value = ScalarValue::try_from_string(text.to_owned(), wanted);
     value.map_err(|_| Error::Argument {
@@ -174,7 +179,7 @@ fn value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<ScalarValu
     })
 }
 
-fn guessed(text: &str) -> ScalarValue {
+fn infer_value(text: &str) -> ScalarValue {
     if let Ok(integer) = text.parse::<i64>() {
         return ScalarValue::Int64(Some(integer));
     }
@@ -188,7 +193,7 @@ fn guessed(text: &str) -> ScalarValue {
 mod tests {
     use super::*;
 
-    fn matched(sql: &str, given: &[&str]) -> std::result::Result<(), String> {
+    fn check_names(sql: &str, given: &[&str]) -> std::result::Result<(), String> {
         let given = given
             .iter()
             .map(|name| ((*name).to_owned(), "1".to_owned()));
@@ -200,13 +205,13 @@ mod tests {
     fn question_marks_are_numbered_where_they_stand_for_values() {
         let sql = "SELECT 'é?', \"?\", ? -- ?\n, ? /* ? */ FROM t WHERE a = ?";
         let expected = "SELECT 'é?', \"?\", $1 -- ?\n, $2 /* ? */ FROM t WHERE a = $3";
-        assert_eq!(numbered(sql, 3).unwrap(), expected);
+        assert_eq!(number_placeholders(sql, 3).unwrap(), expected);
         assert_eq!(
-            numbered("SELECT $2, $1, $1", 2).unwrap(),
+            number_placeholders("SELECT $2, $1, $1", 2).unwrap(),
             "SELECT $2, $1, $1"
         );
         assert_eq!(
-            numbered("SELECT ?-1, ?||'x'", 2).unwrap(),
+            number_placeholders("SELECT ?-1, ?||'x'", 2).unwrap(),
             "SELECT $1-1, $2||'x'"
         );
         for (sql, count) in [
@@ -215,22 +220,25 @@ mod tests {
             ("SELECT $2", 1),
             ("SELECT 1", 1),
         ] {
-            let told = numbered(sql, count).unwrap_err().to_string();
+            let told = number_placeholders(sql, count).unwrap_err().to_string();
             assert!(told.contains("values were given"), "{told}");
         }
     }
 
     #[test]
     fn placeholders_are_those_that_are_given() {
-        assert_eq!(matched("SELECT 1", &[]), Ok(()));
-        assert_eq!(matched("SELECT $a, $b, $a", &["b", "a"]), Ok(()));
-        assert_eq!(matched("SELECT '$a' -- $b", &[]), Ok(()));
-        assert_eq!(matched("PREPARE p AS SELECT $1; EXECUTE p(2)", &[]), Ok(()));
-        let missing = matched("SELECT $a", &[]).unwrap_err();
+        assert_eq!(check_names("SELECT 1", &[]), Ok(()));
+        assert_eq!(check_names("SELECT $a, $b, $a", &["b", "a"]), Ok(()));
+        assert_eq!(check_names("SELECT '$a' -- $b", &[]), Ok(()));
+        assert_eq!(
+            check_names("PREPARE p AS SELECT $1; EXECUTE p(2)", &[]),
+            Ok(())
+        );
+        let missing = check_names("SELECT $a", &[]).unwrap_err();
         assert!(missing.contains("--set a=VALUE"), "{missing}");
-        let unknown = matched("SELECT $platform", &["platfrom"]).unwrap_err();
+        let unknown = check_names("SELECT $platform", &["platfrom"]).unwrap_err();
         assert!(unknown.contains("did you mean `platform`?"), "{unknown}");
-        let none = matched("SELECT 1", &["a"]).unwrap_err();
+        let none = check_names("SELECT 1", &["a"]).unwrap_err();
         assert!(none.contains("has no `$a`"), "{none}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tables with what was retracted from them: what files are given back from.
+//! Views that include retracted rows, from which the original files are reconstructed.
 
 use datafusion::prelude::SessionContext;
 
@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::schema;
 use crate::store::{RETRACTED, Snapshots};
 
-/// `stored.all_records` and `stored.all_runs`, the tables with what was retracted from them: names and SQL.
-pub(super) fn with_retracted(
+/// Names and SQL of `stored.all_records` and `stored.all_runs`: the tables including retracted rows.
+pub(super) fn retracted_views(
     context: &SessionContext,
     snapshots: &Snapshots,
 ) -> Result<Vec<(String, String)>> {
@@ -17,7 +17,7 @@ pub(super) fn with_retracted(
             let exists = context.table_exist(format!("stored.{name}"));
             exists.map_err(Error::Query)
         };
-        // A question that names only one of them has no use for both.
+        // A query that references only one of them does not need either.
         if !exists(name)? || !exists(kept)? {
             continue;
         }

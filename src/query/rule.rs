@@ -1,4 +1,4 @@
-//! A rule that this engine adds to DataFusion's, and where it runs.
+//! Optimizer rules of tsql: their scope and their position among DataFusion's rules.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ pub(super) type Analyzer = Arc<dyn AnalyzerRule + Send + Sync>;
 pub(super) type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 pub(super) type Physical = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
-/// A rule.
+/// An optimizer rule.
 pub(super) struct Rule {
-    /// Its switch is `tsql.rules.NAME`.
+    /// The setting `tsql.rules.NAME` switches it.
     pub(super) name: &'static str,
     /// One line of documentation, which `SHOW tsql.rules` prints.
     pub(super) documentation: &'static str,
     pub(super) scope: Scope,
-    /// The steps of planning at which it runs.
-    pub(super) places: &'static [Place],
+    /// Planning steps at which it runs.
+    pub(super) places: &'static [PlanningStep],
 }
 
-/// The sessions that have a rule.
+/// Sessions in which a rule runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Every,
@@ -33,7 +33,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    pub(super) fn has(self, is_local: bool, limits: &Limits) -> bool {
+    pub(super) fn includes(self, is_local: bool, limits: &Limits) -> bool {
         match self {
             Self::Every => true,
             Self::Local => is_local,
@@ -42,22 +42,22 @@ impl Scope {
     }
 }
 
-/// A step of planning at which a rule runs.
-pub(super) enum Place {
+/// A planning step at which a rule runs.
+pub(super) enum PlanningStep {
     /// After the analyzer rules that are listed before it.
     Analyzer(fn() -> Analyzer),
-    Logical(At, fn() -> Logical),
-    /// In the place of DataFusion's rules of these names, which it gets.
+    Logical(Position, fn() -> Logical),
+    /// Replaces DataFusion's rules of these names, and receives the original rule.
     AroundLogical(&'static [&'static str], fn(Logical) -> Logical),
-    Physical(At, fn(&Limits) -> Physical),
-    /// In the place of DataFusion's rules of these names, which it gets.
+    Physical(Position, fn(&Limits) -> Physical),
+    /// Replaces DataFusion's rules of these names, and receives the original rule.
     AroundPhysical(&'static [&'static str], fn(Physical) -> Physical),
 }
 
-/// A place among the rules of a step.
+/// Position among the rules of a step.
 #[derive(Clone, Copy)]
-pub(super) enum At {
-    /// After all that are listed before it.
+pub(super) enum Position {
+    /// After all rules that are listed before it.
     End,
     /// Right before each of DataFusion's rules of this name.
     Before(&'static str),

@@ -1,4 +1,4 @@
-//! The session: what SQL sees of a store.
+//! Sessions: the SQL view of a store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use datafusion::catalog::{MemorySchemaProvider, TableProvider};
 use datafusion::prelude::SessionContext;
 use url::Url;
 
-use super::engine::{engine, shared};
+use super::engine::{new_context, shared_runtime};
 use super::limits::{Limits, SharedRuntime};
-use super::names::{Names, STORED};
-use super::retracted::with_retracted;
+use super::referenced_tables::{ReferencedTables, STORED};
+use super::retracted::retracted_views;
 #[cfg(feature = "cluster")]
-use super::rules::{LocalPlanner, NamingPlanner};
-use super::shown::Shown;
-use super::view::view;
+use super::rules::{ExplainRulesPlanner, LocalPlanner};
+use super::session_versions::SessionVersions;
+use super::view::plan_view;
 #[cfg(feature = "cluster")]
 use crate::cluster::{Workers, with_workers};
 use crate::error::{Error, Result};
 use crate::schema::{self, Table};
-use crate::store::{SCHEMES, Shelf, Snapshot, Snapshots, Store, Versions, objects_at};
+use crate::store::{SCHEMES, Snapshot, SnapshotCache, Snapshots, Store, Versions, objects_at};
 
-/// What a session is for.
+/// Options of a session.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SessionOptions {
@@ -36,60 +36,59 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// Reads only the logs of the tables that this SQL names; all unless it is set.
+    /// Loads only the tables that this SQL references. By default all tables are loaded.
     #[must_use]
     pub fn sql(mut self, sql: impl Into<String>) -> Self {
         self.sql = Some(sql.into());
         self
     }
 
-    /// Memory that joins, sorts and groups may take, in bytes; what does not fit goes to
-    /// temporary files.
+    /// Sets the memory limit for joins, sorts and aggregates, in bytes. Larger data spills to temporary files.
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// Memory at which a question is stopped, or its sorts and groups go to temporary files, in bytes; it is
-    /// planned as if there were no limit. Not used where there is one.
+    /// Sets the memory at which a query stops or its sorts and aggregates spill, in bytes. Planning ignores this limit.
+    /// It has no effect with [`SessionOptions::memory_limit_bytes`].
     #[must_use]
     pub fn memory_guard_bytes(mut self, bytes: usize) -> Self {
         self.memory_guard_bytes = Some(bytes);
         self
     }
 
-    /// Parts that a question is computed in at a time, at least 1; as many as the machine has cores unless it is set.
+    /// Sets the number of partitions that a query computes in parallel, at least 1. The default is the number of cores.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
-    /// Sessions with these options, and with clones of them, have their memory together, whatever runs at a time.
+    /// Makes sessions with these options, or with clones of them, share one memory pool.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] where there can be no folder for what does not fit.
-    pub fn sharing(mut self) -> Result<Self> {
-        self.shared = Some(shared(self.limits().pool_bytes())?);
+    /// [`crate::Error::Io`] if the folder for spilled data cannot be created.
+    pub fn share_memory(mut self) -> Result<Self> {
+        self.shared = Some(shared_runtime(self.limits().memory_pool_bytes())?);
         Ok(self)
     }
 
-    /// No files, folders or URLs are tables: answers come from the store alone.
+    /// Disables files, folders and URLs as tables. Results come from the store alone.
     #[must_use]
     pub fn store_only(mut self) -> Self {
         self.store_only = true;
         self
     }
 
-    /// Would another session with such options make the same views?
+    /// Returns whether another session with such options would create the same views.
     #[cfg(feature = "cluster")]
-    pub(super) fn shares(&self) -> bool {
+    pub(super) fn shares_views(&self) -> bool {
         self.workers.is_none()
     }
 
     #[cfg(not(feature = "cluster"))]
-    pub(super) fn shares(&self) -> bool {
+    pub(super) fn shares_views(&self) -> bool {
         true
     }
 
@@ -103,8 +102,8 @@ impl SessionOptions {
         }
     }
 
-    /// Machines that run what is worth it; none unless they are set. They read the tables at the versions that
-    /// the session has.
+    /// Sets the workers that run sufficiently large queries. Without this option there are none. They read the tables
+    /// at the versions of the session.
     #[cfg(feature = "cluster")]
     #[must_use]
     pub fn workers(mut self, workers: Workers) -> Self {
@@ -114,69 +113,69 @@ impl SessionOptions {
 }
 
 impl Store {
-    /// A DataFusion session over the store as it is now: the tables under their names, their
-    /// stored columns as `stored.<table>`, the views, and tsql's functions. A path is a table too:
-    /// `FROM 'predictions.parquet'`.
+    /// Creates a DataFusion session over the current state of the store.
     ///
-    /// All tables are read at the versions that they have when this is called; later commits do
-    /// not show.
+    /// It has the tables under their names, their stored columns as `stored.<table>`, the views, and the functions of
+    /// tsql. A path is a table too: `FROM 'predictions.parquet'`.
+    ///
+    /// All tables have the versions as of this call. Later commits are not visible.
     ///
     /// # Errors
-    /// [`Error::TooNew`] for a table of a newer tsql, and failures of the storage.
+    /// [`Error::TooNew`] for a table of a newer tsql, and storage failures.
     pub async fn session(&self) -> Result<SessionContext> {
         self.session_with(&SessionOptions::default()).await
     }
 
-    /// As [`Store::session`], for one query or within limits.
+    /// Like [`Store::session`], for one query or with limits.
     ///
     /// # Errors
-    /// As [`Store::session`]; [`Error::Query`] where `sql` cannot be parsed.
+    /// As [`Store::session`]; [`Error::Query`] if `sql` cannot be parsed.
     pub async fn session_with(&self, options: &SessionOptions) -> Result<SessionContext> {
         Ok(self.session_at(options).await?.0)
     }
 
-    /// Opens the store at `location` for a question that follows at once.
+    /// Opens the store at `location` for a query that follows immediately.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`Error::Query`] where `sql` cannot be parsed.
+    /// As [`Store::open`]; [`Error::Query`] if `sql` cannot be parsed.
     #[cfg(feature = "cli")]
-    pub(crate) async fn open_to_ask(location: &str, sql: &str) -> Result<Self> {
-        // On a local disk nothing is waited for.
+    pub(crate) async fn open_for_query(location: &str, sql: &str) -> Result<Self> {
+        // On a local disk, prefetching saves nothing.
         if !location.contains("://") {
             return Self::open(location).await;
         }
-        let names = Names::of(sql, &SessionContext::new().state())?;
+        let names = ReferencedTables::from_sql(sql, &SessionContext::new().state())?;
         Self::open_for(location, &tables_of(&names)?).await
     }
 
-    /// As [`Store::session_with`], with the versions of the tables that it reads.
+    /// Like [`Store::session_with`]; also returns the versions of the tables.
     pub(crate) async fn session_at(
         &self,
         options: &SessionOptions,
     ) -> Result<(SessionContext, Snapshots)> {
         let context = self.engine(options)?;
         let names = match &options.sql {
-            Some(sql) => Names::of(sql, &context.state())?,
-            None => Names::all()?,
+            Some(sql) => ReferencedTables::from_sql(sql, &context.state())?,
+            None => ReferencedTables::all()?,
         };
         if options.store_only
             && let Some(url) = names.urls.first()
         {
-            return Err(elsewhere(url));
+            return Err(file_not_allowed(url));
         }
-        reach(&context, &names).await?;
-        let snapshots = self.snapshots_of(&tables_of(&names)?).await?;
-        self.show(&context, &names, &snapshots, options.shares())
+        register_object_stores(&context, &names).await?;
+        let snapshots = self.consistent_snapshots(&tables_of(&names)?).await?;
+        self.show_versions(&context, &names, &snapshots, options.shares_views())
             .await?;
         Ok((context, snapshots))
     }
 
-    /// Gives a session the tables and views of these names, at these versions, in the place of those that it has. `shares`:
-    /// those that another session has made will do.
-    pub(super) async fn show(
+    /// Registers or replaces the tables and views of these names at these versions. With `shares`, views of other
+    /// sessions are reused.
+    pub(super) async fn show_versions(
         &self,
         context: &SessionContext,
-        names: &Names,
+        names: &ReferencedTables,
         snapshots: &Snapshots,
         shares: bool,
     ) -> Result<()> {
@@ -188,41 +187,46 @@ impl Store {
             let name = table.name.as_str();
             (name, version(name))
         });
-        let making = Making {
+        let making = SessionTables {
             context,
-            // What is hidden now may be shown without a commit to its table.
-            shelf: (shares && !snapshots.values().any(Snapshot::hides)).then(|| self.shelf()),
+            // Rows that are hidden now may become visible without a commit to their table.
+            shelf: (shares && !snapshots.values().any(Snapshot::has_hidden_files))
+                .then(|| self.snapshot_cache()),
             versions: versions.collect(),
         };
-        stored(context)?;
+        register_stored_schema(context)?;
         for table in &tables {
             let snapshot = snapshots.get(table.name.as_str());
             let files = snapshot.map(|snapshot| snapshot.files().as_slice());
-            // The name of the folder stays where SQL has another one: other engines know the table by it.
+            // The folder name remains valid even if the SQL name differs, because other engines know the table by it.
             for name in BTreeSet::from([table.name.as_str(), table.sql_name()]) {
-                making.put(&format!("{STORED}.{name}"), || {
+                making.register(&format!("{STORED}.{name}"), || {
                     let table = self.stored_table(table, files.unwrap_or_default())?;
                     Ok(Arc::new(table))
                 })?;
             }
         }
-        Shown::put(context, url.as_str().to_owned(), snapshots);
+        SessionVersions::attach(context, url.as_str().to_owned(), snapshots);
         #[cfg(feature = "cluster")]
         let versions = snapshots
             .iter()
             .map(|(name, snapshot)| ((*name).to_owned(), snapshot.version()))
             .collect();
         #[cfg(feature = "cluster")]
-        crate::cluster::pin(context, &versions);
-        for (name, sql) in with_retracted(context, snapshots)? {
-            making.view(&name, || sql).await?;
+        crate::cluster::pin_versions(context, &versions);
+        for (name, sql) in retracted_views(context, snapshots)? {
+            making.register_view(&name, || sql).await?;
         }
         for table in tables {
-            making.view(table.sql_name(), || table.view_sql()).await?;
+            making
+                .register_view(table.sql_name(), || table.view_sql())
+                .await?;
         }
         for extra in schema::views()? {
             if names.views.contains(&extra.name) {
-                making.view(&extra.name, || extra.sql.clone()).await?;
+                making
+                    .register_view(&extra.name, || extra.sql.clone())
+                    .await?;
             }
         }
         Ok(())
@@ -231,45 +235,55 @@ impl Store {
     #[cfg(feature = "cluster")]
     pub(super) fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
         let Some(workers) = &options.workers else {
-            return engine(options.limits());
+            return new_context(options.limits());
         };
         let store = self.object_store_url()?;
         let limits = options.limits();
-        let builder = super::engine::builder(&limits, false)?;
+        let builder = super::engine::session_builder(&limits, false)?;
         let local = Arc::new(LocalPlanner);
-        let mut builder = with_workers(builder, workers, store.as_str(), super::version(), local)?;
+        let mut builder = with_workers(
+            builder,
+            workers,
+            store.as_str(),
+            super::plan_version(),
+            local,
+        )?;
         if let Some(planner) = builder.query_planner().take() {
-            builder = builder.with_query_planner(Arc::new(NamingPlanner(planner)));
+            builder = builder.with_query_planner(Arc::new(ExplainRulesPlanner(planner)));
         }
-        Ok(super::engine::context(builder, &limits))
+        Ok(super::engine::build_context(builder, &limits))
     }
 
     #[cfg(not(feature = "cluster"))]
     pub(super) fn engine(&self, options: &SessionOptions) -> Result<SessionContext> {
-        engine(options.limits())
+        new_context(options.limits())
     }
 }
 
-/// Makes the tables and views of a session, or takes those of another one.
-struct Making<'a> {
+/// Registers tables and views of a session, and reuses those of other sessions.
+struct SessionTables<'a> {
     context: &'a SessionContext,
-    shelf: Option<&'a Shelf>,
+    shelf: Option<&'a SnapshotCache>,
     versions: Versions,
 }
 
-impl Making<'_> {
-    fn known(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
+impl SessionTables<'_> {
+    fn cached(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
         self.shelf.and_then(|shelf| shelf.get(name, &self.versions))
     }
 
-    /// Registers a table, in the place of one that there may be.
-    fn put(&self, name: &str, make: impl FnOnce() -> Result<Arc<dyn TableProvider>>) -> Result<()> {
-        let table = match self.known(name) {
+    /// Registers or replaces a table.
+    fn register(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<Arc<dyn TableProvider>>,
+    ) -> Result<()> {
+        let table = match self.cached(name) {
             Some(table) => table,
             None => {
                 let table = make()?;
                 if let Some(shelf) = self.shelf {
-                    shelf.keep(name, &self.versions, Arc::clone(&table));
+                    shelf.insert(name, &self.versions, Arc::clone(&table));
                 }
                 table
             }
@@ -279,27 +293,30 @@ impl Making<'_> {
         put.map(|_| ()).map_err(Error::Query)
     }
 
-    async fn view(&self, name: &str, sql: impl FnOnce() -> String) -> Result<()> {
-        let view = match self.known(name) {
+    async fn register_view(&self, name: &str, sql: impl FnOnce() -> String) -> Result<()> {
+        let view = match self.cached(name) {
             Some(view) => view,
-            None => Arc::new(view(self.context, sql()).await?),
+            None => Arc::new(plan_view(self.context, sql()).await?),
         };
-        self.put(name, || Ok(view))
+        self.register(name, || Ok(view))
     }
 }
 
-/// The tables of these names.
-pub(super) fn tables_of(names: &Names) -> Result<Vec<&'static Table>> {
+/// Tables with these names.
+pub(super) fn tables_of(names: &ReferencedTables) -> Result<Vec<&'static Table>> {
     let tables = schema::tables()?.iter();
     let named = tables.filter(|table| names.tables.contains(table.name.as_str()));
     Ok(named.collect())
 }
 
-/// Makes the buckets and web servers of the files of these names known to a session.
-pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()> {
+/// Registers the buckets and web servers of these files in a session.
+pub(super) async fn register_object_stores(
+    context: &SessionContext,
+    names: &ReferencedTables,
+) -> Result<()> {
     let mut places = BTreeSet::new();
     for file in &names.urls {
-        places.extend(bucket_of(file)?);
+        places.extend(object_store_root(file)?);
     }
     for url in places {
         context.register_object_store(&url, objects_at(&url).await?);
@@ -307,8 +324,8 @@ pub(super) async fn reach(context: &SessionContext, names: &Names) -> Result<()>
     Ok(())
 }
 
-/// Makes the place where a session has the stored columns of tables.
-fn stored(context: &SessionContext) -> Result<()> {
+/// Registers the schema of the stored columns.
+fn register_stored_schema(context: &SessionContext) -> Result<()> {
     let catalog = context.catalog("tsql");
     let catalog = catalog.ok_or_else(|| Error::Internal("no catalog".to_owned()))?;
     if catalog.schema(STORED).is_none() {
@@ -318,15 +335,15 @@ fn stored(context: &SessionContext) -> Result<()> {
     Ok(())
 }
 
-/// The bucket or web server of a file; `None` for a file on this machine.
-fn bucket_of(file: &str) -> Result<Option<Url>> {
+/// Bucket or web server of a file; `None` for a local file.
+fn object_store_root(file: &str) -> Result<Option<Url>> {
     let Ok(mut url) = Url::parse(file) else {
         return Ok(None);
     };
     if !SCHEMES.contains(&url.scheme()) {
         return Ok(None);
     }
-    // It would be taken for a part of the file's name, and stand in messages as such.
+    // The query part would be read as a part of the file name, and would appear in messages.
     if url.query().is_some_and(|query| query.contains('=')) {
         return Err(Error::InvalidLocation(format!(
             "`{file}`: a URL with a query cannot be read or written\nhint: what is signed so is fetched by `curl -o FILE URL`"
@@ -337,8 +354,8 @@ fn bucket_of(file: &str) -> Result<Option<Url>> {
     Ok(Some(url))
 }
 
-/// A file was named where there is only the store.
-pub(super) fn elsewhere(file: &str) -> Error {
+/// Error for a file in a session without files.
+pub(super) fn file_not_allowed(file: &str) -> Error {
     Error::Refused(format!(
         "`{file}` is a file: answers come from the store alone here\nhint: `tsql ui --files` lets whoever has its address read files"
     ))

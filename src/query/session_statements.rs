@@ -1,13 +1,14 @@
-//! Statements that change a session and leave nothing in the store.
+//! Statements whose effect is limited to the session.
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
-use super::statement::statements;
+use super::statement::parse_statements;
 use crate::error::Result;
 
-/// What the last statement of a text does, where its effect ends with the session: `CREATE VIEW`, `SET`. A session of one
-/// call would forget it. `None` for queries, and for what writes files.
+/// Returns the kind of the last statement if its effect ends with the session: `CREATE VIEW`, `SET`.
+///
+/// A session of a single call would discard the effect. `None` for queries and for statements that write files.
 ///
 /// ```
 /// let ends = tsql::query::ends_with_session("CREATE VIEW v AS SELECT 1")?;
@@ -17,12 +18,15 @@ use crate::error::Result;
 /// ```
 ///
 /// # Errors
-/// [`Error::Sql`](crate::Error::Sql) for what is no SQL.
+/// [`Error::Sql`](crate::Error::Sql) for invalid SQL.
 pub fn ends_with_session(sql: &str) -> Result<Option<&'static str>> {
-    Ok(statements(sql)?.pop_back().as_ref().and_then(effect))
+    Ok(parse_statements(sql)?
+        .pop_back()
+        .as_ref()
+        .and_then(statement_effect))
 }
 
-fn effect(statement: &Statement) -> Option<&'static str> {
+fn statement_effect(statement: &Statement) -> Option<&'static str> {
     let Statement::Statement(inner) = statement else {
         return match statement {
             Statement::CreateExternalTable(_) => Some("CREATE EXTERNAL TABLE"),

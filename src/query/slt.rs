@@ -1,4 +1,4 @@
-//! The questions of `tests/slt`, asked as people type them, of an empty store.
+//! Runs the queries of `tests/slt` in tsql's SQL dialect against an empty store.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use datafusion::prelude::SessionContext;
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
 
-use super::statement::{planned, statements};
+use super::statement::{parse_statements, plan_statement};
 use crate::error::{Error, Result};
 use crate::store::Store;
 
-/// A session that answers.
-struct Typed {
+/// A session that runs queries.
+struct TsqlRunner {
     runtime: Runtime,
     context: SessionContext,
 }
 
-impl Typed {
+impl TsqlRunner {
     fn new() -> Result<Self> {
         let runtime = Runtime::new().map_err(Error::io("a runtime"))?;
         let context = runtime.block_on(async {
@@ -29,7 +29,7 @@ impl Typed {
     }
 }
 
-impl DB for Typed {
+impl DB for TsqlRunner {
     type Error = Error;
     type ColumnType = DefaultColumnType;
 
@@ -37,8 +37,8 @@ impl DB for Typed {
         self.runtime.block_on(async {
             let mut rows = Vec::new();
             let mut types = Vec::new();
-            for statement in statements(sql)? {
-                let frame = planned(&self.context, statement, sql).await?;
+            for statement in parse_statements(sql)? {
+                let frame = plan_statement(&self.context, statement, sql).await?;
                 types = vec![DefaultColumnType::Any; frame.schema().fields().len()];
                 let batches = frame.collect().await.map_err(Error::Query)?;
                 rows = batches.iter().flat_map(texts).collect();
@@ -55,7 +55,7 @@ impl DB for Typed {
     }
 }
 
-/// Rows as texts. What is empty is said, since blanks are not seen.
+/// Rows as text. Empty text is written as a word, because blanks are invisible.
 fn texts(batch: &RecordBatch) -> Vec<Vec<String>> {
     let options = FormatOptions::default().with_null("NULL");
     let columns = batch.columns().iter();
@@ -87,7 +87,7 @@ fn questions_have_the_answers_that_were_written_down() {
     let mut wrong = Vec::new();
     let mut asked = 0;
     for file in files() {
-        let mut runner = Runner::new(|| async { Typed::new() });
+        let mut runner = Runner::new(|| async { TsqlRunner::new() });
         runner.add_label("tsql");
         for record in sqllogictest::parse_file(&file).unwrap() {
             asked += 1;
@@ -105,7 +105,7 @@ fn questions_have_the_answers_that_were_written_down() {
     assert!(asked > 200, "{asked}");
 }
 
-/// Answers that are DuckDB's are asked of DuckDB again.
+/// Results marked as DuckDB's are compared with DuckDB.
 #[test]
 fn questions_that_duckdb_knows_have_its_answers() {
     let Some(python) = std::env::var_os("TSQL_TEST_PYTHON") else {

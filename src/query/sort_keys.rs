@@ -1,4 +1,4 @@
-//! Sort keys as bytes and numbers, with floats that compare equal made equal.
+//! Sort keys as bytes and numbers. Floats that compare equal have equal keys.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray as _};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type};
 
-/// The first 16 bytes as a number; missing ones are 0.
-pub(super) fn prefix(bytes: &[u8]) -> u128 {
+/// The first 16 bytes as a number, padded with zeros.
+pub(super) fn key_prefix(bytes: &[u8]) -> u128 {
     let mut first = [0; size_of::<u128>()];
     for (to, from) in first.iter_mut().zip(bytes) {
         *to = *from;
@@ -15,7 +15,7 @@ pub(super) fn prefix(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// A sort key as bytes, with the first 16 of them at hand.
+/// A sort key as bytes, with quick access to the first 16 of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LongKey {
     prefix: u128,
@@ -23,9 +23,9 @@ pub(super) struct LongKey {
 }
 
 impl LongKey {
-    /// Compares the key with bytes of another.
+    /// Compares the key with the bytes of another one.
     pub(super) fn compare_bytes(&self, bytes: &[u8]) -> Ordering {
-        let by_prefix = self.prefix.cmp(&prefix(bytes));
+        let by_prefix = self.prefix.cmp(&key_prefix(bytes));
         by_prefix.then_with(|| self.bytes.as_ref().cmp(bytes))
     }
 
@@ -41,14 +41,14 @@ impl LongKey {
 impl From<&[u8]> for LongKey {
     fn from(bytes: &[u8]) -> Self {
         Self {
-            prefix: prefix(bytes),
+            prefix: key_prefix(bytes),
             bytes: bytes.into(),
         }
     }
 }
 
-/// Floats with one zero and one NaN of each sign. The order of others stays.
-pub(super) fn with_equal_floats(values: ArrayRef) -> ArrayRef {
+/// Replaces zeros by one zero, and NaN by one NaN of each sign. The order of other floats is unchanged.
+pub(super) fn normalize_floats(values: ArrayRef) -> ArrayRef {
     match values.data_type() {
         DataType::Float64 => {
             let values = values.as_primitive::<Float64Type>();
@@ -72,7 +72,7 @@ pub(super) fn with_equal_floats(values: ArrayRef) -> ArrayRef {
             type Half = <Float16Type as ArrowPrimitiveType>::Native;
             let values = values.as_primitive::<Float16Type>();
             let equal = |value: Half| {
-                // Infinity is 0x7c00, all above it is NaN.
+                // Infinity is 0x7c00, and all greater values are NaN.
                 match value.to_bits() & 0x7fff {
                     0 => Half::from_bits(0),
                     0x7c01.. => Half::from_bits(value.to_bits() & 0x8000 | 0x7e00),
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn zeros_and_nans_are_equal_and_others_in_order() {
         let values = [-1e300, -1.0, -0.0, 0.0, 2.5, f64::INFINITY];
-        let array = with_equal_floats(Arc::new(Float64Array::from_iter_values(values)));
+        let array = normalize_floats(Arc::new(Float64Array::from_iter_values(values)));
         let converter = RowConverter::new(vec![SortField::new(DataType::Float64)]).unwrap();
         let rows = converter.convert_columns(&[array]).unwrap();
-        let keys: Vec<u128> = rows.iter().map(|row| prefix(row.data())).collect();
+        let keys: Vec<u128> = rows.iter().map(|row| key_prefix(row.data())).collect();
         assert!(keys.is_sorted() && keys[2] == keys[3] && keys[1] < keys[2] && keys[3] < keys[4]);
         let nans = [f32::NAN, f32::from_bits(0x7f80_0001), -f32::NAN, -0.0];
-        let nans = with_equal_floats(Arc::new(Float32Array::from_iter(nans.map(Some))));
+        let nans = normalize_floats(Arc::new(Float32Array::from_iter(nans.map(Some))));
         let nans = nans.as_primitive::<Float32Type>();
         let bits: Vec<u32> = nans.values().iter().map(|value| value.to_bits()).collect();
         assert_eq!(bits[0], bits[1]);

@@ -1,7 +1,7 @@
-//! `split('by-task') = 'test'` as a list of graphs, by which files and pages are left out.
+//! Adds a list of graphs to `split('by-task') = 'test'`, which prunes files and pages.
 //!
-//! A condition on `part_in_table` says which graphs have rows that it keeps. Where these are few, the list stands beside it; of a
-//! table by graph alone it stands in its place.
+//! A condition on `part_in_table` determines the graphs with matching rows. If these are few, the rule adds the list to
+//! the condition. For a split by graph alone the list replaces the condition.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue};
@@ -10,10 +10,10 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, lit};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use super::functions::part_in_table::{NAME, graphs_with};
+use super::functions::part_in_table::{NAME, graph_ids_of_parts};
 use crate::store::LISTED;
 
-/// The rule of the optimizer that does so.
+/// The optimizer rule.
 #[derive(Debug)]
 pub(super) struct SplitPruning;
 
@@ -33,7 +33,7 @@ impl OptimizerRule for SplitPruning {
     ) -> Result<Transformed<LogicalPlan>> {
         match &plan {
             LogicalPlan::Filter(filter) => {
-                let kept = kept(&split_conjunction_owned(filter.predicate.clone()));
+                let kept = add_graph_lists(&split_conjunction_owned(filter.predicate.clone()));
                 let Some(predicate) = kept.and_then(conjunction) else {
                     return Ok(Transformed::no(plan));
                 };
@@ -41,7 +41,7 @@ impl OptimizerRule for SplitPruning {
                 Ok(Transformed::yes(LogicalPlan::Filter(filter)))
             }
             LogicalPlan::TableScan(scan) => {
-                let Some(filters) = kept(&scan.filters) else {
+                let Some(filters) = add_graph_lists(&scan.filters) else {
                     return Ok(Transformed::no(plan));
                 };
                 let mut scan = scan.clone();
@@ -53,12 +53,12 @@ impl OptimizerRule for SplitPruning {
     }
 }
 
-/// The conditions with lists of graphs; `None` where there are none to add.
-fn kept(conditions: &[Expr]) -> Option<Vec<Expr>> {
+/// Adds lists of graphs to conditions; `None` if there are none to add.
+fn add_graph_lists(conditions: &[Expr]) -> Option<Vec<Expr>> {
     let mut kept: Vec<Expr> = Vec::with_capacity(conditions.len() + 1);
     let mut changed = false;
     for condition in conditions {
-        match listed(condition) {
+        match graph_list(condition) {
             Some((list, true)) => {
                 kept.push(list);
                 changed = true;
@@ -73,8 +73,8 @@ fn kept(conditions: &[Expr]) -> Option<Vec<Expr>> {
     changed.then_some(kept)
 }
 
-/// The graphs of the rows for which a condition may hold, and whether it holds for all of these.
-fn listed(condition: &Expr) -> Option<(Expr, bool)> {
+/// Graphs of the rows for which a condition may hold, and whether it holds for all of their rows.
+fn graph_list(condition: &Expr) -> Option<(Expr, bool)> {
     let (call, wanted) = match condition {
         Expr::BinaryExpr(BinaryExpr {
             left,
@@ -82,7 +82,7 @@ fn listed(condition: &Expr) -> Option<(Expr, bool)> {
             right,
         }) => match (left.as_ref(), right.as_ref()) {
             (call, Expr::Literal(part, _)) | (Expr::Literal(part, _), call) => {
-                (call, vec![text(part)?])
+                (call, vec![string_value(part)?])
             }
             _ => return None,
         },
@@ -92,12 +92,12 @@ fn listed(condition: &Expr) -> Option<(Expr, bool)> {
             negated: false,
         }) => {
             let parts = list.iter().map(|part| match part {
-                Expr::Literal(part, _) => text(part),
+                Expr::Literal(part, _) => string_value(part),
                 _ => None,
             });
             (expr.as_ref(), parts.collect::<Option<Vec<&str>>>()?)
         }
-        // `split(...) <> 'test'` has no part of which a row is none.
+        // For `split(...) <> 'test'`, rows without a part cannot be listed.
         _ => return None,
     };
     let Expr::ScalarFunction(function) = call else {
@@ -117,14 +117,14 @@ fn listed(condition: &Expr) -> Option<(Expr, bool)> {
     if !matches!(graph, Expr::Column(_)) {
         return None;
     }
-    let (graphs, is_exact) = graphs_with(table, &wanted)?;
+    let (graphs, is_exact) = graph_ids_of_parts(table, &wanted)?;
     if graphs.is_empty() {
         return Some((lit(false), true));
     }
     if graphs.len() > LISTED {
         return None;
     }
-    // As the simplifier would write it.
+    // The simplifier would write it in the same way.
     if let [only] = graphs.as_slice() {
         return Some((graph.clone().eq(lit(*only)), is_exact));
     }
@@ -132,6 +132,6 @@ fn listed(condition: &Expr) -> Option<(Expr, bool)> {
     Some((graph.clone().in_list(graphs, false), is_exact))
 }
 
-fn text(value: &ScalarValue) -> Option<&str> {
+fn string_value(value: &ScalarValue) -> Option<&str> {
     value.try_as_str().flatten()
 }

@@ -1,49 +1,49 @@
-//! SQL as people type it, in a form that DataFusion's planner takes.
+//! Rewrites SQL of tsql's dialect to a form that DataFusion's planner accepts.
 //!
-//! | typed | planned |
+//! | input | rewritten |
 //! |---|---|
 //! | `FETCH FIRST 5 ROWS ONLY` | `LIMIT 5` |
 //! | `SELECT a, a`, `SELECT (SELECT 1), (SELECT 2)` | names made unique: `a`, `a_2` |
-//! | `WHERE (a, b) IN (SELECT x, y ...)` | `EXISTS`, which is the same where a row is kept or not |
-//! | `a OR b OR c OR d` | `(a OR b) OR (c OR d)`, where there are many |
+//! | `WHERE (a, b) IN (SELECT x, y ...)` | `EXISTS`, which is equivalent in filters |
+//! | `a OR b OR c OR d` | `(a OR b) OR (c OR d)`, for long chains |
 //! | `FROM t WHERE a > 1`, `SELECT a, FROM t` | `SELECT * FROM t WHERE a > 1`, `SELECT a FROM t` |
-//! | `SELECT * RENAME (a AS b) FROM t` | the same without it, in a relation that names its columns |
-//! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast that has a name of its own (see [`casts`]) |
+//! | `SELECT * RENAME (a AS b) FROM t` | the same without `RENAME`, inside of a renaming relation |
+//! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast with its own name (see [`casts`]) |
 //! | `ORDER BY ALL`, `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1, 2, 3`, `ORDER BY 1` |
 //! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see [`quantified`]) |
-//! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls that there are (see [`calls`]) |
+//! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls of existing functions (see [`calls`]) |
 //! | `(a, b) < (1, 2)`, `CASE x WHEN 1 THEN y END` | `a < 1 OR a = 1 AND b < 2`, `CASE WHEN x = 1 THEN y END` (see [`rows`]) |
 //! | `SEMI JOIN`, `ANTI JOIN` | `LEFT SEMI JOIN`, `LEFT ANTI JOIN` |
-//! | `SHOW TABLES`, `SHOW tsql.rules` | queries of the tables that need no schema, and of the rules with their switches |
-//! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation of a row for each column |
+//! | `SHOW TABLES`, `SHOW tsql.rules` | queries for the tables of the default schema, and for the rules with their settings |
+//! | `SUMMARIZE t`, `FROM (SUMMARIZE t)`, `DESCRIBE t` | a relation with a row per column |
 //! | `SELECT 1, round(x, 2)` | `SELECT 1 AS "1", round(x, 2) AS "round(x, 2)"` |
 //! | `PIVOT t ON k USING sum(x)`, `t PIVOT (sum(x) FOR k IN ('a'))` | `sum(x) FILTER (WHERE k = 'a') AS a ... GROUP BY ALL` |
 //! | `UNPIVOT t ON a, b`, `t UNPIVOT (v FOR n IN (a, b))` | `unnest(['a', 'b']) AS n, unnest([a, b]) AS v` |
 //! | `split('by-task')`, `table_version('records')` | an expression over the keys of a record (see [`splits`]), a number |
 //! | `config_key` of `records` | the same column of `configurations`, joined (see [`keys`]) |
-//! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as it is meant (see `upstream_workarounds`) |
+//! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as the standard defines (see `upstream_workarounds`) |
 //!
-//! This is for text that comes from people; sessions of the library take what DataFusion takes.
+//! This applies to text from users. Sessions of the library accept what DataFusion accepts.
 
 mod boolean;
 mod calls;
 mod casts;
 mod depth;
-mod grouped;
 mod keys;
 mod names;
 mod ordinals;
+mod parenthesized;
 mod pivot;
 mod quantified;
-mod renamed;
 mod row_in;
 mod rows;
 pub(super) mod splits;
+mod star_rename;
 mod store_writes;
 #[cfg(test)]
 mod tests;
+mod token_rewrites;
 mod walk;
-mod words;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -59,55 +59,57 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
-use super::dialect::Typed;
-use super::engine::check_changes;
-use super::files::as_table;
-use super::mistakes::{unplanned, unread};
-use super::placeholders::bound;
+use super::diagnostics::{parse_error, planning_error};
+use super::dialect::TsqlDialect;
+use super::engine::check_setting_changes;
+use super::files::rewrite_read_call;
+use super::placeholders::bind_placeholders;
 use crate::error::{Error, Result};
 use crate::store::Settings;
-use depth::Depth;
-use walk::walk;
+use depth::OperatorDepth;
+use walk::visit_statement;
 
-/// Stack for the longest chains; what is not used of it takes no memory.
+/// Stack size for the longest chains. Unused stack takes no memory.
 const STACK_BYTES: usize = 64 << 20;
 
-/// `SHOW TABLES`: DataFusion's lists the schemas of stored columns and of itself too.
-const OWN_TABLES: &str = "SELECT table_name, table_type FROM information_schema.tables \
+/// `SHOW TABLES` without the schemas of stored columns and of DataFusion itself.
+const SHOW_TABLES: &str = "SELECT table_name, table_type FROM information_schema.tables \
                           WHERE table_schema = 'public' ORDER BY table_name";
 
-/// `SHOW tsql.rules`: the switches of rules among all settings.
-const RULES: &str = "SELECT substr(name, 7) AS rule, value = 'true' AS enabled, description \
+/// `SHOW tsql.rules`: the rule switches among all settings.
+const SHOW_RULES: &str = "SELECT substr(name, 7) AS rule, value = 'true' AS enabled, description \
                      FROM information_schema.df_settings WHERE starts_with(name, 'rules.') ORDER BY rule";
 
-/// The statements of a text, ready to be planned.
+/// Parses and rewrites the statements of a text.
 ///
 /// # Errors
-/// [`Error::Sql`] where it is no SQL, [`Error::Refused`] for what is refused.
-pub(crate) fn statements(sql: &str) -> Result<VecDeque<Statement>> {
-    depth::bounded(sql, &Typed)?;
-    // Chains are as deep as they are long until they are balanced: even to drop them takes stack.
-    stacker::grow(STACK_BYTES, || parsed(sql))
+/// [`Error::Sql`] for invalid SQL, [`Error::Refused`] for unsupported statements.
+pub(crate) fn parse_statements(sql: &str) -> Result<VecDeque<Statement>> {
+    depth::check_chain_length(sql, &TsqlDialect)?;
+    // Before balancing, chains are as deep as they are long. Even dropping them takes stack.
+    stacker::grow(STACK_BYTES, || parse(sql))
 }
 
-fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
-    let words = words::words(sql);
-    let words = words.map_err(|error| unread(ParserError::from(error).into(), sql))?;
+fn parse(sql: &str) -> Result<VecDeque<Statement>> {
+    let words = token_rewrites::rewrite_tokens(sql);
+    let words = words.map_err(|error| parse_error(ParserError::from(error).into(), sql))?;
     let mut grouped = Vec::new();
-    let words = grouped::taken_out(words, &mut grouped);
-    let words = words.map_err(|error| unread(error.into(), sql))?;
-    let parser = DFParserBuilder::new(words).with_dialect(&Typed).build();
+    let words = parenthesized::extract_statements(words, &mut grouped);
+    let words = words.map_err(|error| parse_error(error.into(), sql))?;
+    let parser = DFParserBuilder::new(words)
+        .with_dialect(&TsqlDialect)
+        .build();
     let parsed = parser.and_then(|mut parser| parser.parse_statements());
-    let mut statements = parsed.map_err(|error| unread(error, sql))?;
+    let mut statements = parsed.map_err(|error| parse_error(error, sql))?;
     let compares = sql.to_ascii_uppercase().contains("DISTINCT");
     for statement in &mut statements {
-        keys::written(statement, sql)?;
-        let mut written = Written {
+        keys::expand_keys(statement, sql)?;
+        let mut written = StatementRewriter {
             compares,
             grouped: &grouped,
-            depth: Depth::default(),
+            depth: OperatorDepth::default(),
         };
-        if let ControlFlow::Break(error) = walk(statement, &mut written) {
+        if let ControlFlow::Break(error) = visit_statement(statement, &mut written) {
             return Err(error);
         }
     }
@@ -117,20 +119,20 @@ fn parsed(sql: &str) -> Result<VecDeque<Statement>> {
 /// Plans a statement of the text `sql`.
 ///
 /// # Errors
-/// [`Error::Sql`] where it cannot be, [`Error::Refused`] for what is refused.
-pub(crate) async fn planned(
+/// [`Error::Sql`] if it cannot be planned, [`Error::Refused`] for unsupported statements.
+pub(crate) async fn plan_statement(
     context: &SessionContext,
     statement: Statement,
     sql: &str,
 ) -> Result<DataFrame> {
-    planned_with(context, statement, sql, &[]).await
+    plan_with_values(context, statement, sql, &[]).await
 }
 
-/// Plans a statement of the text `sql`, with the `given` values for its `$NAME`.
+/// Plans a statement of the text `sql`, with the `given` values for `$NAME`.
 ///
 /// # Errors
-/// As [`planned`]; [`Error::Argument`] where a value is none of its type.
-pub(crate) async fn planned_with(
+/// As [`plan_statement`]; [`Error::Argument`] for a value of a wrong type.
+pub(crate) async fn plan_with_values(
     context: &SessionContext,
     statement: Statement,
     sql: &str,
@@ -138,41 +140,41 @@ pub(crate) async fn planned_with(
 ) -> Result<DataFrame> {
     let bind = |plan| match given {
         [] => Ok(plan),
-        given => bound(plan, given),
+        given => bind_placeholders(plan, given),
     };
-    planned_by(context, statement, sql, bind).await
+    plan_with(context, statement, sql, bind).await
 }
 
-/// Plans a statement of the text `sql`; `bind` gives the plan its values.
+/// Plans a statement of the text `sql`; `bind` binds values to the plan.
 ///
 /// # Errors
-/// As [`planned`], and those of `bind`.
-pub(super) async fn planned_by(
+/// As [`plan_statement`], and those of `bind`.
+pub(super) async fn plan_with(
     context: &SessionContext,
     mut statement: Statement,
     sql: &str,
     bind: impl Fn(LogicalPlan) -> Result<LogicalPlan>,
 ) -> Result<DataFrame> {
-    pivot::written(context, &mut statement).await?;
-    let out = splits::written(context, &mut statement).await?;
+    pivot::expand_pivots(context, &mut statement).await?;
+    let out = splits::expand_calls(context, &mut statement).await?;
     let plan = context.state().statement_to_plan(statement).await;
-    let plan = plan.map_err(|error| out.explained(unplanned(error, sql, context)))?;
-    let plan = bind(out.kept(plan))?;
-    check_changes(&plan, context.state().config_options())?;
+    let plan = plan.map_err(|error| out.explain_error(planning_error(error, sql, context)))?;
+    let plan = bind(out.restore_view_text(plan))?;
+    check_setting_changes(&plan, context.state().config_options())?;
     let frame = context.execute_logical_plan(plan).await;
-    frame.map_err(|error| unplanned(error, sql, context))
+    frame.map_err(|error| planning_error(error, sql, context))
 }
 
-/// Rewrites one statement.
-struct Written<'a> {
-    /// It has `DISTINCT` somewhere, maybe in `IS DISTINCT FROM`.
+/// Rewriter of one statement.
+struct StatementRewriter<'a> {
+    /// Whether the text has `DISTINCT`, possibly in `IS DISTINCT FROM`.
     compares: bool,
-    /// Statements that stand in parentheses.
+    /// Parenthesized statements.
     grouped: &'a [Query],
-    depth: Depth,
+    depth: OperatorDepth,
 }
 
-impl VisitorMut for Written<'_> {
+impl VisitorMut for StatementRewriter<'_> {
     type Break = Error;
 
     fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<Error> {
@@ -186,32 +188,32 @@ impl VisitorMut for Written<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        ordinals::of_distinct(query);
-        casts::name(query);
-        let united = depth::united(query).and_then(|()| limited(query));
-        match united.and_then(|()| ordinals::count(query)) {
+        ordinals::order_distinct_by_position(query);
+        casts::name_casts(query);
+        let united = depth::check_set_operations(query).and_then(|()| rewrite_fetch(query));
+        match united.and_then(|()| ordinals::expand_order_by_all(query)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        grouped::put_back(factor, self.grouped);
-        as_table(factor);
+        parenthesized::restore_statement(factor, self.grouped);
+        rewrite_read_call(factor);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        if let Err(error) = renamed::last(select) {
+        if let Err(error) = star_rename::rewrite_rename(select) {
             return ControlFlow::Break(error);
         }
         for joined in select.from.iter_mut().flat_map(|from| &mut from.joins) {
-            name_side(&mut joined.join_operator);
+            rewrite_join_side(&mut joined.join_operator);
         }
         names::make_unique(&mut select.projection);
         for condition in [&mut select.selection, &mut select.having] {
             if let Some(condition) = condition
-                && let Err(error) = row_in::exists(condition)
+                && let Err(error) = row_in::rewrite_conditions(condition)
             {
                 return ControlFlow::Break(error);
             }
@@ -223,9 +225,9 @@ impl VisitorMut for Written<'_> {
         if self.compares {
             boolean::regroup(expr);
         }
-        calls::write(expr);
-        quantified::write(expr);
-        rows::compare(expr);
+        calls::rewrite_call(expr);
+        quantified::rewrite_any(expr);
+        rows::rewrite_comparison(expr);
         depth::balance(expr);
         let selected = row_in::select_values(expr);
         match selected.and_then(|()| self.depth.enter(expr)) {
@@ -240,8 +242,8 @@ impl VisitorMut for Written<'_> {
     }
 }
 
-/// `SEMI JOIN` as `LEFT SEMI JOIN`, `ANTI JOIN` as `LEFT ANTI JOIN`.
-fn name_side(operator: &mut JoinOperator) {
+/// Rewrites `SEMI JOIN` to `LEFT SEMI JOIN`, and `ANTI JOIN` to `LEFT ANTI JOIN`.
+fn rewrite_join_side(operator: &mut JoinOperator) {
     match operator {
         JoinOperator::Semi(on) => *operator = JoinOperator::LeftSemi(on.clone()),
         JoinOperator::Anti(on) => *operator = JoinOperator::LeftAnti(on.clone()),
@@ -252,7 +254,7 @@ fn name_side(operator: &mut JoinOperator) {
 /// Rewrites `SHOW TABLES` and `SHOW tsql.NAME`. DataFusion lists settings of extensions without their prefix.
 fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
     match statement {
-        SqlStatement::ShowTables { .. } => *statement = query(OWN_TABLES)?,
+        SqlStatement::ShowTables { .. } => *statement = parse_own_query(SHOW_TABLES)?,
         SqlStatement::ShowVariable { variable } => {
             let names: Vec<String> = variable
                 .iter()
@@ -260,7 +262,7 @@ fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
                 .collect();
             match names.as_slice() {
                 [prefix, name] if prefix == Settings::PREFIX && name == "rules" => {
-                    *statement = query(RULES)?
+                    *statement = parse_own_query(SHOW_RULES)?
                 }
                 [prefix, _, ..] if prefix == Settings::PREFIX => {
                     variable.remove(0);
@@ -273,16 +275,16 @@ fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
     Ok(())
 }
 
-/// Parses a query of our own.
-fn query(sql: &str) -> Result<SqlStatement> {
-    let parsed = Parser::parse_sql(&Typed, sql);
-    let parsed = parsed.map_err(|error| unread(error.into(), sql))?;
+/// Parses an internal query.
+fn parse_own_query(sql: &str) -> Result<SqlStatement> {
+    let parsed = Parser::parse_sql(&TsqlDialect, sql);
+    let parsed = parsed.map_err(|error| parse_error(error.into(), sql))?;
     let query = parsed.into_iter().next();
     query.ok_or_else(|| Error::Refused("the query is empty".to_owned()))
 }
 
-/// `FETCH FIRST n ROWS ONLY` as `LIMIT n`.
-fn limited(query: &mut Query) -> Result<()> {
+/// Rewrites `FETCH FIRST n ROWS ONLY` to `LIMIT n`.
+fn rewrite_fetch(query: &mut Query) -> Result<()> {
     let Some(fetch) = query.fetch.take() else {
         return Ok(());
     };

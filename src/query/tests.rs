@@ -1,4 +1,4 @@
-//! Answers that depend on what the engine leaves out.
+//! Results that depend on pruning by the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use datafusion::physical_plan::displayable;
 use datafusion::prelude::SessionContext;
 
 use super::SessionOptions;
-use super::engine::engine;
-use super::preaggregates::tests::{add, answer, store};
-use super::statement::{planned, statements};
+use super::engine::new_context;
+use super::preaggregates::tests::{add, result_lines, store};
+use super::statement::{parse_statements, plan_statement};
 use crate::schema;
 use crate::store::{At, Store};
 
 /// Rows of each file.
 pub(super) const ROWS: i64 = 3000;
 
-/// Records with a cost and without a split, or the other way round.
+/// Records with either a cost or a split, but not both.
 pub(super) fn records(platform: i64, costs: bool) -> BTreeMap<&'static str, ArrayRef> {
     let long = |of: fn(i64) -> i64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values((0..ROWS).map(of)))
@@ -68,7 +68,7 @@ async fn halves() -> Store {
 #[tokio::test]
 async fn extremes_of_columns_that_some_files_lack() {
     let store = halves().await;
-    // The filter that was wrong came and went with the threads that were faster.
+    // The wrong filter depended on which thread was faster.
     for _ in 0..25 {
         let context = store.session().await.unwrap();
         for (sql, wanted) in [
@@ -85,7 +85,10 @@ async fn extremes_of_columns_that_some_files_lack() {
                 "|valid|1.0|3000|",
             ),
         ] {
-            let rows = answer(&context, sql).await.join("\n").replace(' ', "");
+            let rows = result_lines(&context, sql)
+                .await
+                .join("\n")
+                .replace(' ', "");
             let rows = rows
                 .replace("1.029990000e0", "1.02999")
                 .replace("1.000000000e0", "1.0");
@@ -94,7 +97,7 @@ async fn extremes_of_columns_that_some_files_lack() {
     }
 }
 
-/// Rows of a query that counts.
+/// Result of a counting query.
 async fn count(context: &SessionContext, sql: &str) -> i64 {
     let rows = super::collect(context, sql).await.unwrap();
     let [batch] = rows.as_slice() else {
@@ -178,9 +181,9 @@ async fn filters_in_another_order_keep_the_same_rows() {
         let sql = format!(
             "SELECT platform, line, runtime_ns, error_message FROM records WHERE {condition}"
         );
-        let rows = answer(&theirs, &sql).await;
+        let rows = result_lines(&theirs, &sql).await;
         assert!(rows.len() > 4, "{condition}");
-        assert_eq!(answer(&ours, &sql).await, rows, "{condition}");
+        assert_eq!(result_lines(&ours, &sql).await, rows, "{condition}");
     }
 }
 
@@ -197,7 +200,7 @@ async fn pages_are_chosen_by_the_time_of_measuring() {
     }
     assert!(!shown.contains("time_at"), "{shown}");
     assert!(
-        answer(&context, sql)
+        result_lines(&context, sql)
             .await
             .iter()
             .any(|line| line == "|18|")
@@ -206,13 +209,16 @@ async fn pages_are_chosen_by_the_time_of_measuring() {
 
 #[tokio::test]
 async fn settings_that_make_answers_wrong_stay_off() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let options = context.state().config_options().optimizer.clone();
     assert!(!options.enable_aggregate_dynamic_filter_pushdown);
     assert!(!options.enable_window_topn);
     let run = async |sql: &str| {
-        let statement = statements(sql)?.pop_front().unwrap();
-        let rows = planned(&context, statement, sql).await?.collect().await;
+        let statement = parse_statements(sql)?.pop_front().unwrap();
+        let rows = plan_statement(&context, statement, sql)
+            .await?
+            .collect()
+            .await;
         rows.map_err(crate::Error::Query)
     };
     for sql in [
@@ -236,7 +242,7 @@ async fn settings_that_make_answers_wrong_stay_off() {
         "EXECUTE p",
         "EXPLAIN SET datafusion.execution.collect_statistics = true",
     ] {
-        // Whether it is SQL or not.
+        // For SQL and for other text.
         assert!(run(sql).await.is_err(), "{sql}");
     }
     for sql in [
@@ -247,14 +253,14 @@ async fn settings_that_make_answers_wrong_stay_off() {
     ] {
         run(sql).await.unwrap();
     }
-    // What no statement of ours has changed.
+    // Settings that no statement changes.
     let set = context.sql("SET datafusion.execution.collect_statistics = true");
     set.await.unwrap();
     let refused = run("SELECT 1").await.unwrap_err().to_string();
     assert!(refused.contains("stays off"), "{refused}");
 }
 
-/// The table or view of a session under a name.
+/// Table or view of a session by name.
 async fn provider(context: &SessionContext, schema: &str, name: &str) -> Arc<dyn TableProvider> {
     let catalog = context.catalog("tsql").unwrap();
     let found = catalog.schema(schema).unwrap().table(name).await;
@@ -278,7 +284,7 @@ async fn sessions_share_what_is_of_the_same_versions_and_nothing_else() {
     ] {
         assert!(same(&before, &other, schema, name).await, "{schema}.{name}");
     }
-    // What somebody makes in one of them is not in the other.
+    // Tables created in one session do not exist in the other.
     before
         .sql("CREATE OR REPLACE VIEW nodes AS SELECT 1 AS mine")
         .await
@@ -288,7 +294,7 @@ async fn sessions_share_what_is_of_the_same_versions_and_nothing_else() {
     let third = store.session().await.unwrap();
     assert!(third.sql("SELECT mine FROM nodes").await.is_err());
     let known = count(&before, rows).await;
-    // Nor is a commit between two questions: the session that is there stays as it is, the next one sees it.
+    // A commit does not change the existing session; the next session sees it.
     let partition = [("dataset", "tenset"), ("platform", "late")];
     add(&store, "records", &partition, records(9, true)).await;
     let after = store
@@ -301,7 +307,7 @@ async fn sessions_share_what_is_of_the_same_versions_and_nothing_else() {
     assert_eq!(count(&all, rows).await, known + ROWS);
     assert!(same(&after, &all, "public", "records").await);
     assert!(!same(&before, &all, "public", "records").await);
-    // As it was is neither.
+    // A session at an old version does not show the new rows either.
     let version = store.snapshot("records").await.unwrap().unwrap().version();
     let then = At::Versions(BTreeMap::from([("records".to_owned(), version - 1)]));
     let then = store.at(&then).await.unwrap().session().await.unwrap();
@@ -310,7 +316,7 @@ async fn sessions_share_what_is_of_the_same_versions_and_nothing_else() {
     assert_eq!(count(&all, rows).await, known + ROWS);
 }
 
-/// Rows that one question keeps while it runs are no part of what sessions share.
+/// Cached rows of a running query are not shared between sessions.
 #[tokio::test]
 async fn no_view_keeps_rows() {
     let context = store().await.session().await.unwrap();
@@ -321,7 +327,7 @@ async fn no_view_keeps_rows() {
     }
 }
 
-/// Another process, which this one knows of by the disk alone.
+/// Another process, whose commits are visible only through the disk.
 #[tokio::test]
 async fn commits_of_others_show_in_the_next_session() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,15 +1,15 @@
-//! How one value is spelled: as text, and as JSON.
+//! Representation of single values as text and as JSON.
 //!
-//! Arrow's formatter and JSON encoders do the work. What they leave open is decided here, once for
-//! all formats:
+//! Arrow's formatter and JSON encoders do most of the work. This module decides the rest, in the same way for all
+//! formats:
 //!
-//! - A nested value (list, struct, map) is JSON, in a text format too.
-//! - A float is the shortest text that reads back as the same number, `1.0` rather than `1`; JSON has
-//!   no word for NaN and the infinities, so they are null there.
-//! - A map is a JSON object whatever its keys are; a union, which JSON cannot tell, is a JSON string.
-//! - A 64-bit integer of a column `..._id` is a JSON string, whatever its value: ids are hashes, and most readers of
-//!   JSON round what is beyond 2^53. The name decides, so that a column never mixes numbers and strings.
-//! - An instant beyond the calendar (some 262,000 years off) is an error, not a wrong date.
+//! - A nested value (list, struct, map) is JSON in text formats as well.
+//! - A float is the shortest text that parses to the same number, `1.0` rather than `1`. JSON cannot represent NaN and
+//!   infinities, so they are null there.
+//! - A map is a JSON object for any key type. A union has no JSON equivalent, so it is a JSON string.
+//! - A 64-bit integer in a column `..._id` is a JSON string, regardless of its value. Ids are hashes, and most JSON
+//!   readers round integers above 2^53. The column name decides, so that a column never mixes numbers and strings.
+//! - A time outside of the calendar (about ± 262,000 years) is an error instead of a wrong date.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ use arrow::json::writer::{NullableEncoder, make_encoder};
 use arrow::json::{Encoder, EncoderFactory, EncoderOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
-/// How names of ids end.
+/// Suffix of id columns.
 const ID: &str = "_id";
 
-/// Whether text formats show a value of this type as JSON.
+/// Returns whether text formats show a value of this type as JSON.
 pub(crate) fn is_json(data_type: &DataType) -> bool {
     data_type.is_nested() && !matches!(data_type, DataType::Union(_, _))
 }
 
-/// Whether a column of this type is text in CSV, as Arrow's writer rejects it.
+/// Returns whether a column of this type becomes text in CSV, because Arrow's writer rejects it.
 fn is_flattened(data_type: &DataType) -> bool {
     is_json(data_type) || matches!(data_type, DataType::Union(_, _))
 }
 
-/// `schema` with text in the place of nested columns.
-pub(crate) fn flat_schema(schema: &Schema) -> Schema {
+/// Replaces nested columns of a schema by text columns.
+pub(crate) fn flatten_schema(schema: &Schema) -> Schema {
     let fields = schema.fields().iter();
     let fields = fields.map(|field| match is_flattened(field.data_type()) {
         true => Arc::new(Field::new(field.name(), DataType::LargeUtf8, true)),
@@ -45,27 +45,27 @@ pub(crate) fn flat_schema(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// `batch` with its nested columns as JSON text: Arrow's CSV writer rejects nested ones.
-pub(crate) fn flat(
+/// Replaces nested columns by JSON text, because Arrow's CSV writer rejects them.
+pub(crate) fn flatten_columns(
     batch: &RecordBatch,
     options: &EncoderOptions,
 ) -> Result<RecordBatch, ArrowError> {
     let columns = batch.schema_ref().fields().iter().zip(batch.columns());
     let arrays = columns.map(|(field, array)| match is_flattened(array.data_type()) {
-        true => Ok(Arc::new(texts(field, array, options)?) as ArrayRef),
+        true => Ok(Arc::new(value_texts(field, array, options)?) as ArrayRef),
         false => Ok(Arc::clone(array)),
     });
     let arrays = arrays.collect::<Result<Vec<_>, ArrowError>>()?;
-    RecordBatch::try_new(Arc::new(flat_schema(batch.schema_ref())), arrays)
+    RecordBatch::try_new(Arc::new(flatten_schema(batch.schema_ref())), arrays)
 }
 
-/// The values of an array, to be spelled one by one.
-enum Value<'a> {
+/// Writer of the values of an array, one at a time.
+enum ValueWriter<'a> {
     Plain(ArrayFormatter<'a>),
     Json(NullableEncoder<'a>),
 }
 
-impl<'a> Value<'a> {
+impl<'a> ValueWriter<'a> {
     fn new(
         field: &'a FieldRef,
         array: &'a dyn Array,
@@ -77,7 +77,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Appends the value in `row`, which is not NULL.
+    /// Appends the value in `row`, which must not be NULL.
     fn write(&mut self, row: usize, out: &mut String) -> Result<(), ArrowError> {
         match self {
             Self::Plain(formatter) => formatter.value(row).write(out)?,
@@ -91,14 +91,14 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The values of `array` as text; NULL stays NULL.
-fn texts(
+/// Values of `array` as text; NULL stays NULL.
+fn value_texts(
     field: &FieldRef,
     array: &dyn Array,
     options: &EncoderOptions,
 ) -> Result<LargeStringArray, ArrowError> {
     let nulls = array.logical_nulls();
-    let mut value = Value::new(field, array, options)?;
+    let mut value = ValueWriter::new(field, array, options)?;
     let mut texts = LargeStringBuilder::new();
     let mut text = String::new();
     for row in 0..array.len() {
@@ -113,18 +113,18 @@ fn texts(
     Ok(texts.finish())
 }
 
-/// Options of Arrow's JSON writer and encoders that follow the rules of this module.
+/// Options of Arrow's JSON writer, with the encoders of this module.
 pub(crate) fn json_options() -> EncoderOptions {
     EncoderOptions::default()
         .with_explicit_nulls(true)
-        .with_encoder_factory(Arc::new(Encoders))
+        .with_encoder_factory(Arc::new(TsqlEncoders))
 }
 
-/// The encoders in which this module differs from Arrow's own.
+/// Factory of the encoders that differ from Arrow's own.
 #[derive(Debug)]
-pub(crate) struct Encoders;
+pub(crate) struct TsqlEncoders;
 
-impl EncoderFactory for Encoders {
+impl EncoderFactory for TsqlEncoders {
     fn make_default_encoder<'a>(
         &self,
         field: &'a FieldRef,
@@ -133,15 +133,15 @@ impl EncoderFactory for Encoders {
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
         let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
             DataType::Int64 | DataType::UInt64 if field.name().ends_with(ID) => {
-                Box::new(Quoted(texts(field, array, options)?))
+                Box::new(StringEncoder(value_texts(field, array, options)?))
             }
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(Float(
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Box::new(FloatEncoder(
                 ArrayFormatter::try_new(array, &FormatOptions::new())?,
             )),
-            DataType::Map(_, _) => Box::new(Object::new(field, array.as_map(), options)?),
-            DataType::Dictionary(_, _) => Box::new(Lookup::new(field, array, options)?),
+            DataType::Map(_, _) => Box::new(MapEncoder::new(field, array.as_map(), options)?),
+            DataType::Dictionary(_, _) => Box::new(DictionaryEncoder::new(field, array, options)?),
             data_type if data_type.is_temporal() || matches!(data_type, DataType::Union(_, _)) => {
-                Box::new(Quoted(texts(field, array, options)?))
+                Box::new(StringEncoder(value_texts(field, array, options)?))
             }
             _ => return Ok(None),
         };
@@ -149,13 +149,13 @@ impl EncoderFactory for Encoders {
     }
 }
 
-/// Floats spelled as in the text formats; what is not a number is null.
-struct Float<'a>(ArrayFormatter<'a>);
+/// Floats as in the text formats; null if not finite.
+struct FloatEncoder<'a>(ArrayFormatter<'a>);
 
-impl Encoder for Float<'_> {
+impl Encoder for FloatEncoder<'_> {
     fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        // Writing to memory does not fail, and a float always has a text.
+        // Writing to memory cannot fail, and a float always has a text form.
         let _ = write!(out, "{}", self.0.value(index));
         if !out.last().is_some_and(u8::is_ascii_digit) {
             out.truncate(start);
@@ -165,29 +165,29 @@ impl Encoder for Float<'_> {
 }
 
 /// Text as JSON strings.
-struct Quoted(LargeStringArray);
+struct StringEncoder(LargeStringArray);
 
-impl Encoder for Quoted {
+impl Encoder for StringEncoder {
     fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
-        // Writing to memory does not fail, and any text is a JSON string.
+        // Writing to memory cannot fail, and any text is a valid JSON string.
         let _ = serde_json::to_writer(out, self.0.value(index));
     }
 }
 
-/// Maps as JSON objects; Arrow's encoder refuses keys that are not text.
-struct Object<'a> {
+/// Maps as JSON objects. Arrow's encoder rejects keys that are not text.
+struct MapEncoder<'a> {
     map: &'a MapArray,
-    keys: Quoted,
+    keys: StringEncoder,
     values: NullableEncoder<'a>,
 }
 
-impl<'a> Object<'a> {
+impl<'a> MapEncoder<'a> {
     fn new(
         field: &'a FieldRef,
         map: &'a MapArray,
         options: &'a EncoderOptions,
     ) -> Result<Self, ArrowError> {
-        let keys = Quoted(texts(field, map.keys(), options)?);
+        let keys = StringEncoder(value_texts(field, map.keys(), options)?);
         Ok(Self {
             map,
             keys,
@@ -196,7 +196,7 @@ impl<'a> Object<'a> {
     }
 }
 
-impl Encoder for Object<'_> {
+impl Encoder for MapEncoder<'_> {
     fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
         let ends = self.map.value_offsets().get(index..).unwrap_or_default();
         let [start, end, ..] = *ends else { return };
@@ -215,20 +215,20 @@ impl Encoder for Object<'_> {
     }
 }
 
-/// Dictionary-encoded values; Arrow's encoder overlooks a NULL that stands among the values.
-struct Lookup<'a> {
+/// Dictionary-encoded values. Arrow's encoder ignores NULL among the dictionary values.
+struct DictionaryEncoder<'a> {
     keys: Vec<usize>,
     values: NullableEncoder<'a>,
 }
 
-impl<'a> Lookup<'a> {
+impl<'a> DictionaryEncoder<'a> {
     fn new(
         field: &'a FieldRef,
         array: &'a dyn Array,
         options: &'a EncoderOptions,
     ) -> Result<Self, ArrowError> {
         let dictionary = array.as_any_dictionary();
-        // Without values every row is NULL, and `normalized_keys` has nothing to point at.
+        // Without values every row is NULL, and `normalized_keys` would point outside of the dictionary.
         let keys = if dictionary.values().is_empty() {
             Vec::new()
         } else {
@@ -241,7 +241,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-impl Encoder for Lookup<'_> {
+impl Encoder for DictionaryEncoder<'_> {
     fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
         if let Some(&key) = self.keys.get(index) {
             encode_or_null(&mut self.values, key, out);

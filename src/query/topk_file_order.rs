@@ -1,6 +1,7 @@
-//! Files that may have the best rows are read first: `ORDER BY runtime_ns DESC LIMIT 10` leaves the others out by what it has found.
+//! Reads the files with potentially best rows first, so that `ORDER BY runtime_ns DESC LIMIT 10` can skip the others.
 //!
-//! The very first one is read in parts, small ones first: pages are chosen where a part begins, and nothing is found before.
+//! The first file is read in parts of increasing size, because pages are pruned at the start of a part, when the
+//! previous parts have already tightened the filter.
 
 use std::sync::Arc;
 
@@ -26,13 +27,13 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use crate::column::value_order::value_order;
 use crate::store::scan_of_store;
 
-/// Rows of the first part.
-const FIRST_ROWS: usize = 1 << 14;
+/// Number of rows of the first part.
+const FIRST_PART_ROWS: usize = 1 << 14;
 
-/// How many times as many rows the next part has.
-const GROWTH: usize = 4;
+/// Growth factor of the part size.
+const PART_GROWTH: usize = 4;
 
-/// The rule that puts the files of such scans in order.
+/// The physical optimizer rule.
 #[derive(Debug)]
 pub(super) struct TopKFileOrder;
 
@@ -49,11 +50,11 @@ impl PhysicalOptimizerRule for TopKFileOrder {
             };
             let first = sort.expr().first();
             let properties = sort.input().equivalence_properties();
-            // Who merges what comes in order stops as soon as there is enough.
+            // A merge of sorted inputs stops as soon as it has enough rows.
             if properties.ordering_satisfy([first.clone()])? {
                 return Ok(Transformed::no(node));
             }
-            let Some(input) = best_first(sort.input(), &first.expr, first.options)? else {
+            let Some(input) = reorder_files(sort.input(), &first.expr, first.options)? else {
                 return Ok(Transformed::no(node));
             };
             replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
@@ -70,8 +71,8 @@ impl PhysicalOptimizerRule for TopKFileOrder {
     }
 }
 
-/// The same rows, those of files first that may have the best; `None` where files do not say.
-fn best_first(
+/// Reorders the files of a scan so that those with potentially best rows come first; `None` without statistics.
+fn reorder_files(
     plan: &Arc<dyn ExecutionPlan>,
     by: &Arc<dyn PhysicalExpr>,
     order: SortOptions,
@@ -80,7 +81,7 @@ fn best_first(
         return Ok(None);
     };
     if let Some(scan) = scan_of_store(plan) {
-        return Ok(of_scan(scan, column, order));
+        return Ok(reorder_scan(scan, column, order));
     }
     let (input, by) = if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         let place = match filter.projection() {
@@ -96,12 +97,12 @@ fn best_first(
         return Ok(None);
     };
     let Some(by) = by else { return Ok(None) };
-    let input = best_first(input, &by, order)?;
+    let input = reorder_files(input, &by, order)?;
     let plan = input.map(|input| replace_children_if_necessary(Arc::clone(plan), vec![input]));
     plan.transpose()
 }
 
-fn of_scan(
+fn reorder_scan(
     scan: &FileScanConfig,
     column: &Column,
     order: SortOptions,
@@ -112,7 +113,10 @@ fn of_scan(
     let groups = scan.file_groups.iter().map(|group| {
         let mut files: Vec<PartitionedFile> = group.iter().cloned().collect();
         files.sort_by(|one, other| {
-            let (one, other) = (best(one, place, order), best(other, place, order));
+            let (one, other) = (
+                best_value(one, place, order),
+                best_value(other, place, order),
+            );
             match (one, other) {
                 (Some(one), Some(other)) if order.descending => value_order(other, one),
                 (Some(one), Some(other)) => value_order(one, other),
@@ -120,7 +124,7 @@ fn of_scan(
             }
         });
         let mut files = files.into_iter();
-        let first = files.next().map(in_parts).unwrap_or_default();
+        let first = files.next().map(split_file).unwrap_or_default();
         FileGroup::new(first.into_iter().chain(files).collect())
     });
     let scan = FileScanConfigBuilder::from(scan.clone())
@@ -129,8 +133,8 @@ fn of_scan(
     Some(DataSourceExec::from_data_source(scan.build()))
 }
 
-/// The best value of a column that a file may have.
-fn best(file: &PartitionedFile, place: usize, order: SortOptions) -> Option<&ScalarValue> {
+/// The best possible value of a column in a file.
+fn best_value(file: &PartitionedFile, place: usize, order: SortOptions) -> Option<&ScalarValue> {
     let column = file.statistics.as_ref()?.column_statistics.get(place)?;
     let best = match order.descending {
         true => &column.max_value,
@@ -139,8 +143,8 @@ fn best(file: &PartitionedFile, place: usize, order: SortOptions) -> Option<&Sca
     best.get_value()
 }
 
-/// A file in parts, each with more rows than those before it.
-fn in_parts(file: PartitionedFile) -> Vec<PartitionedFile> {
+/// Splits a file into parts, each with more rows than the previous one.
+fn split_file(file: PartitionedFile) -> Vec<PartitionedFile> {
     let rows = file.statistics.as_ref().map(|known| known.num_rows);
     let is_divided = file
         .range
@@ -149,9 +153,9 @@ fn in_parts(file: PartitionedFile) -> Vec<PartitionedFile> {
     let Some(Precision::Exact(rows)) = rows.filter(|_| !is_divided) else {
         return vec![file];
     };
-    let (mut parts, mut start, mut length) = (Vec::new(), 0, FIRST_ROWS);
+    let (mut parts, mut start, mut length) = (Vec::new(), 0, FIRST_PART_ROWS);
     while start < rows {
-        // The last one is no short one.
+        // The last part is not shorter than the others.
         let end = match rows - start < 2 * length {
             true => rows,
             false => start + length,
@@ -163,7 +167,7 @@ fn in_parts(file: PartitionedFile) -> Vec<PartitionedFile> {
         ];
         let chosen = ParquetRowSelection::new(RowSelection::from(chosen));
         parts.push(file.clone().with_extension(chosen));
-        (start, length) = (end, length * GROWTH);
+        (start, length) = (end, length * PART_GROWTH);
     }
     match parts.len() {
         0 | 1 => vec![file],
@@ -176,12 +180,12 @@ mod tests {
     use datafusion::physical_plan::displayable;
 
     use crate::query::SessionOptions;
-    use crate::query::preaggregates::tests::{answer, more, store};
+    use crate::query::preaggregates::tests::{add_records, result_lines, store};
 
     #[tokio::test]
     async fn files_with_the_best_rows_come_first() {
         let store = store().await;
-        more(&store).await;
+        add_records(&store).await;
         let options = SessionOptions::default().threads(1);
         let context = store.session_with(&options).await.unwrap();
         let files = async |order: &str| {
@@ -194,7 +198,7 @@ mod tests {
             let (_, files) = plan.split_once("[[").unwrap();
             let (files, _) = files.split_once("]]").unwrap();
             let mut files: Vec<_> = files.split(", ").map(str::to_owned).collect();
-            // The first one is there in parts.
+            // The first file is split into parts.
             assert_eq!(files[0], files[1], "{plan}");
             files.dedup();
             files
@@ -213,8 +217,8 @@ mod tests {
                 "SELECT runtime_ns FROM (SELECT runtime_ns, row_number() OVER (ORDER BY runtime_ns {order} NULLS LAST, line) AS n FROM records WHERE {rows}) WHERE n <= 7"
             );
             assert_eq!(
-                answer(&context, &sql).await,
-                answer(&context, &all).await,
+                result_lines(&context, &sql).await,
+                result_lines(&context, &all).await,
                 "{sql}"
             );
         }

@@ -1,4 +1,4 @@
-//! Units of the columns of a result: those of the columns that they are computed from, whatever they are called.
+//! Units of result columns, derived from the columns that they are computed from, through aliases.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, JoinType, LogicalPlan
 
 use crate::schema;
 
-/// The key of a field's metadata that has its unit.
+/// Metadata key of a field's unit.
 const UNIT: &str = "unit";
 
 /// Aggregates and window functions whose result has the unit of their first argument.
-const KEEPS: [&str; 18] = [
+const UNIT_PRESERVING_AGGREGATES: [&str; 18] = [
     "any_value",
     "approx_median",
     "approx_percentile_cont",
@@ -32,8 +32,8 @@ const KEEPS: [&str; 18] = [
     "sum",
 ];
 
-/// Functions of a row whose result has the unit of their first argument.
-const KEEPS_OF_ROW: [&str; 14] = [
+/// Scalar functions whose result has the unit of their first argument.
+const UNIT_PRESERVING_FUNCTIONS: [&str; 14] = [
     "abs",
     "array_element",
     "array_max",
@@ -50,18 +50,18 @@ const KEEPS_OF_ROW: [&str; 14] = [
     "trunc",
 ];
 
-/// The unit of each column of a plan that was not optimized; `None` where none is known.
+/// Unit of each column of an unoptimized plan; `None` if unknown.
 #[must_use]
-pub fn units(plan: &LogicalPlan) -> Vec<Option<String>> {
+pub fn column_units(plan: &LogicalPlan) -> Vec<Option<String>> {
     let columns = 0..plan.schema().fields().len();
-    columns.map(|place| unit(plan, place)).collect()
+    columns.map(|place| column_unit(plan, place)).collect()
 }
 
-/// The columns of a plan that was not optimized, with their units in the metadata of the fields, as the tables of the store have them.
+/// Schema of an unoptimized plan, with units in the field metadata, as in the tables of the store.
 #[must_use]
 pub fn schema_with_units(plan: &LogicalPlan) -> SchemaRef {
     let schema = plan.schema().as_arrow();
-    let fields = schema.fields().iter().zip(units(plan));
+    let fields = schema.fields().iter().zip(column_units(plan));
     let fields = fields.map(|(field, unit)| with_unit(field, unit));
     let fields: Vec<FieldRef> = fields.collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
@@ -71,95 +71,101 @@ fn with_unit(field: &FieldRef, unit: Option<String>) -> FieldRef {
     let mut metadata = field.metadata().clone();
     match unit {
         Some(unit) => metadata.insert(UNIT.to_owned(), unit),
-        // What is computed of a column is described as that column, though it is another quantity.
+        // DataFusion copies the metadata of the source column, although the computed value is another quantity.
         None => metadata.remove(UNIT),
     };
     Arc::new(field.as_ref().clone().with_metadata(metadata))
 }
 
-fn unit(plan: &LogicalPlan, place: usize) -> Option<String> {
+fn column_unit(plan: &LogicalPlan, place: usize) -> Option<String> {
     match plan {
         LogicalPlan::TableScan(scan) => {
             let field = scan.projected_schema.fields().get(place)?;
-            of_table(scan.table_name.table(), field.name())
+            schema_unit(scan.table_name.table(), field.name())
         }
         LogicalPlan::Projection(projection) => {
-            of_expression(projection.expr.get(place)?, &projection.input)
+            expression_unit(projection.expr.get(place)?, &projection.input)
         }
         LogicalPlan::Aggregate(aggregate) => {
             let mut all = aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
-            of_expression(all.nth(place)?, &aggregate.input)
+            expression_unit(all.nth(place)?, &aggregate.input)
         }
         LogicalPlan::Window(window) => {
             let before = window.input.schema().fields().len();
             match place.checked_sub(before) {
-                None => unit(&window.input, place),
-                Some(own) => of_expression(window.window_expr.get(own)?, &window.input),
+                None => column_unit(&window.input, place),
+                Some(own) => expression_unit(window.window_expr.get(own)?, &window.input),
             }
         }
         LogicalPlan::Join(join) => {
             let left = join.left.schema().fields().len();
             match join.join_type {
                 JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => {
-                    unit(&join.right, place)
+                    column_unit(&join.right, place)
                 }
-                _ if place < left => unit(&join.left, place),
-                _ => unit(&join.right, place - left),
+                _ if place < left => column_unit(&join.left, place),
+                _ => column_unit(&join.right, place - left),
             }
         }
-        LogicalPlan::Filter(filter) => unit(&filter.input, place),
-        LogicalPlan::Sort(sort) => unit(&sort.input, place),
-        LogicalPlan::Limit(limit) => unit(&limit.input, place),
-        LogicalPlan::SubqueryAlias(alias) => unit(&alias.input, place).or_else(|| {
-            // A column that is computed where it is read has its unit by its name in the table.
+        LogicalPlan::Filter(filter) => column_unit(&filter.input, place),
+        LogicalPlan::Sort(sort) => column_unit(&sort.input, place),
+        LogicalPlan::Limit(limit) => column_unit(&limit.input, place),
+        LogicalPlan::SubqueryAlias(alias) => column_unit(&alias.input, place).or_else(|| {
+            // A column that a view computes has its unit by its name in the table.
             let field = alias.schema.fields().get(place)?;
-            of_table(alias.alias.table(), field.name())
+            schema_unit(alias.alias.table(), field.name())
         }),
-        LogicalPlan::Distinct(Distinct::All(input)) => unit(input, place),
+        LogicalPlan::Distinct(Distinct::All(input)) => column_unit(input, place),
         LogicalPlan::Distinct(Distinct::On(on)) => {
-            of_expression(on.select_expr.get(place)?, &on.input)
+            expression_unit(on.select_expr.get(place)?, &on.input)
         }
         LogicalPlan::Union(union) => {
-            let mut all = union.inputs.iter().map(|input| unit(input, place));
+            let mut all = union.inputs.iter().map(|input| column_unit(input, place));
             let first = all.next()??;
             all.all(|other| other.as_ref() == Some(&first))
                 .then_some(first)
         }
-        LogicalPlan::Unnest(unnest) => unit(&unnest.input, *unnest.dependency_indices.get(place)?),
+        LogicalPlan::Unnest(unnest) => {
+            column_unit(&unnest.input, *unnest.dependency_indices.get(place)?)
+        }
         _ => None,
     }
 }
 
-fn of_expression(expression: &Expr, input: &LogicalPlan) -> Option<String> {
+fn expression_unit(expression: &Expr, input: &LogicalPlan) -> Option<String> {
     match expression {
-        Expr::Alias(alias) => of_expression(&alias.expr, input),
-        Expr::Column(column) => unit(input, input.schema().maybe_index_of_column(column)?),
-        Expr::Cast(cast) => of_expression(&cast.expr, input),
-        Expr::TryCast(cast) => of_expression(&cast.expr, input),
-        Expr::Negative(inner) => of_expression(inner, input),
+        Expr::Alias(alias) => expression_unit(&alias.expr, input),
+        Expr::Column(column) => column_unit(input, input.schema().maybe_index_of_column(column)?),
+        Expr::Cast(cast) => expression_unit(&cast.expr, input),
+        Expr::TryCast(cast) => expression_unit(&cast.expr, input),
+        Expr::Negative(inner) => expression_unit(inner, input),
         Expr::BinaryExpr(BinaryExpr {
             left,
             op: Operator::Plus | Operator::Minus,
             right,
-        }) => of_expression(left, input).filter(|unit| {
-            let other = of_expression(right, input);
+        }) => expression_unit(left, input).filter(|unit| {
+            let other = expression_unit(right, input);
             other.as_ref() == Some(unit)
         }),
-        Expr::ScalarFunction(function) if KEEPS_OF_ROW.contains(&function.name()) => {
-            of_expression(function.args.first()?, input)
+        Expr::ScalarFunction(function) if UNIT_PRESERVING_FUNCTIONS.contains(&function.name()) => {
+            expression_unit(function.args.first()?, input)
         }
-        Expr::AggregateFunction(function) if KEEPS.contains(&function.func.name()) => {
-            of_expression(function.params.args.first()?, input)
+        Expr::AggregateFunction(function)
+            if UNIT_PRESERVING_AGGREGATES.contains(&function.func.name()) =>
+        {
+            expression_unit(function.params.args.first()?, input)
         }
-        Expr::WindowFunction(function) if KEEPS.contains(&function.fun.name()) => {
-            of_expression(function.params.args.first()?, input)
+        Expr::WindowFunction(function)
+            if UNIT_PRESERVING_AGGREGATES.contains(&function.fun.name()) =>
+        {
+            expression_unit(function.params.args.first()?, input)
         }
         _ => None,
     }
 }
 
-/// That of a column of a table or view of the store.
-fn of_table(table: &str, name: &str) -> Option<String> {
+/// Unit of a column of a table or view of the store.
+fn schema_unit(table: &str, name: &str) -> Option<String> {
     let mut columns = schema::relation(table)?.columns.iter();
     columns.find(|column| column.name == name)?.unit.clone()
 }
@@ -167,14 +173,16 @@ fn of_table(table: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::{ask, schema_with_units};
+    use crate::query::{run_sql, schema_with_units};
     use crate::store::Store;
 
     #[tokio::test]
     async fn units_come_from_the_schema_whatever_the_name_is() {
         let store = Store::create("memory:").await.unwrap();
         let context = store.session().await.unwrap();
-        let of = async |sql: &str| units(ask(&context, sql, &[]).await.unwrap().logical_plan());
+        let of = async |sql: &str| {
+            column_units(run_sql(&context, sql, &[]).await.unwrap().logical_plan())
+        };
         let told = |units: &[Option<&str>]| -> Vec<Option<String>> {
             units.iter().map(|unit| unit.map(str::to_owned)).collect()
         };
@@ -205,7 +213,7 @@ mod tests {
         let store = Store::create("memory:").await.unwrap();
         let context = store.session().await.unwrap();
         let sql = "SELECT runtime_ns, min(runtime_ns) AS best, runtime_ns / 2 AS half, count(*) AS n FROM records GROUP BY runtime_ns";
-        let frame = ask(&context, sql, &[]).await.unwrap();
+        let frame = run_sql(&context, sql, &[]).await.unwrap();
         let schema = schema_with_units(frame.logical_plan());
         let units = schema.fields().iter();
         let units: Vec<_> = units

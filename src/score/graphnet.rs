@@ -1,27 +1,29 @@
-//! GraphNet: the runs that predictions choose for each graph, scored as the paper scores runs.
+//! Scores for GraphNet: runs are selected by prediction for each graph, and scored as in the paper.
 
 use std::collections::HashMap;
 
 use arrow::datatypes::{Float64Type, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use tsql_metrics::speedup::{
-    Params, Sample, aggregate_speedup_score, error_aware_speedup_score, speedup_score,
+    Sample, ScoreParams, aggregate_speedup_score, error_aware_speedup_score, speedup_score,
 };
 
 use super::report::Predictor;
 use super::tasks::Task;
-use super::unit::{Finish, LeftOut, Metric, Of, Share, Shares, Unit};
+use super::unit::{
+    LeftOut, MetricShare, PredictorShares, ScoreUnit, Shares, Transform, UnitMetric,
+};
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-/// A run of a log: its file and line.
-type Place = (i64, i64);
+/// Location of a run: file and line of its log.
+type RunLocation = (i64, i64);
 
-const fn geometric(name: &'static str) -> Metric {
-    Metric {
+const fn geometric_metric(name: &'static str) -> UnitMetric {
+    UnitMetric {
         name,
-        finish: Finish::Exponential,
+        finish: Transform::Exponential,
         is_weighted: false,
     }
 }
@@ -29,19 +31,19 @@ const fn geometric(name: &'static str) -> Metric {
 /// Tolerances of ES(t), in the order of [`METRICS`].
 const LEVELS: [i32; 4] = [-5, 0, 1, 3];
 
-pub(super) const METRICS: [Metric; 2 + LEVELS.len()] = [
-    geometric("s(0)"),
-    geometric("es(-5)"),
-    geometric("es(0)"),
-    geometric("es(1)"),
-    geometric("es(3)"),
-    Metric::mean("aggregate"),
+pub(super) const METRICS: [UnitMetric; 2 + LEVELS.len()] = [
+    geometric_metric("s(0)"),
+    geometric_metric("es(-5)"),
+    geometric_metric("es(0)"),
+    geometric_metric("es(1)"),
+    geometric_metric("es(3)"),
+    UnitMetric::mean("aggregate"),
 ];
 
 pub(super) const MAIN: &[&str] = &["es(0)", "aggregate"];
 
-/// What upstream's analysis makes of each run.
-pub(super) async fn samples(context: &SessionContext) -> Result<HashMap<Place, Sample>> {
+/// Reads the samples of all runs, as upstream's analysis defines them.
+pub(super) async fn samples(context: &SessionContext) -> Result<HashMap<RunLocation, Sample>> {
     let sql = "SELECT source_id, line, speedup, passes, arrow_cast(upstream_status, 'Utf8View') AS status FROM runs";
     let mut samples = HashMap::new();
     for batch in collect(context, sql).await? {
@@ -62,54 +64,58 @@ pub(super) async fn samples(context: &SessionContext) -> Result<HashMap<Place, S
     Ok(samples)
 }
 
-/// The unit that a graph on a platform is.
-pub(super) fn unit(graph: &Task, samples: &HashMap<Place, Sample>, are_times: bool) -> Unit {
+/// Scoring unit of a graph on a platform.
+pub(super) fn unit(
+    graph: &Task,
+    samples: &HashMap<RunLocation, Sample>,
+    are_times: bool,
+) -> ScoreUnit {
     let higher = |prediction: f64| match are_times {
         true => -prediction,
         false => prediction,
     };
-    let run = |row: &super::tasks::Timed| {
-        let scores = scores(samples.get(&row.place())?)?;
+    let run = |row: &super::tasks::TaskRecord| {
+        let scores = scores(samples.get(&row.location())?)?;
         Some((higher(row.prediction?), scores))
     };
     let runs: Vec<(f64, Scores)> = graph.rows.iter().filter_map(run).collect();
     let rows = runs.len() as u64;
-    let mut of = vec![Of {
+    let mut of = vec![PredictorShares {
         predictor: Predictor::Predictions,
         rows,
-        shares: chosen(&runs),
+        shares: best_prediction_shares(&runs),
     }];
     let mean = |of: &dyn Fn(usize) -> f64| {
-        let values = (0..METRICS.len()).map(|metric| Ok(Share::mean(of(metric), 1.0)));
-        choosable(&runs).map_or_else(|| values.collect(), without)
+        let values = (0..METRICS.len()).map(|metric| Ok(MetricShare::mean(of(metric), 1.0)));
+        check_choosable(&runs).map_or_else(|| values.collect(), undefined_shares)
     };
     let values = |metric: usize| {
         runs.iter()
             .filter_map(move |(_, scores)| scores.get(metric))
     };
     let count = values(0).map(|_| 1.0).sum::<f64>();
-    of.push(Of {
+    of.push(PredictorShares {
         predictor: Predictor::Random,
         rows,
         shares: mean(&|metric| values(metric).sum::<f64>() / count),
     });
-    of.push(Of {
+    of.push(PredictorShares {
         predictor: Predictor::Best,
         rows,
         shares: mean(&|metric| values(metric).copied().fold(f64::NEG_INFINITY, f64::max)),
     });
-    Unit {
-        failed: graph.failed(),
-        missing: graph.missing(),
+    ScoreUnit {
+        failed: graph.failed_count(),
+        missing: graph.missing_count(),
         of,
     }
 }
 
-/// What a run counts, metric by metric: logarithms of scores, and their weighted mean.
+/// Contribution of a run to each metric: logarithms of scores, and their weighted mean.
 type Scores = [f64; METRICS.len()];
 
 fn scores(sample: &Sample) -> Option<Scores> {
-    let (one, params) = (std::slice::from_ref(sample), Params::default());
+    let (one, params) = (std::slice::from_ref(sample), ScoreParams::default());
     let es = |t| error_aware_speedup_score(one, t, &params).map(f64::ln);
     let [first, second, third, fourth] = LEVELS;
     Some([
@@ -122,8 +128,8 @@ fn scores(sample: &Sample) -> Option<Scores> {
     ])
 }
 
-/// Why nothing can be chosen, if so.
-fn choosable(runs: &[(f64, Scores)]) -> Option<LeftOut> {
+/// Reason why no run can be chosen, if any.
+fn check_choosable(runs: &[(f64, Scores)]) -> Option<LeftOut> {
     match runs.len() {
         0 => Some(LeftOut::because("no row has a prediction")),
         1 => Some(LeftOut::because("one row")),
@@ -131,20 +137,20 @@ fn choosable(runs: &[(f64, Scores)]) -> Option<LeftOut> {
     }
 }
 
-fn without(why: LeftOut) -> Shares {
+fn undefined_shares(why: LeftOut) -> Shares {
     vec![Err(why); METRICS.len()]
 }
 
-/// The run of the highest prediction; of equal ones that of the lowest score.
-fn chosen(runs: &[(f64, Scores)]) -> Shares {
+/// Shares of the run with the highest prediction; ties are broken by the lowest score.
+fn best_prediction_shares(runs: &[(f64, Scores)]) -> Shares {
     if runs.iter().any(|(prediction, _)| !prediction.is_finite()) {
-        return without(LeftOut {
+        return undefined_shares(LeftOut {
             spoils: true,
             ..LeftOut::because("a prediction is NaN or infinite")
         });
     }
-    if let Some(why) = choosable(runs) {
-        return without(why);
+    if let Some(why) = check_choosable(runs) {
+        return undefined_shares(why);
     }
     let highest = runs.iter().map(|(prediction, _)| *prediction);
     let highest = highest.fold(f64::NEG_INFINITY, f64::max);
@@ -154,6 +160,6 @@ fn chosen(runs: &[(f64, Scores)]) -> Shares {
         values.copied().fold(f64::INFINITY, f64::min)
     };
     (0..METRICS.len())
-        .map(|metric| Ok(Share::mean(of(metric), 1.0)))
+        .map(|metric| Ok(MetricShare::mean(of(metric), 1.0)))
         .collect()
 }

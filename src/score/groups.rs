@@ -1,44 +1,44 @@
-//! Which units have a score together.
+//! Grouping of units that are scored together.
 
 use std::collections::{BTreeMap, HashMap};
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-use super::matched::Matched;
-use super::networks::{Work, kind_of, networks};
+use super::matched::MatchedPredictions;
+use super::networks::{GraphTarget, networks, target_kind};
 use super::options::Scoring;
-use super::tasks::{Key, Tasks};
+use super::tasks::{TaskKey, Tasks};
 use super::tpugraphs::COLLECTIONS;
-use super::unit::{Group, Member, Total};
+use super::unit::{GroupMember, GroupTotal, UnitGroup};
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-/// Groups, what they are, and what is said of all.
-pub(super) struct Groups {
+/// Groups with their kind, and the totals over all.
+pub(super) struct ScoreGroups {
     pub(super) of: &'static str,
-    pub(super) groups: Vec<Group>,
-    pub(super) totals: Vec<Total>,
+    pub(super) groups: Vec<UnitGroup>,
+    pub(super) totals: Vec<GroupTotal>,
 }
 
-/// What is over all groups of tuning records.
-const RATIO: &str = "ratio of sums";
+/// Name of the total over all groups of tuning records.
+const RATIO_OF_SUMS: &str = "ratio of sums";
 
-/// Tasks by the networks that have them, or each by itself where none does.
-pub(super) async fn of_tasks(
+/// Groups tasks by network, or each by itself if no network contains any.
+pub(super) async fn group_tasks(
     context: &SessionContext,
-    matched: &Matched,
+    matched: &MatchedPredictions,
     tasks: &Tasks,
     scoring: Scoring,
-) -> Result<Groups> {
-    let platform = |key: &Key| match matched.has_platforms() {
+) -> Result<ScoreGroups> {
+    let platform = |key: &TaskKey| match matched.has_platforms() {
         true => matched.platform_name(key.platform).map(str::to_owned),
         false => None,
     };
-    let mut places: BTreeMap<(usize, Work), Vec<usize>> = BTreeMap::new();
+    let mut places: BTreeMap<(usize, GraphTarget), Vec<usize>> = BTreeMap::new();
     for (unit, task) in tasks.tasks.iter().enumerate() {
-        let work = (task.key.graph_id, kind_of(tasks.target(&task.key)));
+        let work = (task.key.graph_id, target_kind(tasks.target(&task.key)));
         let same = places.entry((task.key.platform, work)).or_default();
         same.push(unit);
     }
@@ -54,14 +54,14 @@ pub(super) async fn of_tasks(
                 let same = places.get(&(number, work.clone()));
                 for unit in same.into_iter().flatten() {
                     let (unit, weight) = (*unit, *weight);
-                    members.push(Member { unit, weight });
+                    members.push(GroupMember { unit, weight });
                     if let Some(known) = weights.get_mut(unit) {
                         *known += weight;
                     }
                 }
             }
             if !members.is_empty() {
-                groups.push(Group {
+                groups.push(UnitGroup {
                     name: network.name.clone(),
                     platform: matched
                         .platform_name(number)
@@ -84,22 +84,24 @@ pub(super) async fn of_tasks(
             .tasks
             .iter()
             .enumerate()
-            .map(|(unit, task)| Group {
+            .map(|(unit, task)| UnitGroup {
                 name: keys.get(&task.key.graph_id).cloned().unwrap_or_default(),
                 platform: platform(&task.key),
                 tasks_of_network: None,
-                members: vec![Member { unit, weight: 1.0 }],
+                members: vec![GroupMember { unit, weight: 1.0 }],
             })
             .collect();
     }
     let all = weights.into_iter().enumerate();
-    let together = Total::Together(Group {
-        name: RATIO.to_owned(),
+    let together = GroupTotal::Together(UnitGroup {
+        name: RATIO_OF_SUMS.to_owned(),
         platform: None,
         tasks_of_network: None,
-        members: all.map(|(unit, weight)| Member { unit, weight }).collect(),
+        members: all
+            .map(|(unit, weight)| GroupMember { unit, weight })
+            .collect(),
     });
-    let mean = Total::Mean {
+    let mean = GroupTotal::Mean {
         name: format!("mean of {of}s"),
         least_groups: 1,
     };
@@ -107,7 +109,7 @@ pub(super) async fn of_tasks(
         Scoring::Tlp => vec![together],
         _ => vec![mean, together],
     };
-    Ok(Groups { of, groups, totals })
+    Ok(ScoreGroups { of, groups, totals })
 }
 
 async fn workload_keys(context: &SessionContext) -> Result<HashMap<i64, String>> {
@@ -123,24 +125,24 @@ async fn workload_keys(context: &SessionContext) -> Result<HashMap<i64, String>>
     Ok(keys)
 }
 
-/// Units by a name that each has.
-pub(super) fn named(of: &'static str, names: &[String]) -> Groups {
-    let mut groups: BTreeMap<&str, Vec<Member>> = BTreeMap::new();
+/// Groups units by name.
+pub(super) fn group_by_name(of: &'static str, names: &[String]) -> ScoreGroups {
+    let mut groups: BTreeMap<&str, Vec<GroupMember>> = BTreeMap::new();
     for (unit, name) in names.iter().enumerate() {
         let members = groups.entry(name).or_default();
-        members.push(Member { unit, weight: 1.0 });
+        members.push(GroupMember { unit, weight: 1.0 });
     }
-    let group = |(name, members): (&str, Vec<Member>)| Group {
+    let group = |(name, members): (&str, Vec<GroupMember>)| UnitGroup {
         name: name.to_owned(),
         platform: None,
         tasks_of_network: None,
         members,
     };
-    let all = (0..names.len()).map(|unit| Member { unit, weight: 1.0 });
-    let together = |name: &str| Total::Together(group((name, all.collect())));
+    let all = (0..names.len()).map(|unit| GroupMember { unit, weight: 1.0 });
+    let together = |name: &str| GroupTotal::Together(group((name, all.collect())));
     let totals = match of {
         "collection" => vec![
-            Total::Mean {
+            GroupTotal::Mean {
                 name: "mean of collections".to_owned(),
                 least_groups: COLLECTIONS,
             },
@@ -148,7 +150,7 @@ pub(super) fn named(of: &'static str, names: &[String]) -> Groups {
         ],
         _ => vec![together("all graphs")],
     };
-    Groups {
+    ScoreGroups {
         of,
         totals,
         groups: groups.into_iter().map(group).collect(),

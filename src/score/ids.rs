@@ -1,4 +1,4 @@
-//! What TpuGraphs calls its files.
+//! Names of TpuGraphs files.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-/// What TpuGraphs calls each file, `<collection>:<name>`, by its number.
-pub(super) async fn ids(context: &SessionContext) -> Result<HashMap<i64, String>> {
+/// Returns the name of each TpuGraphs file, `<collection>:<name>`, by its id.
+pub(super) async fn file_ids(context: &SessionContext) -> Result<HashMap<i64, String>> {
     let sql =
         "SELECT source_id, arrow_cast(id, 'Utf8View') AS id FROM sources WHERE id IS NOT NULL";
     let mut named = HashMap::new();
@@ -23,7 +23,7 @@ pub(super) async fn ids(context: &SessionContext) -> Result<HashMap<i64, String>
     Ok(named)
 }
 
-/// The collection of a file.
+/// Collection of a file.
 pub(super) fn collection(id: &str) -> &str {
     id.rsplit_once(':').map_or(id, |(collection, _)| collection)
 }

@@ -1,6 +1,8 @@
-//! The configurations that TpuGraphs draws of each file for its tables: `eval_indices/{xla,nlp}_{default,random}.json` of its
-//! repository, an object of 1,000 indices by the file's name. An index that stands there again counts again: of
-//! `xla_random`'s `unet_3d.4x4.bf16` all 481 configurations stand there about twice.
+//! Evaluation indices: the configurations that TpuGraphs' tables use of each file.
+//!
+//! They are in `eval_indices/{xla,nlp}_{default,random}.json` of its repository: an object with 1,000 indices by file
+//! name. A repeated index counts repeatedly: all 481 configurations of `unet_3d.4x4.bf16` in `xla_random` occur about
+//! twice.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -8,24 +10,24 @@ use std::path::{Path, PathBuf};
 use ahash::RandomState;
 use datafusion::prelude::SessionContext;
 
-use super::ids::ids;
+use super::ids::file_ids;
 use super::options::{ScoreOptions, Scoring};
 use crate::error::{Error, Result};
-use crate::query::keyed::wrong;
+use crate::query::key_columns::source_error;
 
-/// How often records count, by their files and lines.
-pub(super) struct Drawn {
-    /// By the number of a file, then by its lines.
+/// Multiplicity of records, by file and line.
+pub(super) struct EvaluationIndices {
+    /// Multiplicity by source id, then by line.
     files: BTreeMap<i64, HashMap<i64, u32, RandomState>>,
     from: String,
 }
 
-impl Drawn {
-    /// Those that the options name.
+impl EvaluationIndices {
+    /// Loads the indices that the options name.
     ///
     /// # Errors
     /// As [`Self::read`]; [`Error::Argument`] for another dataset.
-    pub(super) async fn of(
+    pub(super) async fn load(
         context: &SessionContext,
         scoring: Scoring,
         options: &ScoreOptions,
@@ -44,14 +46,14 @@ impl Drawn {
             .map(Some)
     }
 
-    /// Reads a file, or those of a folder.
+    /// Reads a file, or all files of a folder.
     ///
     /// # Errors
-    /// [`Error::Source`] for a file that is none of these, and where the store lacks graphs that they name, unless `allow_missing`;
-    /// [`Error::Empty`] where it has none of them.
+    /// [`Error::Source`] for a malformed file, and if the store lacks graphs that it names, unless `allow_missing`;
+    /// [`Error::Empty`] if the store has none of them.
     async fn read(context: &SessionContext, path: &Path, allow_missing: bool) -> Result<Self> {
         let from = path.display().to_string();
-        let ids = ids(context).await?;
+        let ids = file_ids(context).await?;
         let mut known: HashMap<String, Vec<i64>> = HashMap::new();
         for (source, id) in ids {
             known.entry(id).or_default().push(source);
@@ -71,7 +73,7 @@ impl Drawn {
                 };
                 let mut lines = HashMap::default();
                 for index in indices {
-                    // Lines are counted from 1.
+                    // Line numbers start at 1.
                     *lines.entry(i64::from(index) + 1).or_insert(0) += 1;
                 }
                 files.insert(source_id, lines);
@@ -91,18 +93,18 @@ impl Drawn {
                 missing.len(),
                 missing.len() + files.len()
             );
-            return Err(wrong(&from, reason));
+            return Err(source_error(&from, reason));
         }
         Ok(Self { files, from })
     }
 
-    /// SQL over `records` that holds for those of its files.
+    /// SQL predicate over `records` for the records of these files.
     pub(super) fn selection(&self) -> String {
         let numbers = self.files.keys().map(ToString::to_string);
         format!("source_id IN ({})", numbers.collect::<Vec<_>>().join(", "))
     }
 
-    /// How often a record counts.
+    /// Multiplicity of a record.
     pub(super) fn count(&self, source_id: i64, line: i64) -> u32 {
         let lines = self.files.get(&source_id);
         lines
@@ -111,11 +113,11 @@ impl Drawn {
             .unwrap_or(0)
     }
 
-    /// Looks whether as many records were seen as were drawn.
+    /// Checks that the number of records that were read equals the number of indices.
     ///
     /// # Errors
-    /// [`Error::Source`] for an index that a file does not reach.
-    pub(super) fn settle(&self, seen: u64) -> Result<()> {
+    /// [`Error::Source`] for an index beyond the end of a file.
+    pub(super) fn check_seen(&self, seen: u64) -> Result<()> {
         let counts = self.files.values().flat_map(HashMap::values);
         let wanted: u64 = counts.map(|count| u64::from(*count)).sum();
         if seen == wanted {
@@ -125,11 +127,11 @@ impl Drawn {
             "{} of its {wanted} indices are of no record that is scored: the graphs in the store are not whole, or of another part of the split",
             wanted.saturating_sub(seen)
         );
-        Err(wrong(&self.from, reason))
+        Err(source_error(&self.from, reason))
     }
 }
 
-/// Which of them was drawn from, nobody says.
+/// Error for a file that is in several sources.
 fn ambiguous(from: &str, id: &str, sources: &[i64]) -> Error {
     let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
     let sources = sources.join(", ");
@@ -137,10 +139,10 @@ fn ambiguous(from: &str, id: &str, sources: &[i64]) -> Error {
         "{id} is {count} files of the store\nhint: SELECT name, platform FROM sources WHERE source_id IN ({sources}); `tsql retract` takes out what is wrong",
         count = sources.split(", ").count(),
     );
-    wrong(from, reason)
+    source_error(from, reason)
 }
 
-/// The file itself, or those of its folder.
+/// The file itself, or the files of the folder.
 fn paths(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -155,7 +157,7 @@ fn paths(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// `xla_default.json` is of `layout:xla:default`.
+/// Collection of an index file: `layout:xla:default` for `xla_default.json`.
 fn collection(path: &Path) -> Result<String> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match name.split_once('_') {
@@ -164,7 +166,7 @@ fn collection(path: &Path) -> Result<String> {
         }
         _ => {
             let reason = "its name says no collection: xla_default.json, xla_random.json, nlp_default.json or nlp_random.json";
-            Err(wrong(&path.display().to_string(), reason.to_owned()))
+            Err(source_error(&path.display().to_string(), reason.to_owned()))
         }
     }
 }
@@ -176,6 +178,6 @@ fn indices(path: &Path) -> Result<BTreeMap<String, Vec<u32>>> {
         let reason = format!(
             "no indices by names of graphs, `{{\"unet_3d.4x4.bf16\": [182, 145]}}`: {error}"
         );
-        wrong(&path.display().to_string(), reason)
+        source_error(&path.display().to_string(), reason)
     })
 }

@@ -1,4 +1,4 @@
-//! Which record has which prediction, and what does not fit.
+//! Matching of records and predictions, with checks.
 
 use std::collections::HashMap;
 
@@ -7,31 +7,31 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
-use super::predictions::{Predictions, Slot};
+use super::predictions::{PredictionSlot, Predictions};
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::frame;
-use crate::query::keyed::wrong;
+use crate::query::key_columns::source_error;
+use crate::query::plan_query;
 
-/// Predictions by the numbers of configurations in this store.
-pub(super) struct Matched {
+/// Predictions by configuration id of this store.
+pub(super) struct MatchedPredictions {
     pub(super) predictions: Predictions,
-    slots: HashMap<i64, Slot, RandomState>,
+    slots: HashMap<i64, PredictionSlot, RandomState>,
     selection: String,
-    /// Platforms of the records that were seen, with their numbers among the predictions.
+    /// Platforms of the records, with their numbers among the predictions.
     platforms: Vec<(String, Option<u16>)>,
     records: u64,
     missing: u64,
-    /// Has a record a prediction?
+    /// Whether any record has a prediction.
     is_any: bool,
 }
 
-impl Matched {
-    /// Looks for the configurations of the records for which `selection` holds.
+impl MatchedPredictions {
+    /// Loads the configurations of the records that satisfy `selection`.
     ///
     /// # Errors
-    /// [`Error::Query`] for a selection that is no SQL.
-    pub(super) async fn of(
+    /// [`Error::Query`] for an invalid selection.
+    pub(super) async fn load(
         context: &SessionContext,
         predictions: Predictions,
         selection: &str,
@@ -47,15 +47,15 @@ impl Matched {
         };
         let graphs =
             format!("graph_id IN (SELECT DISTINCT graph_id FROM records WHERE {selection})");
-        matched.look(context, &graphs).await?;
+        matched.load_configurations(context, &graphs).await?;
         Ok(matched)
     }
 
-    async fn look(&mut self, context: &SessionContext, which: &str) -> Result<()> {
+    async fn load_configurations(&mut self, context: &SessionContext, which: &str) -> Result<()> {
         let sql = format!(
             "SELECT config_id, key_bytes(config_key) AS key FROM configurations WHERE {which}"
         );
-        let rows = frame(context, &sql).await?.execute_stream().await;
+        let rows = plan_query(context, &sql).await?.execute_stream().await;
         let mut rows = rows.map_err(Error::Query)?;
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(Error::Query)?;
@@ -70,8 +70,8 @@ impl Matched {
         Ok(())
     }
 
-    /// The number of a platform among those of the records.
-    pub(super) fn platform(&mut self, name: &str) -> usize {
+    /// Number of a platform among those of the records.
+    pub(super) fn platform_number(&mut self, name: &str) -> usize {
         let known = self.platforms.iter().position(|(known, _)| known == name);
         known.unwrap_or_else(|| {
             let number = self.predictions.platform(name);
@@ -80,19 +80,20 @@ impl Matched {
         })
     }
 
-    /// The name of a platform.
+    /// Name of a platform.
     pub(super) fn platform_name(&self, number: usize) -> Option<&str> {
         let (name, _) = self.platforms.get(number)?;
         Some(name)
     }
 
-    /// Are records of several?
+    /// Returns whether the records have several platforms.
     pub(super) fn has_platforms(&self) -> bool {
         self.platforms.len() > 1
     }
 
-    /// What is predicted for a record, which is counted; it is missing only where it is needed.
-    pub(super) fn predicted(
+    /// Returns the prediction for a record, and counts the record. A missing prediction is counted only if it is
+    /// needed.
+    pub(super) fn prediction_for(
         &mut self,
         config_id: i64,
         platform: usize,
@@ -108,17 +109,18 @@ impl Matched {
         value
     }
 
-    /// Refuses what does not fit, once all records have been seen; gives the number of predictions that no record took.
+    /// Checks the match after all records have been read. Returns the number of unused predictions.
     ///
     /// # Errors
-    /// [`Error::Source`] with the numbers of missing, doubled and unknown predictions, [`Error::Ambiguous`] where no platform is said and
-    /// there are several, [`Error::Empty`] where there is no record, or no prediction of one.
-    pub(super) async fn settle(
+    /// [`Error::Source`] with the numbers of missing, duplicate and unknown predictions, [`Error::Ambiguous`] if
+    /// predictions have no platform but there are several, [`Error::Empty`] without records, or without predictions for
+    /// them.
+    pub(super) async fn check_all_seen(
         &mut self,
         context: &SessionContext,
         allow_missing: bool,
     ) -> Result<u64> {
-        let from = self.predictions.from().to_owned();
+        let from = self.predictions.source().to_owned();
         if self.records == 0 {
             return Err(Error::Empty(format!(
                 "no record is to be scored: none is `{}`\nhint: `tsql split show` tells the parts of a split, `tsql \"SELECT * FROM records LIMIT 5\"` what there is",
@@ -139,17 +141,17 @@ impl Matched {
                 names.first().copied().unwrap_or_default(),
             )));
         }
-        let mut unused = self.predictions.unused(|_| false);
+        let mut unused = self.predictions.count_unused(|_| false);
         if unused.unknown > 0 {
-            // Those of other graphs are known, too.
-            self.look(context, "true").await?;
+            // Predictions for other graphs of the store are not unknown.
+            self.load_configurations(context, "true").await?;
             let known: std::collections::HashSet<u32> =
                 self.slots.values().map(|slot| slot.number()).collect();
             unused = self
                 .predictions
-                .unused(|slot| known.contains(&slot.number()));
+                .count_unused(|slot| known.contains(&slot.number()));
         }
-        let (doubled, a_doubled, keyless) = self.predictions.refused();
+        let (doubled, a_doubled, keyless) = self.predictions.rejected_counts();
         let mut wrongs = Vec::new();
         let mut said = |count: u64, what: &str, example: Option<&str>| {
             if count > 0 {
@@ -170,19 +172,19 @@ impl Matched {
                 true => "\nhint: --allow-missing leaves these out, and counts them in the table",
                 false => "",
             };
-            return Err(wrong(&from, format!("{}{hint}", wrongs.join("; "))));
+            return Err(source_error(&from, format!("{}{hint}", wrongs.join("; "))));
         }
         if !self.is_any {
             let reason = format!(
                 "none of its {} predictions is of a record that is to be scored",
                 self.predictions.count()
             );
-            return Err(wrong(&from, reason));
+            return Err(source_error(&from, reason));
         }
         Ok(unused.known)
     }
 
-    /// Records that were seen, and those of them without a prediction.
+    /// Number of records, and of those without a prediction.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.records, self.missing)
     }

@@ -1,20 +1,23 @@
-//! What predictions are worth: scored against what was measured, in the table of a paper.
+//! Scores of predictions against measurements, in the format of published tables.
 //!
 //! ```text
 //!  predictions ─▶ by keys ─▶ records ─▶ tasks ─▶ units ─▶ groups ─▶ table, intervals
-//!   (a file)     (missing, doubled,   (of a split)  (each predictor)
-//!                 unknown: refused)
+//!   (a file)     (missing, duplicate,  (of a split)  (each predictor)
+//!                 unknown: rejected)
 //! ```
 //!
-//! * A prediction is of a configuration (`config_key`, the same in every store) and, where records are of several platforms, of a `platform`.
-//!   It is a `prediction`, higher for a faster configuration, or a time, `predicted_ns`; errors of labels (`rmse`, `r2`, `mape`) take a
-//!   prediction for a label, and a time for the label that it would have beside the best that was measured.
-//! * A configuration that was measured several times has a row for each, as upstream.
-//! * Beside the predictions stand a random order (its expected value), and what can be reached at most: how the first repeat predicts the mean of
-//!   the others, and the first measurement of a configuration the mean of those that were made again.
-//! * An interval has 95 % of the scores of tasks that are drawn anew with repetition; all predictors see the same draws.
-//! * No number flatters: where predictions are NaN or infinite, the groups with them have no score, and what cannot be ranked (one row, equal
-//!   labels, all failed) is left out and counted by its reason.
+//! * A prediction is for a configuration (`config_key`, the same in every store) and, if records have several
+//!   platforms, for a `platform`. It is a `prediction`, higher for a faster configuration, or a time, `predicted_ns`.
+//! * Errors of labels (`rmse`, `r2`, `mape`) use a prediction as a label. A time is converted to the label relative to
+//!   the best measured time.
+//! * A configuration that was measured several times has a row for each measurement, as upstream.
+//! * Baselines are a random order (its expected score) and upper bounds. In the first bound, the first repeat predicts
+//!   the mean of the others. In the second, the first measurement of a configuration predicts the mean of its later
+//!   ones.
+//! * An interval contains 95 % of the scores of tasks that are resampled with replacement. All predictors use the same
+//!   resamples.
+//! * Scores are never misleadingly good. Groups with NaN or infinite predictions have no score. Tasks that cannot be
+//!   ranked (one row, equal labels, all failed) are left out and counted by reason.
 
 mod graphnet;
 mod groups;
@@ -40,17 +43,18 @@ use std::thread;
 
 use crate::error::{Error, Result};
 use crate::store::Store;
-use groups::Groups;
-use indices::Drawn;
-use matched::Matched;
+use groups::ScoreGroups;
+use indices::EvaluationIndices;
+use matched::MatchedPredictions;
 use predictions::Predictions;
-use table::Table;
-use tasks::{By, Reading, Task, Tasks};
-use tenset::Columns;
-use unit::{Metric, Unit};
+use table::ScoreTable;
+use tasks::{ReadOptions, Task, TaskIdentity, Tasks};
+use tenset::MetricColumns;
+use unit::{ScoreUnit, UnitMetric};
 
 impl Store {
-    /// Scores predictions, in the table of `scoring`: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in parentheses.
+    /// Scores predictions, in the table of `scoring`: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in
+    /// parentheses.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -68,10 +72,11 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Source`] for predictions that cannot be used: a column that is missing or ambiguous, records without a prediction,
-    /// predictions that stand there again or are of another store, each with their number; for evaluation indices that are none, or of
-    /// graphs that the store lacks. [`Error::Ambiguous`] where no platform is said and
-    /// there are several, [`Error::Empty`] where there is nothing to score, [`Error::Query`] for a predicate that is no SQL.
+    /// [`Error::Source`] for invalid predictions, with a count for each reason: a column is missing or ambiguous,
+    /// records have no prediction, predictions are duplicate or belong to another store. Also for malformed evaluation
+    /// indices, and for those of graphs that the store lacks.
+    /// [`Error::Ambiguous`] if predictions have no platform but there are several, [`Error::Empty`] if there is nothing
+    /// to score, [`Error::Query`] for an invalid predicate.
     pub async fn score(
         &self,
         scoring: Scoring,
@@ -85,18 +90,18 @@ impl Store {
         let full_name = split.as_ref().map(|split| split.full_name());
         let context = self.session().await?;
         let mut selection = options.selection(scoring, full_name.as_deref());
-        let drawn = Drawn::of(&context, scoring, options).await?;
+        let drawn = EvaluationIndices::load(&context, scoring, options).await?;
         if let Some(drawn) = &drawn {
             selection += &format!(" AND {}", drawn.selection());
         }
         let predictions = Predictions::read(&context, predictions).await?;
-        let mut matched = Matched::of(&context, predictions, &selection).await?;
+        let mut matched = MatchedPredictions::load(&context, predictions, &selection).await?;
         let by = match scoring {
-            Scoring::Tenset | Scoring::Tlp => By::Target,
-            Scoring::Tpugraphs => By::Source,
-            Scoring::Graphnet => By::Graph,
+            Scoring::Tenset | Scoring::Tlp => TaskIdentity::Target,
+            Scoring::Tpugraphs => TaskIdentity::Source,
+            Scoring::Graphnet => TaskIdentity::Graph,
         };
-        let reading = Reading {
+        let reading = ReadOptions {
             selection: &selection,
             drawn: drawn.as_ref(),
             by,
@@ -104,49 +109,49 @@ impl Store {
         };
         let tasks = Tasks::read(&context, &mut matched, reading).await?;
         if let Some(drawn) = &drawn {
-            drawn.settle(matched.counts().0)?;
+            drawn.check_seen(matched.counts().0)?;
         }
-        let unused = matched.settle(&context, options.allow_missing).await?;
+        let unused = matched
+            .check_all_seen(&context, options.allow_missing)
+            .await?;
         let are_times = matched.predictions.are_times();
-        let (metrics, main, units, groups): (Vec<Metric>, _, _, Groups);
+        let (metrics, main, units, groups): (Vec<UnitMetric>, _, _, ScoreGroups);
         match scoring {
             Scoring::Tenset | Scoring::Tlp => {
-                let columns = Columns::of(scoring);
+                let columns = MetricColumns::for_scoring(scoring);
                 let variant = options.variant;
-                units = of_each(&tasks.tasks, |_, task| {
+                units = score_tasks(&tasks.tasks, |_, task| {
                     tenset::unit(task, &columns, are_times, variant)
                 })?;
-                groups = groups::of_tasks(&context, &matched, &tasks, scoring).await?;
+                groups = groups::group_tasks(&context, &matched, &tasks, scoring).await?;
                 (metrics, main) = (columns.metrics, columns.main);
             }
             Scoring::Tpugraphs => {
-                let ids = ids::ids(&context).await?;
+                let ids = ids::file_ids(&context).await?;
                 let name = |task: &Task| ids.get(&task.key.target).map_or("", String::as_str);
                 let names = tasks.tasks.iter().map(name);
                 let names = names.map(|id| ids::collection(id).to_owned());
                 let names: Vec<String> = names.collect();
-                units = of_each(&tasks.tasks, |place, task| {
+                units = score_tasks(&tasks.tasks, |place, task| {
                     let name = names.get(place).map_or("", String::as_str);
                     tpugraphs::unit(task, name, are_times)
                 })?;
-                groups = groups::named("collection", &names);
+                groups = groups::group_by_name("collection", &names);
                 (metrics, main) = (tpugraphs::METRICS.to_vec(), tpugraphs::MAIN);
             }
             Scoring::Graphnet => {
                 let samples = graphnet::samples(&context).await?;
                 let name = |task: &Task| matched.platform_name(task.key.platform);
-                let names = tasks.tasks.iter().map(name);
-                let names: Vec<String> = names
-                    .map(|name| name.unwrap_or_default().to_owned())
-                    .collect();
-                units = of_each(&tasks.tasks, |_, task| {
+                let names = tasks.tasks.iter().map(name).map(Option::unwrap_or_default);
+                let names: Vec<String> = names.map(str::to_owned).collect();
+                units = score_tasks(&tasks.tasks, |_, task| {
                     graphnet::unit(task, &samples, are_times)
                 })?;
-                groups = groups::named("platform", &names);
+                groups = groups::group_by_name("platform", &names);
                 (metrics, main) = (graphnet::METRICS.to_vec(), graphnet::MAIN);
             }
         }
-        let table = Table {
+        let table = ScoreTable {
             metrics: &metrics,
             units: &units,
             groups: &groups.groups,
@@ -158,7 +163,7 @@ impl Store {
         let (records, missing) = matched.counts();
         Ok(ScoreReport {
             scoring,
-            predictions: matched.predictions.from().to_owned(),
+            predictions: matched.predictions.source().to_owned(),
             split: full_name.or(official),
             split_digest: split.as_ref().map(|split| split.digest.clone()),
             split_warning: split.and_then(|split| split.warning),
@@ -169,7 +174,7 @@ impl Store {
             records,
             failed: units.iter().map(|unit| unit.failed).sum(),
             missing,
-            odd: matched.predictions.odd(),
+            odd: matched.predictions.invalid_count(),
             unused,
             metrics: metrics.iter().map(|one| one.name.to_owned()).collect(),
             main_metrics: main.iter().map(|name| (*name).to_owned()).collect(),
@@ -179,8 +184,11 @@ impl Store {
     }
 }
 
-/// The unit of each task, by as many threads as the machine has cores.
-fn of_each(tasks: &[Task], unit: impl Fn(usize, &Task) -> Unit + Sync) -> Result<Vec<Unit>> {
+/// Computes the unit of each task, on all cores.
+fn score_tasks(
+    tasks: &[Task],
+    unit: impl Fn(usize, &Task) -> ScoreUnit + Sync,
+) -> Result<Vec<ScoreUnit>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let unit = &unit;
     thread::scope(|scope| {
@@ -192,9 +200,9 @@ fn of_each(tasks: &[Task], unit: impl Fn(usize, &Task) -> Unit + Sync) -> Result
             })
         };
         let running: Vec<_> = (0..threads).map(some).collect();
-        let mut units: Vec<(usize, Unit)> = Vec::with_capacity(tasks.len());
+        let mut units: Vec<(usize, ScoreUnit)> = Vec::with_capacity(tasks.len());
         for thread in running {
-            let own: std::thread::Result<Vec<(usize, Unit)>> = thread.join();
+            let own: std::thread::Result<Vec<(usize, ScoreUnit)>> = thread.join();
             let failed = |_| Error::Internal("a thread that scores has panicked".to_owned());
             units.extend(own.map_err(failed)?);
         }

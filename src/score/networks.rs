@@ -1,4 +1,4 @@
-//! How often each network has a task.
+//! Weights of tasks in networks.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-/// A graph for a kind of target.
-pub(super) type Work = (i64, String);
+/// A graph and a kind of target.
+pub(super) type GraphTarget = (i64, String);
 
 /// A network: its name with its inputs, and the kind of its target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,14 +19,14 @@ pub(super) struct Network {
     pub(super) target_kind: String,
 }
 
-/// The tasks of each network and how often it has them. Of a task that stands there again the last weight counts, as upstream.
+/// Returns the tasks of each network with their weights. The last weight of a repeated task counts, as upstream.
 pub(super) async fn networks(
     context: &SessionContext,
-) -> Result<BTreeMap<Network, BTreeMap<Work, f64>>> {
+) -> Result<BTreeMap<Network, BTreeMap<GraphTarget, f64>>> {
     let sql = "SELECT arrow_cast(network || ' ' || coalesce(input_shapes, ''), 'Utf8View') AS name, \
                arrow_cast(coalesce(target_kind, ''), 'Utf8View') AS target_kind, graph_id, weight \
                FROM network_tasks WHERE network IS NOT NULL AND weight IS NOT NULL ORDER BY source_id, line";
-    let mut networks: BTreeMap<Network, BTreeMap<Work, f64>> = BTreeMap::new();
+    let mut networks: BTreeMap<Network, BTreeMap<GraphTarget, f64>> = BTreeMap::new();
     for batch in collect(context, sql).await? {
         let names = column::text(&batch, "name")?;
         let kinds = column::text(&batch, "target_kind")?;
@@ -47,8 +47,8 @@ pub(super) async fn networks(
     Ok(networks)
 }
 
-/// The kind of a target, as networks name it: the first word, or `kind` of MetaSchedule's JSON.
-pub(super) fn kind_of(target: &str) -> String {
+/// Kind of a target, as in network names: the first word, or `kind` of MetaSchedule's JSON.
+pub(super) fn target_kind(target: &str) -> String {
     let json = serde_json::from_str::<serde_json::Value>(target).ok();
     let named = json.as_ref().and_then(|json| json.get("kind")?.as_str());
     let word = || target.split_whitespace().next().unwrap_or_default();

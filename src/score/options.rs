@@ -1,36 +1,37 @@
-//! How predictions are scored.
+//! Options of scoring.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use tsql_metrics::throughput::Variant;
 
-/// The split of TpuGraphs, by the paths of its files.
+/// Name of the split of TpuGraphs, which is defined by file paths.
 pub(super) const OFFICIAL: &str = "official";
 
-/// Whose table the scores make.
+/// Format of the table of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Scoring {
-    /// TenSet's tables 3 and 4: errors, rankings, peaks and top-k of each network, and the mean of networks. Of all tuning records.
+    /// TenSet's tables 3 and 4: errors, rankings, peaks and top-k of each network, and the mean over networks. For all
+    /// tuning records.
     Tenset,
-    /// TLP's table: top-k of each network, and over all of them the ratio of sums. Of all tuning records.
+    /// TLP's table: top-k of each network, and the ratio of sums over all of them. For all tuning records.
     Tlp,
     /// TpuGraphs: rankings and slowdowns of each file, and Kaggle's score of each collection.
     Tpugraphs,
-    /// GraphNet: S(t) and ES(t) of the runs that predictions choose for each graph.
+    /// GraphNet: S(t) and ES(t) of the runs that predictions select for each graph.
     Graphnet,
 }
 
 impl Scoring {
-    /// The one of this name.
-    pub fn of(name: &str) -> Option<Self> {
+    /// Finds a format by name.
+    pub fn from_name(name: &str) -> Option<Self> {
         let all = [Self::Tenset, Self::Tlp, Self::Tpugraphs, Self::Graphnet];
         all.into_iter().find(|one| one.name() == name)
     }
 
-    /// Its name on the command line.
+    /// Name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tenset => "tenset",
@@ -41,7 +42,7 @@ impl Scoring {
     }
 }
 
-/// How predictions are scored; see [`Store::score`](crate::Store::score).
+/// Options of scoring; see [`Store::score`](crate::Store::score).
 ///
 /// ```
 /// use tsql::score::ScoreOptions;
@@ -61,7 +62,7 @@ pub struct ScoreOptions {
 }
 
 impl Default for ScoreOptions {
-    /// All records, failed ones as TenSet counts them, 1,000 resamples with seed 0.
+    /// All records, failed ones as in TenSet, 1,000 resamples with seed 0.
     fn default() -> Self {
         Self {
             split: None,
@@ -77,69 +78,69 @@ impl Default for ScoreOptions {
 }
 
 impl ScoreOptions {
-    /// Only records of one part of this split: its name, or its name and version (`by-task@1`).
+    /// Restricts scoring to one part of this split: its name, or its name and version (`by-task@1`).
     #[must_use]
     pub fn split(mut self, name: impl Into<String>) -> Self {
         self.split = Some(name.into());
         self
     }
 
-    /// Which part of the split; `test` unless it is set, `valid` of TpuGraphs' own, whose test is withheld.
+    /// Sets the part of the split. Default: `test`; `valid` for TpuGraphs' own split, whose test targets are withheld.
     #[must_use]
     pub fn part(mut self, name: impl Into<String>) -> Self {
         self.part = Some(name.into());
         self
     }
 
-    /// Only records for which this SQL over the columns of `records` holds.
+    /// Restricts scoring to records that satisfy this SQL predicate over the columns of `records`.
     #[must_use]
     pub fn predicate(mut self, sql: impl Into<String>) -> Self {
         self.predicate = sql.into();
         self
     }
 
-    /// What becomes of failed records in the scores of TenSet and TLP.
+    /// Sets the treatment of failed records in the scores of TenSet and TLP.
     #[must_use]
     pub fn variant(mut self, variant: Variant) -> Self {
         self.variant = variant;
         self
     }
 
-    /// Only the configurations that TpuGraphs' tables are made of: its `eval_indices`, a file or their folder. What stands there
-    /// again counts again.
+    /// Restricts scoring to the configurations of TpuGraphs' tables: its `eval_indices`, a file or their folder.
+    /// Repeated indices count repeatedly.
     #[must_use]
     pub fn evaluation_indices(mut self, path: impl Into<PathBuf>) -> Self {
         self.evaluation_indices = Some(path.into());
         self
     }
 
-    /// Leaves out records without a prediction and counts them, instead of refusing.
+    /// Ignores and counts records without a prediction, instead of rejecting them.
     #[must_use]
     pub fn allow_missing(mut self, allow: bool) -> Self {
         self.allow_missing = allow;
         self
     }
 
-    /// Where the draws of the intervals begin.
+    /// Sets the seed of the resamples.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// How often tasks are drawn anew for the intervals; 1,000 unless it is set, 0 for no intervals.
+    /// Sets the number of resamples for the intervals. Default: 1,000; 0 for no intervals.
     #[must_use]
     pub fn resamples(mut self, count: u32) -> Self {
         self.resamples = count;
         self
     }
 
-    /// Is it TpuGraphs' own split?
+    /// Returns whether the split is TpuGraphs' own.
     pub(super) fn is_official(&self, scoring: Scoring) -> bool {
         self.split.is_none() && scoring == Scoring::Tpugraphs
     }
 
-    /// The part that is scored.
+    /// Name of the scored part.
     pub(super) fn scored_part(&self, scoring: Scoring) -> &str {
         let usual = if self.is_official(scoring) {
             "valid"
@@ -149,7 +150,7 @@ impl ScoreOptions {
         self.part.as_deref().unwrap_or(usual)
     }
 
-    /// SQL over `records` that holds for those that are scored, of a split by its name and version.
+    /// SQL predicate over `records` for the scored records of a split, given by name and version.
     pub(super) fn selection(&self, scoring: Scoring, split: Option<&str>) -> String {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let of_dataset = match scoring {

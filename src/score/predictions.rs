@@ -1,4 +1,4 @@
-//! The predictions: a file of them, or a query, by the keys of configurations.
+//! Predictions from a file or a query, by configuration key.
 
 use std::collections::HashMap;
 
@@ -11,36 +11,39 @@ use futures::StreamExt as _;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::frame;
-use crate::query::keyed::{KEY, Keys, columns_of, key_sql, key_text, lacks, relation, wrong};
+use crate::query::key_columns::{
+    KEY, KeyColumn, from_clause, key_expression, key_text, missing_column, source_columns,
+    source_error,
+};
+use crate::query::plan_query;
 
-/// What names the platform, where predictions are of several.
+/// Column with the platform, if predictions are for several.
 const PLATFORM: &str = "platform";
 
-/// A number that is higher for a faster configuration.
+/// Column with a number that is higher for a faster configuration.
 const PREDICTION: &str = "prediction";
 
-/// A time in nanoseconds.
+/// Column with a time in nanoseconds.
 const PREDICTED_NS: &str = "predicted_ns";
 
-/// How a query gives columns their names.
+/// Example of a query that renames columns.
 const RENAMED: &str = "(SELECT key AS config_key, score AS prediction FROM '...')";
 
-/// Ends a chain.
-const NONE: u32 = u32::MAX;
+/// End of a chain.
+const END_OF_CHAIN: u32 = u32::MAX;
 
-/// One prediction, and the next one of the same configuration.
+/// A prediction, and the index of the next one of the same configuration.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct PredictionRow {
     value: f64,
     platform: u16,
     is_used: bool,
     next: u32,
 }
 
-/// Which predictions a configuration has.
+/// Index of the first prediction of a configuration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot(u32);
+pub(super) struct PredictionSlot(u32);
 
 /// All predictions.
 pub(super) struct Predictions {
@@ -48,7 +51,7 @@ pub(super) struct Predictions {
     is_time: bool,
     has_platforms: bool,
     platforms: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<PredictionRow>,
     slots: HashMap<[u8; 16], u32, RandomState>,
     doubled: u64,
     a_doubled: Option<String>,
@@ -57,27 +60,27 @@ pub(super) struct Predictions {
 }
 
 impl Predictions {
-    /// Reads a file, or a query in parentheses, with `config_key`, one of `prediction` and `predicted_ns`, and, where there are several,
-    /// `platform`.
+    /// Reads a file, or a query in parentheses, with `config_key`, either `prediction` or `predicted_ns`, and, for
+    /// several platforms, `platform`.
     ///
     /// # Errors
-    /// [`Error::Source`] where a column is missing, ambiguous or of another type, [`Error::Query`] where it cannot be read.
+    /// [`Error::Source`] if a column is missing, ambiguous or of another type, [`Error::Query`] if it cannot be read.
     pub(super) async fn read(context: &SessionContext, from: &str) -> Result<Self> {
-        let schema = columns_of(context, from).await?;
-        let mut predictions = Self::of(from, &schema)?;
+        let schema = source_columns(context, from).await?;
+        let mut predictions = Self::from_schema(from, &schema)?;
         let sql = predictions.sql(&schema)?;
-        let rows = frame(context, &sql).await?.execute_stream().await;
-        predictions.take(rows.map_err(Error::Query)?).await?;
+        let rows = plan_query(context, &sql).await?.execute_stream().await;
+        predictions.read_stream(rows.map_err(Error::Query)?).await?;
         Ok(predictions)
     }
 
-    fn of(from: &str, schema: &Schema) -> Result<Self> {
+    fn from_schema(from: &str, schema: &Schema) -> Result<Self> {
         let has = |name: &str| schema.column_with_name(name).is_some();
         let is_time = match (has(PREDICTION), has(PREDICTED_NS)) {
             (true, false) => false,
             (false, true) => true,
             (true, true) => {
-                return Err(wrong(
+                return Err(source_error(
                     from,
                     format!(
                         "it has both `{PREDICTION}` and `{PREDICTED_NS}`\nhint: leave one out: (SELECT {KEY}, {PREDICTED_NS} FROM '...')"
@@ -85,7 +88,7 @@ impl Predictions {
                 ));
             }
             (false, false) => {
-                return Err(lacks(
+                return Err(missing_column(
                     from,
                     schema,
                     &format!(
@@ -96,7 +99,7 @@ impl Predictions {
             }
         };
         if !has(KEY) {
-            return Err(lacks(from, schema, &format!("`{KEY}`"), RENAMED));
+            return Err(missing_column(from, schema, &format!("`{KEY}`"), RENAMED));
         }
         Ok(Self {
             from: from.to_owned(),
@@ -113,7 +116,7 @@ impl Predictions {
     }
 
     fn sql(&self, schema: &Schema) -> Result<String> {
-        let key = key_sql(&self.from, schema)?;
+        let key = key_expression(&self.from, schema)?;
         let value = match self.is_time {
             true => PREDICTED_NS,
             false => PREDICTION,
@@ -125,19 +128,19 @@ impl Predictions {
         Ok(format!(
             "SELECT {key} AS key, arrow_cast({value}, 'Float64') AS value, \
              {platform} AS platform FROM {} AS p",
-            relation(&self.from)
+            from_clause(&self.from)
         ))
     }
 
-    async fn take(&mut self, mut rows: SendableRecordBatchStream) -> Result<()> {
+    async fn read_stream(&mut self, mut rows: SendableRecordBatchStream) -> Result<()> {
         while let Some(batch) = rows.next().await {
-            self.take_batch(&batch.map_err(Error::Query)?)?;
+            self.read_batch(&batch.map_err(Error::Query)?)?;
         }
         Ok(())
     }
 
-    fn take_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        let keys = Keys::of(batch)?;
+    fn read_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let keys = KeyColumn::from_batch(batch)?;
         let values = column::numbers::<Float64Type>(batch, "value")?;
         let platforms = column::text(batch, "platform")?;
         let mut last = (String::new(), None);
@@ -147,36 +150,36 @@ impl Predictions {
                 continue;
             };
             let Some(value) = column::value(values, row) else {
-                // Nothing is predicted: it counts as missing.
+                // A NULL prediction counts as missing.
                 continue;
             };
             let platform = column::text_at(platforms, row).unwrap_or_default();
             if last.1.is_none() || last.0 != platform {
-                last = (platform.to_owned(), Some(self.numbered(platform)?));
+                last = (platform.to_owned(), Some(self.platform_number(platform)?));
             }
             self.add(key, last.1.unwrap_or_default(), value)?;
         }
         Ok(())
     }
 
-    fn numbered(&mut self, platform: &str) -> Result<u16> {
+    fn platform_number(&mut self, platform: &str) -> Result<u16> {
         let known = self.platforms.iter().position(|known| known == platform);
         let place = known.unwrap_or(self.platforms.len());
         if known.is_none() {
             self.platforms.push(platform.to_owned());
         }
-        let many = |_| wrong(&self.from, "more than 65,535 platforms".to_owned());
+        let many = |_| source_error(&self.from, "more than 65,535 platforms".to_owned());
         u16::try_from(place).map_err(many)
     }
 
     fn add(&mut self, key: [u8; 16], platform: u16, value: f64) -> Result<()> {
         let is_odd = !value.is_finite() || (self.is_time && value <= 0.0);
         self.odd += u64::from(is_odd);
-        let many = |_| wrong(&self.from, "more than 2^32 predictions".to_owned());
+        let many = |_| source_error(&self.from, "more than 2^32 predictions".to_owned());
         let place = u32::try_from(self.rows.len()).map_err(many)?;
-        let head = self.slots.entry(key).or_insert(NONE);
+        let head = self.slots.entry(key).or_insert(END_OF_CHAIN);
         let mut next = *head;
-        while let Some(row) = self.rows.get(at(next)) {
+        while let Some(row) = self.rows.get(to_index(next)) {
             if row.platform == platform {
                 self.doubled += 1;
                 self.a_doubled.get_or_insert_with(|| key_text(key));
@@ -184,7 +187,7 @@ impl Predictions {
             }
             next = row.next;
         }
-        self.rows.push(Row {
+        self.rows.push(PredictionRow {
             value: if is_odd { f64::NAN } else { value },
             platform,
             is_used: false,
@@ -194,28 +197,28 @@ impl Predictions {
         Ok(())
     }
 
-    /// Are they times, and not numbers that are higher for a faster configuration?
+    /// Returns whether predictions are times, instead of numbers that are higher for a faster configuration.
     pub(super) fn are_times(&self) -> bool {
         self.is_time
     }
 
-    /// The predictions of a configuration.
-    pub(super) fn slot(&self, key: &[u8]) -> Option<Slot> {
+    /// Predictions of a configuration.
+    pub(super) fn slot(&self, key: &[u8]) -> Option<PredictionSlot> {
         let key = <[u8; 16]>::try_from(key).ok()?;
-        self.slots.get(&key).copied().map(Slot)
+        self.slots.get(&key).copied().map(PredictionSlot)
     }
 
-    /// Those of a platform, by a number; `None` where nothing is predicted for it.
+    /// Number of a platform; `None` if there are no predictions for it.
     pub(super) fn platform(&self, name: &str) -> Option<u16> {
         let name = if self.has_platforms { name } else { "" };
         let place = self.platforms.iter().position(|known| known == name)?;
         u16::try_from(place).ok()
     }
 
-    /// What is predicted for a configuration on a platform.
-    pub(super) fn value(&mut self, slot: Slot, platform: u16) -> Option<f64> {
+    /// Prediction for a configuration on a platform.
+    pub(super) fn value(&mut self, slot: PredictionSlot, platform: u16) -> Option<f64> {
         let mut next = slot.0;
-        while let Some(row) = self.rows.get_mut(at(next)) {
+        while let Some(row) = self.rows.get_mut(to_index(next)) {
             if row.platform == platform {
                 row.is_used = true;
                 return Some(row.value);
@@ -225,13 +228,17 @@ impl Predictions {
         None
     }
 
-    /// How many there are of configurations that `is_known` says the store has, and of all others, with one of these.
-    pub(super) fn unused(&self, is_known: impl Fn(Slot) -> bool) -> Unused {
-        let mut unused = Unused::default();
+    /// Counts the unused predictions: those of configurations in the store, according to `is_known`, and all others,
+    /// with an example.
+    pub(super) fn count_unused(
+        &self,
+        is_known: impl Fn(PredictionSlot) -> bool,
+    ) -> UnusedPredictions {
+        let mut unused = UnusedPredictions::default();
         for (key, head) in &self.slots {
             let mut next = *head;
-            while let Some(row) = self.rows.get(at(next)) {
-                if !row.is_used && is_known(Slot(*head)) {
+            while let Some(row) = self.rows.get(to_index(next)) {
+                if !row.is_used && is_known(PredictionSlot(*head)) {
                     unused.known += 1;
                 } else if !row.is_used {
                     unused.unknown += 1;
@@ -243,47 +250,47 @@ impl Predictions {
         unused
     }
 
-    /// Where they come from.
-    pub(super) fn from(&self) -> &str {
+    /// File or query that they were read from.
+    pub(super) fn source(&self) -> &str {
         &self.from
     }
 
-    /// How many there are, without those that are doubled.
+    /// Number of predictions, without duplicates.
     pub(super) fn count(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// How many are NaN or infinite, or a time of 0 or less.
-    pub(super) fn odd(&self) -> u64 {
+    /// Number of predictions that are NaN or infinite, or a time of 0 or less.
+    pub(super) fn invalid_count(&self) -> u64 {
         self.odd
     }
 
-    /// Is there a column that says the platform?
+    /// Returns whether there is a column with the platform.
     pub(super) fn name_platforms(&self) -> bool {
         self.has_platforms
     }
 
-    /// Rows that stand there again, with one of their keys, and rows without a key.
-    pub(super) fn refused(&self) -> (u64, Option<&str>, u64) {
+    /// Number of duplicate rows, with an example of their keys, and number of rows without a key.
+    pub(super) fn rejected_counts(&self) -> (u64, Option<&str>, u64) {
         (self.doubled, self.a_doubled.as_deref(), self.keyless)
     }
 }
 
-/// Predictions that no record took.
+/// Predictions that no record used.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unused {
+pub(super) struct UnusedPredictions {
     pub(super) known: u64,
     pub(super) unknown: u64,
     pub(super) an_unknown: Option<String>,
 }
 
-impl Slot {
-    /// A number of its own.
+impl PredictionSlot {
+    /// Unique number of the slot.
     pub(super) fn number(self) -> u32 {
         self.0
     }
 }
 
-fn at(place: u32) -> usize {
+fn to_index(place: u32) -> usize {
     usize::try_from(place).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! What predictions score.
+//! Report of scores.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use serde::Serialize;
 
 use super::options::Scoring;
 
-/// What predictions score.
+/// Scores of predictions.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ScoreReport {
-    /// Whose table it is.
+    /// Format of the table.
     pub scoring: Scoring,
-    /// The predictions, as they were given.
+    /// Predictions as given by the user.
     pub predictions: String,
-    /// The split with its version (TpuGraphs' own is `official`); `None` where all records were scored, also those that a model may have
-    /// learnt from.
+    /// Split with its version (`official` for TpuGraphs' own); `None` if all records were scored, including those that
+    /// a model may have been trained on.
     pub split: Option<String>,
-    /// The split's digest, the same in every store.
+    /// Digest of the split, the same in every store.
     pub split_digest: Option<String>,
-    /// What is wrong with the split, where it is known to leak.
+    /// Warning about a known leak of the split.
     pub split_warning: Option<String>,
-    /// Its part.
+    /// Part of the split.
     pub part: String,
-    /// What a failed record counts as: `tenset` or `valid`.
+    /// Treatment of failed records: `tenset` or `valid`.
     pub variant: String,
-    /// Seed and number of the resamples behind intervals.
+    /// Seed of the resamples behind intervals.
     pub seed: u64,
-    /// How often tasks were drawn anew.
+    /// Number of resamples.
     pub resamples: u32,
-    /// Records of the part.
+    /// Number of records of the part.
     pub records: u64,
-    /// Those of them that failed.
+    /// Number of failed records.
     pub failed: u64,
-    /// Those of them without a prediction.
+    /// Number of records without a prediction.
     pub missing: u64,
-    /// Predictions that are NaN or infinite, or a time of 0 or less.
+    /// Number of predictions that are NaN or infinite, or a time of 0 or less.
     pub odd: u64,
-    /// Predictions of configurations that the store has, of which no record is in the part.
+    /// Number of predictions for configurations of the store without a record in the part.
     pub unused: u64,
     /// Names of the metrics, in order.
     pub metrics: Vec<String>,
-    /// Those of them that say most.
+    /// Names of the main metrics.
     pub main_metrics: Vec<String>,
-    /// What has a group of tasks: `network`, `task`, `collection` or `platform`.
+    /// Kind of the groups of tasks: `network`, `task`, `collection` or `platform`.
     pub groups: String,
-    /// Scores, group by group, and over all.
+    /// Scores of each group, and of all groups.
     pub rows: Vec<ScoreRow>,
 }
 
-/// Who ranks.
+/// Source of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Predictor {
     /// The predictions.
     Predictions,
-    /// An order drawn at random: its expected value.
+    /// A random order: its expected score.
     Random,
-    /// The first repeat of each record, which predicts the mean of the others.
+    /// The first repeat of each record, as a prediction of the mean of the others.
     Repeats,
-    /// The first record of each configuration, which predicts the mean of the others.
+    /// The first record of each configuration, as a prediction of the mean of the others.
     Remeasured,
-    /// One that always chooses the best.
+    /// A predictor that always chooses the best.
     Best,
 }
 
 impl Predictor {
-    /// Its name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Predictions => "predictions",
@@ -79,40 +79,40 @@ impl Predictor {
     }
 }
 
-/// Scores of a group of tasks by one predictor.
+/// Scores of one predictor for a group of tasks.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ScoreRow {
-    /// Name of the group; `mean of networks` and `ratio of sums` (of tasks, collections) are over all.
+    /// Name of the group; `mean of networks` and `ratio of sums` (of tasks, collections) are totals.
     pub group: String,
-    /// Its platform, where tasks are of several.
+    /// Platform, if tasks have several.
     pub platform: Option<String>,
-    /// Who ranks.
+    /// Source of the ranking.
     pub predictor: Predictor,
-    /// Tasks that are scored.
+    /// Number of scored tasks.
     pub tasks: u64,
-    /// Tasks that the network has, where that is known: a score of fewer is one of a part of the network.
+    /// Number of tasks of the network, if known. If fewer were scored, the score covers only a part of the network.
     pub tasks_of_network: Option<u64>,
-    /// Records that are ranked.
+    /// Number of ranked records.
     pub rows: u64,
-    /// Records that failed.
+    /// Number of failed records.
     pub failed: u64,
-    /// Records without a prediction.
+    /// Number of records without a prediction.
     pub missing: u64,
     /// Scores, in the order of [`ScoreReport::metrics`].
     pub scores: Vec<Score>,
 }
 
-/// A score, and how sure it is.
+/// A score with its confidence interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Score {
-    /// The score; `None` where no number would say anything of the predictions.
+    /// Score; `None` if any number would be meaningless.
     pub value: Option<f64>,
-    /// Where it lies in 95 % of the resamples: from here.
+    /// Lower bound of the interval with 95 % of the resamples; `None` for one task.
     pub low: Option<f64>,
-    /// To here. `None` for one task.
+    /// Upper bound of the interval.
     pub high: Option<f64>,
-    /// Tasks that do not count, by reason.
+    /// Number of tasks that do not count, by reason.
     pub left_out: BTreeMap<String, u64>,
 }

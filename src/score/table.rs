@@ -1,4 +1,4 @@
-//! From units to the rows of the table, with intervals.
+//! Computes the rows of the table from units, with intervals.
 
 use std::collections::BTreeMap;
 
@@ -6,49 +6,50 @@ use fastrand::Rng;
 use tsql_metrics::stats::quantile;
 
 use super::report::{Predictor, Score, ScoreRow};
-use super::unit::{Group, Member, Metric, Total, Unit};
+use super::unit::{GroupMember, GroupTotal, ScoreUnit, UnitGroup, UnitMetric};
 
-/// Shares of resamples below and above an interval: it has 95 % of them.
-const ENDS: [f64; 2] = [0.025, 0.975];
+/// Quantiles of the resamples at the bounds of an interval, which contains 95 % of them.
+const INTERVAL_ENDS: [f64; 2] = [0.025, 0.975];
 
-/// Units, groups of them, and how their tasks are drawn anew.
-pub(super) struct Table<'a> {
-    pub(super) metrics: &'a [Metric],
-    pub(super) units: &'a [Unit],
-    pub(super) groups: &'a [Group],
-    pub(super) totals: &'a [Total],
+/// Units, their groups, and the resampling of their tasks.
+pub(super) struct ScoreTable<'a> {
+    pub(super) metrics: &'a [UnitMetric],
+    pub(super) units: &'a [ScoreUnit],
+    pub(super) groups: &'a [UnitGroup],
+    pub(super) totals: &'a [GroupTotal],
     pub(super) seed: u64,
     pub(super) resamples: u32,
 }
 
-/// Sums of one predictor and one metric, unit by unit: above, below, and whether it spoils.
-struct Sums {
+/// Sums of one predictor and one metric for each unit: numerator, denominator, and whether it spoils the score.
+struct MetricSums {
     over: Vec<f64>,
     under: Vec<f64>,
     spoils: Vec<bool>,
 }
 
-/// One predictor and one metric, for each group and each total: a value, and where those of the resamples lie.
-struct Found {
+/// Results of one predictor and one metric, for each group and each total: the value, and the interval of the
+/// resamples.
+struct Estimates {
     values: Vec<Option<f64>>,
     intervals: Vec<Option<[f64; 2]>>,
 }
 
-/// How often each unit is drawn, at most as often as there are units.
-type Drawn = Vec<u16>;
+/// Number of times that each unit was drawn; at most the number of units.
+type UnitDraws = Vec<u16>;
 
-impl Table<'_> {
-    /// The rows: of each group, then of each total, all predictors.
+impl ScoreTable<'_> {
+    /// Rows of each group, then of each total, for all predictors.
     pub(super) fn rows(&self) -> Vec<ScoreRow> {
         let Some(first) = self.units.first() else {
             return Vec::new();
         };
-        let drawn = self.drawn();
+        let drawn = self.draw_resamples();
         let predictors: Vec<Predictor> = first.of.iter().map(|of| of.predictor).collect();
-        let found: Vec<Vec<Found>> = (0..predictors.len())
+        let found: Vec<Vec<Estimates>> = (0..predictors.len())
             .map(|place| {
                 let metrics =
-                    (0..self.metrics.len()).map(|metric| self.found(place, metric, &drawn));
+                    (0..self.metrics.len()).map(|metric| self.evaluate(place, metric, &drawn));
                 metrics.collect()
             })
             .collect();
@@ -57,7 +58,7 @@ impl Table<'_> {
             for (place, predictor) in predictors.iter().enumerate() {
                 let of = found.get(place).map(Vec::as_slice).unwrap_or_default();
                 let row = self.row(at, place, *predictor, of);
-                // A ceiling that nothing was measured for is no row.
+                // Upper bounds without measurements are omitted.
                 let is_known = row.rows > 0 || *predictor == Predictor::Predictions;
                 rows.extend(is_known.then_some(row));
             }
@@ -65,8 +66,8 @@ impl Table<'_> {
         rows
     }
 
-    /// Resample by resample: as many draws as there are units.
-    fn drawn(&self) -> Vec<Drawn> {
+    /// Draws as many units as there are, for each resample.
+    fn draw_resamples(&self) -> Vec<UnitDraws> {
         let mut random = Rng::with_seed(self.seed);
         let units = self.units.len();
         let draw = |_| {
@@ -81,8 +82,8 @@ impl Table<'_> {
         (0..self.resamples).map(draw).collect()
     }
 
-    fn sums(&self, predictor: usize, metric: usize) -> Sums {
-        let mut sums = Sums {
+    fn sums(&self, predictor: usize, metric: usize) -> MetricSums {
+        let mut sums = MetricSums {
             over: vec![0.0; self.units.len()],
             under: vec![0.0; self.units.len()],
             spoils: vec![false; self.units.len()],
@@ -99,34 +100,34 @@ impl Table<'_> {
         sums
     }
 
-    fn found(&self, predictor: usize, metric: usize, drawn: &[Drawn]) -> Found {
+    fn evaluate(&self, predictor: usize, metric: usize, drawn: &[UnitDraws]) -> Estimates {
         let sums = self.sums(predictor, metric);
         let values = self.values(metric, &sums, None);
         let mut resampled: Vec<Vec<f64>> = vec![Vec::new(); values.len()];
         for drawn in drawn {
             let again = self.values(metric, &sums, Some((drawn, &values)));
             for (place, (known, value)) in resampled.iter_mut().zip(again).enumerate() {
-                let is_one = |group: &Group| group.members.len() < 2;
+                let is_one = |group: &UnitGroup| group.members.len() < 2;
                 if !self.groups.get(place).is_some_and(is_one) {
                     known.extend(value);
                 }
             }
         }
-        Found {
+        Estimates {
             values,
             intervals: resampled.into_iter().map(interval).collect(),
         }
     }
 
-    /// Values of all groups and totals; of a resample, where the values of all units are known.
+    /// Values of all groups and totals; for a resample, `again` holds its draws and the values of all units.
     fn values(
         &self,
         metric: usize,
-        sums: &Sums,
-        again: Option<(&Drawn, &[Option<f64>])>,
+        sums: &MetricSums,
+        again: Option<(&UnitDraws, &[Option<f64>])>,
     ) -> Vec<Option<f64>> {
         let drawn = again.map(|(drawn, _)| drawn);
-        let of_group = |(place, group): (usize, &Group)| match again {
+        let of_group = |(place, group): (usize, &UnitGroup)| match again {
             Some((_, known)) if group.members.len() < 2 => known.get(place).copied().flatten(),
             _ => self.value(metric, sums, &group.members, drawn),
         };
@@ -134,8 +135,10 @@ impl Table<'_> {
         let mut values: Vec<Option<f64>> = groups.map(of_group).collect();
         for total in self.totals {
             let value = match total {
-                Total::Together(group) => self.value(metric, sums, &group.members, drawn),
-                Total::Mean { least_groups, .. } => self.mean(&values, sums, drawn, *least_groups),
+                GroupTotal::Together(group) => self.value(metric, sums, &group.members, drawn),
+                GroupTotal::Mean { least_groups, .. } => {
+                    self.mean(&values, sums, drawn, *least_groups)
+                }
             };
             values.push(value);
         }
@@ -145,9 +148,9 @@ impl Table<'_> {
     fn value(
         &self,
         metric: usize,
-        sums: &Sums,
-        members: &[Member],
-        drawn: Option<&Drawn>,
+        sums: &MetricSums,
+        members: &[GroupMember],
+        drawn: Option<&UnitDraws>,
     ) -> Option<f64> {
         let metric = self.metrics.get(metric)?;
         let (mut above, mut below) = (0.0, 0.0);
@@ -166,20 +169,21 @@ impl Table<'_> {
             above += weight * sums.over.get(member.unit)?;
             below += weight * sums.under.get(member.unit)?;
         }
-        metric.finish.of(above, below)
+        metric.finish.apply(above, below)
     }
 
-    /// Mean of the groups that have a value; of groups of one unit each counts as often as its unit is drawn.
+    /// Mean of the groups with a value. In a resample, a group of one unit counts as often as the unit was drawn.
     fn mean(
         &self,
         values: &[Option<f64>],
-        sums: &Sums,
-        drawn: Option<&Drawn>,
+        sums: &MetricSums,
+        drawn: Option<&UnitDraws>,
         least_groups: usize,
     ) -> Option<f64> {
         let (mut above, mut below, mut groups) = (0.0, 0.0, 0);
         for (group, value) in self.groups.iter().zip(values) {
-            let spoils = |member: &Member| sums.spoils.get(member.unit).copied().unwrap_or(false);
+            let spoils =
+                |member: &GroupMember| sums.spoils.get(member.unit).copied().unwrap_or(false);
             if group.members.iter().any(spoils) {
                 return None;
             }
@@ -195,25 +199,25 @@ impl Table<'_> {
         (below > 0.0 && groups >= least_groups).then(|| above / below)
     }
 
-    fn row(&self, at: usize, place: usize, predictor: Predictor, found: &[Found]) -> ScoreRow {
+    fn row(&self, at: usize, place: usize, predictor: Predictor, found: &[Estimates]) -> ScoreRow {
         let total = at.checked_sub(self.groups.len());
         let total = total.and_then(|at| self.totals.get(at));
         let (group, name) = match (self.groups.get(at), total) {
-            (Some(group), _) | (None, Some(Total::Together(group))) => {
+            (Some(group), _) | (None, Some(GroupTotal::Together(group))) => {
                 (Some(group), group.name.as_str())
             }
-            (None, Some(Total::Mean { name, .. })) => (None, name.as_str()),
+            (None, Some(GroupTotal::Mean { name, .. })) => (None, name.as_str()),
             (None, None) => (None, ""),
         };
         let members = match group {
             Some(group) => group.members.iter().map(|member| member.unit).collect(),
             None => self.units_of_groups(),
         };
-        let units: Vec<&Unit> = members
+        let units: Vec<&ScoreUnit> = members
             .iter()
             .filter_map(|unit| self.units.get(*unit))
             .collect();
-        let of = |unit: &&Unit| unit.of.get(place).map_or(0, |of| of.rows);
+        let of = |unit: &&ScoreUnit| unit.of.get(place).map_or(0, |of| of.rows);
         let metrics = (0..self.metrics.len()).zip(found);
         let scores = metrics.map(|(metric, found)| {
             let interval = found.intervals.get(at).copied().flatten();
@@ -237,7 +241,7 @@ impl Table<'_> {
         }
     }
 
-    /// The units of all groups, each once.
+    /// Units of all groups, each once.
     fn units_of_groups(&self) -> Vec<usize> {
         let members = self.groups.iter().flat_map(|group| &group.members);
         let mut units: Vec<usize> = members.map(|member| member.unit).collect();
@@ -247,8 +251,8 @@ impl Table<'_> {
     }
 }
 
-/// Units that do not count, by reason.
-fn left_out(units: &[&Unit], place: usize, metric: usize) -> BTreeMap<String, u64> {
+/// Number of units that do not count, by reason.
+fn left_out(units: &[&ScoreUnit], place: usize, metric: usize) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for unit in units {
         let share = unit.of.get(place).and_then(|of| of.shares.get(metric));
@@ -259,8 +263,8 @@ fn left_out(units: &[&Unit], place: usize, metric: usize) -> BTreeMap<String, u6
     reasons
 }
 
-/// Where the values of resamples lie; `None` of none.
+/// Interval of the values of resamples; `None` without values.
 fn interval(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_unstable_by(f64::total_cmp);
-    (!values.is_empty()).then(|| ENDS.map(|share| quantile(&values, share)))
+    (!values.is_empty()).then(|| INTERVAL_ENDS.map(|share| quantile(&values, share)))
 }

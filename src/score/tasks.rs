@@ -1,4 +1,4 @@
-//! The records that are scored, task by task.
+//! Scored records, grouped by task.
 
 use std::collections::HashMap;
 
@@ -8,48 +8,48 @@ use arrow::datatypes::{Float64Type, Int16Type, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
-use super::indices::Drawn;
-use super::matched::Matched;
+use super::indices::EvaluationIndices;
+use super::matched::MatchedPredictions;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::{collect, frame};
+use crate::query::{collect, plan_query};
 
 /// A record of a task.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timed {
-    /// NaN where it failed.
+pub(super) struct TaskRecord {
+    /// NaN if it failed.
     runtime_ns: f64,
-    /// The time that it is to be compared with; NaN where there is none.
+    /// Baseline time of the comparison; NaN if there is none.
     baseline_ns: f64,
-    /// Its first repeat; NaN where it has one.
+    /// First repeat; NaN if there is only one.
     first_ns: f64,
     repeats: i32,
     config_id: i64,
     source_id: i64,
     line: i64,
     pub(super) prediction: Option<f64>,
-    /// There should be a prediction.
+    /// Whether a required prediction is missing.
     is_missing: bool,
 }
 
-impl Timed {
-    /// What it took; `None` where it failed.
+impl TaskRecord {
+    /// Runtime; `None` if it failed.
     pub(super) fn runtime_ns(&self) -> Option<f64> {
         (!self.runtime_ns.is_nan()).then_some(self.runtime_ns)
     }
 
-    /// What it took over the time that it is to be compared with.
+    /// Runtime relative to the baseline.
     pub(super) fn relative(&self) -> Option<f64> {
         let relative = self.runtime_ns / self.baseline_ns;
         (!relative.is_nan()).then_some(relative)
     }
 
-    /// Its file and its line there.
-    pub(super) fn place(&self) -> (i64, i64) {
+    /// File and line.
+    pub(super) fn location(&self) -> (i64, i64) {
         (self.source_id, self.line)
     }
 
-    /// The first repeat, and the mean of the others.
+    /// First repeat, and the mean of the others.
     fn first_and_others(&self) -> Option<(f64, f64)> {
         let (count, first) = (f64::from(self.repeats), self.first_ns);
         let others = (self.runtime_ns * count - first) / (count - 1.0);
@@ -58,47 +58,47 @@ impl Timed {
     }
 }
 
-/// What the records of a task have in common.
+/// Identity of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct TaskKey {
     pub(super) graph_id: i64,
-    /// Its number in [`Matched`].
+    /// Number of the platform in [`MatchedPredictions`].
     pub(super) platform: usize,
-    /// The target's number in [`Tasks`]; for TpuGraphs that of the file.
+    /// Number of the target in [`Tasks`]; for TpuGraphs that of the file.
     pub(super) target: i64,
 }
 
 /// A task with its records, in the order of their files.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
-    pub(super) key: Key,
-    pub(super) rows: Vec<Timed>,
+    pub(super) key: TaskKey,
+    pub(super) rows: Vec<TaskRecord>,
 }
 
 impl Task {
-    pub(super) fn failed(&self) -> u64 {
+    pub(super) fn failed_count(&self) -> u64 {
         let failed = self.rows.iter().filter(|row| row.runtime_ns.is_nan());
         failed.count() as u64
     }
 
-    pub(super) fn missing(&self) -> u64 {
+    pub(super) fn missing_count(&self) -> u64 {
         self.rows.iter().filter(|row| row.is_missing).count() as u64
     }
 
     /// First repeats, and the means of the others.
     pub(super) fn repeats(&self) -> Vec<(f64, f64)> {
         let rows = self.rows.iter();
-        rows.filter_map(Timed::first_and_others).collect()
+        rows.filter_map(TaskRecord::first_and_others).collect()
     }
 
-    /// Runtimes of the first records of configurations, and the means of their others.
+    /// Runtimes of the first records of configurations, and the means of the later ones.
     pub(super) fn measured_again(&self) -> Vec<(f64, f64)> {
-        self.again(Timed::runtime_ns)
+        self.repeated_times(TaskRecord::runtime_ns)
     }
 
-    /// The same of another time.
-    pub(super) fn again(&self, time: fn(&Timed) -> Option<f64>) -> Vec<(f64, f64)> {
-        let known = |row: &Timed| Some((row.config_id, time(row)?));
+    /// As [`Self::measured_again`], for another time.
+    pub(super) fn repeated_times(&self, time: fn(&TaskRecord) -> Option<f64>) -> Vec<(f64, f64)> {
+        let known = |row: &TaskRecord| Some((row.config_id, time(row)?));
         let mut times: Vec<(i64, f64)> = self.rows.iter().filter_map(known).collect();
         times.sort_by_key(|(config_id, _)| *config_id);
         let again = times.chunk_by(|a, b| a.0 == b.0).filter_map(|times| {
@@ -114,15 +114,15 @@ impl Task {
     }
 }
 
-/// What becomes of the records that are read.
+/// Options for reading records.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'a> {
-    /// SQL over `records` that holds for them.
+pub(super) struct ReadOptions<'a> {
+    /// SQL predicate over `records`.
     pub(super) selection: &'a str,
-    /// How often each counts; once where nothing is said.
-    pub(super) drawn: Option<&'a Drawn>,
-    pub(super) by: By,
-    /// A record that failed needs no prediction.
+    /// Multiplicity of each record; one if `None`.
+    pub(super) drawn: Option<&'a EvaluationIndices>,
+    pub(super) by: TaskIdentity,
+    /// Whether failed records need no prediction.
     pub(super) spares_failed: bool,
 }
 
@@ -130,13 +130,13 @@ pub(super) struct Reading<'a> {
 #[derive(Default)]
 pub(super) struct Tasks {
     pub(super) tasks: Vec<Task>,
-    places: HashMap<Key, usize, RandomState>,
+    places: HashMap<TaskKey, usize, RandomState>,
     targets: Vec<String>,
 }
 
-/// What tells tasks of a graph on a platform apart.
+/// Property that distinguishes tasks of a graph on a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum TaskIdentity {
     /// The target string, as for TenSet's labels.
     Target,
     /// The file.
@@ -149,11 +149,11 @@ impl Tasks {
     /// Reads the records.
     ///
     /// # Errors
-    /// [`Error::Query`] for a selection that is no SQL.
+    /// [`Error::Query`] for an invalid selection.
     pub(super) async fn read(
         context: &SessionContext,
-        matched: &mut Matched,
-        reading: Reading<'_>,
+        matched: &mut MatchedPredictions,
+        reading: ReadOptions<'_>,
     ) -> Result<Self> {
         let selection = reading.selection;
         let mut tasks = Self::default();
@@ -164,7 +164,7 @@ impl Tasks {
              CASE WHEN repeat_count > 1 THEN repeats_ns[1] END AS first_ns \
              FROM records WHERE {selection}"
         );
-        let rows = frame(context, &sql).await?.execute_stream().await;
+        let rows = plan_query(context, &sql).await?.execute_stream().await;
         let mut rows = rows.map_err(Error::Query)?;
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(Error::Query)?;
@@ -174,7 +174,7 @@ impl Tasks {
             task.rows
                 .sort_unstable_by_key(|row| (row.source_id, row.line));
         }
-        // By names, since numbers depend on which records came first.
+        // By names, because numbers depend on the order of the records.
         tasks.tasks.sort_by_cached_key(|task| {
             let platform = matched.platform_name(task.key.platform);
             let platform = platform.unwrap_or_default().to_owned();
@@ -183,7 +183,7 @@ impl Tasks {
         Ok(tasks)
     }
 
-    /// The number of the target of each environment.
+    /// Number of the target of each environment.
     async fn targets(&mut self, context: &SessionContext) -> Result<HashMap<i64, i64>> {
         let sql = "SELECT environment_id, arrow_cast(target, 'Utf8View') AS target FROM environments ORDER BY target";
         let mut numbers = HashMap::new();
@@ -202,8 +202,8 @@ impl Tasks {
         Ok(numbers)
     }
 
-    /// The target of a task by [`By::Target`].
-    pub(super) fn target(&self, key: &Key) -> &str {
+    /// Target of a task by [`TaskIdentity::Target`].
+    pub(super) fn target(&self, key: &TaskKey) -> &str {
         let place = usize::try_from(key.target).ok();
         let target = place.and_then(|place| self.targets.get(place));
         target.map_or("", String::as_str)
@@ -212,9 +212,9 @@ impl Tasks {
     fn take(
         &mut self,
         batch: &RecordBatch,
-        matched: &mut Matched,
+        matched: &mut MatchedPredictions,
         targets: &HashMap<i64, i64>,
-        reading: Reading<'_>,
+        reading: ReadOptions<'_>,
     ) -> Result<()> {
         let numbers = |name| column::numbers::<Int64Type>(batch, name);
         let times = |name| column::numbers::<Float64Type>(batch, name);
@@ -226,26 +226,26 @@ impl Tasks {
         let counts = column::numbers::<Int32Type>(batch, "repeat_count")?;
         let (runtimes, baselines) = (times("runtime_ns")?, times("baseline_ns")?);
         let firsts = times("first_ns")?;
-        let mut last: Option<(Key, usize)> = None;
+        let mut last: Option<(TaskKey, usize)> = None;
         let mut platform = (String::new(), None);
         let count = |row: usize| {
-            let of = |drawn: &Drawn| drawn.count(sources.value(row), lines.value(row));
+            let of = |drawn: &EvaluationIndices| drawn.count(sources.value(row), lines.value(row));
             reading.drawn.map_or(1, of)
         };
-        // A row stands there as often as it counts.
+        // A row is repeated as often as it counts.
         let rows = (0..batch.num_rows()).flat_map(|row| (0..count(row)).map(move |_| row));
         for row in rows {
             let name = platforms.value(row);
             if platform.1.is_none() || platform.0 != name {
-                platform = (name.to_owned(), Some(matched.platform(name)));
+                platform = (name.to_owned(), Some(matched.platform_number(name)));
             }
-            let key = Key {
+            let key = TaskKey {
                 graph_id: graphs.value(row),
                 platform: platform.1.unwrap_or_default(),
                 target: match reading.by {
-                    By::Source => sources.value(row),
-                    By::Graph => 0,
-                    By::Target => {
+                    TaskIdentity::Source => sources.value(row),
+                    TaskIdentity::Graph => 0,
+                    TaskIdentity::Target => {
                         let target = targets.get(&environments.value(row));
                         target.copied().unwrap_or_default()
                     }
@@ -257,9 +257,9 @@ impl Tasks {
             };
             let runtime = (errors.value(row) == 0).then(|| column::value(runtimes, row));
             let is_needed = !(reading.spares_failed && runtime.is_none());
-            let prediction = matched.predicted(configs.value(row), key.platform, is_needed);
+            let prediction = matched.prediction_for(configs.value(row), key.platform, is_needed);
             if let Some(task) = self.tasks.get_mut(place) {
-                task.rows.push(Timed {
+                task.rows.push(TaskRecord {
                     runtime_ns: runtime.flatten().unwrap_or(f64::NAN),
                     baseline_ns: column::value(baselines, row).unwrap_or(f64::NAN),
                     first_ns: column::value(firsts, row).unwrap_or(f64::NAN),
@@ -276,7 +276,7 @@ impl Tasks {
         Ok(())
     }
 
-    fn place(&mut self, key: &Key) -> usize {
+    fn place(&mut self, key: &TaskKey) -> usize {
         let next = self.tasks.len();
         let place = *self.places.entry(key.clone()).or_insert(next);
         if place == next {

@@ -1,4 +1,4 @@
-//! Tuning records: the tables of TenSet and TLP.
+//! Scores for tuning records: the tables of TenSet and TLP.
 
 use tsql_metrics::throughput::{
     PEAKS, Program, TOPS, TaskScores, Variant, random_task_scores, task_scores,
@@ -6,44 +6,46 @@ use tsql_metrics::throughput::{
 
 use super::options::Scoring;
 use super::report::Predictor;
-use super::tasks::{Task, Timed};
-use super::unit::{Finish, LeftOut, Metric, Of, Share, Shares, Unit};
+use super::tasks::{Task, TaskRecord};
+use super::unit::{
+    LeftOut, MetricShare, PredictorShares, ScoreUnit, Shares, Transform, UnitMetric,
+};
 
-/// The metrics that a table has, and those of them that say most.
-pub(super) struct Columns {
-    pub(super) metrics: Vec<Metric>,
+/// Metrics of a table, and its main metrics.
+pub(super) struct MetricColumns {
+    pub(super) metrics: Vec<UnitMetric>,
     pub(super) main: &'static [&'static str],
-    /// Their places among all.
+    /// Indices among all metrics.
     places: Vec<usize>,
 }
 
-const fn top(name: &'static str) -> Metric {
-    Metric {
+const fn top_k_metric(name: &'static str) -> UnitMetric {
+    UnitMetric {
         name,
-        finish: Finish::Quotient,
+        finish: Transform::Quotient,
         is_weighted: true,
     }
 }
 
-/// All metrics, as [`shares`] has them.
-const METRICS: [Metric; 4 + PEAKS.len() + TOPS.len()] = [
-    Metric {
-        finish: Finish::Root,
-        ..Metric::mean("rmse")
+/// All metrics, in the order of [`shares`].
+const METRICS: [UnitMetric; 4 + PEAKS.len() + TOPS.len()] = [
+    UnitMetric {
+        finish: Transform::Root,
+        ..UnitMetric::mean("rmse")
     },
-    Metric::mean("r2"),
-    Metric::mean("pairwise_accuracy"),
-    Metric::mean("mape"),
-    Metric::mean("peak_at_1"),
-    Metric::mean("peak_at_5"),
-    top("top_1"),
-    top("top_5"),
-    top("top_10"),
-    top("top_20"),
+    UnitMetric::mean("r2"),
+    UnitMetric::mean("pairwise_accuracy"),
+    UnitMetric::mean("mape"),
+    UnitMetric::mean("peak_at_1"),
+    UnitMetric::mean("peak_at_5"),
+    top_k_metric("top_1"),
+    top_k_metric("top_5"),
+    top_k_metric("top_10"),
+    top_k_metric("top_20"),
 ];
 
-impl Columns {
-    pub(super) fn of(scoring: Scoring) -> Self {
+impl MetricColumns {
+    pub(super) fn for_scoring(scoring: Scoring) -> Self {
         let is_tlp = scoring == Scoring::Tlp;
         let chosen = METRICS.iter().enumerate();
         let chosen = chosen.filter(|(_, metric)| !is_tlp || metric.is_weighted);
@@ -68,38 +70,46 @@ impl Columns {
     }
 }
 
-/// What a task adds to each metric: it counts as often as it has rows, and in a network as much as its latency.
-fn shares(scores: &TaskScores) -> Vec<Result<Share, LeftOut>> {
+/// Contribution of a task to each metric. It is weighted by the number of rows, and in a network by the task's latency.
+fn shares(scores: &TaskScores) -> Vec<Result<MetricShare, LeftOut>> {
     #[expect(clippy::cast_precision_loss, reason = "rows that are in memory")]
     let rows = scores.rows as f64;
     let mut shares = vec![
-        scores.rmse.map(|rmse| Share::mean(rmse * rmse, rows)),
-        scores.r2.map(|r2| Share::mean(r2, rows)),
-        scores.pairwise_accuracy.map(|one| Share::mean(one, rows)),
-        scores.mape.map(|mape| Share::mean(mape, rows)),
+        scores.rmse.map(|rmse| MetricShare::mean(rmse * rmse, rows)),
+        scores.r2.map(|r2| MetricShare::mean(r2, rows)),
+        scores
+            .pairwise_accuracy
+            .map(|one| MetricShare::mean(one, rows)),
+        scores.mape.map(|mape| MetricShare::mean(mape, rows)),
     ];
     let peaks = scores.peaks.iter();
-    shares.extend(peaks.map(|peak| peak.map(|peak| Share::mean(peak, rows))));
+    shares.extend(peaks.map(|peak| peak.map(|peak| MetricShare::mean(peak, rows))));
     shares.extend(scores.tops_ns.iter().map(|top| {
         let (over, under) = (scores.best_ns?, (*top)?);
-        Ok(Share { over, under })
+        Ok(MetricShare { over, under })
     }));
     let reasons = shares.into_iter();
     reasons.map(|share| share.map_err(LeftOut::from)).collect()
 }
 
-/// The unit that a task is.
-pub(super) fn unit(task: &Task, columns: &Columns, are_times: bool, variant: Variant) -> Unit {
+/// Scoring unit of a task.
+pub(super) fn unit(
+    task: &Task,
+    columns: &MetricColumns,
+    are_times: bool,
+    variant: Variant,
+) -> ScoreUnit {
     let programs = programs(&task.rows, are_times);
-    let of = |predictor, scores: &TaskScores| Of {
+    let of = |predictor, scores: &TaskScores| PredictorShares {
         predictor,
         rows: scores.rows,
         shares: columns.shares(scores),
     };
-    let ceiling = |timings: Vec<(f64, f64)>| task_scores(&again(&timings), Variant::Valid);
-    Unit {
-        failed: task.failed(),
-        missing: task.missing(),
+    let ceiling =
+        |timings: Vec<(f64, f64)>| task_scores(&repeat_programs(&timings), Variant::Valid);
+    ScoreUnit {
+        failed: task.failed_count(),
+        missing: task.missing_count(),
         of: vec![
             of(Predictor::Predictions, &task_scores(&programs, variant)),
             of(Predictor::Random, &random_task_scores(&programs, variant)),
@@ -109,15 +119,15 @@ pub(super) fn unit(task: &Task, columns: &Columns, are_times: bool, variant: Var
     }
 }
 
-/// Rows as programs; a predicted time becomes the label that it would be beside the best that was measured.
-fn programs(rows: &[Timed], are_times: bool) -> Vec<Program> {
-    let runtimes = rows.iter().filter_map(Timed::runtime_ns);
+/// Converts rows to programs. A predicted time becomes the label relative to the best measured time.
+fn programs(rows: &[TaskRecord], are_times: bool) -> Vec<Program> {
+    let runtimes = rows.iter().filter_map(TaskRecord::runtime_ns);
     let least = runtimes.fold(f64::INFINITY, f64::min);
     let label = |predicted: f64| match are_times {
         true => least / predicted,
         false => predicted,
     };
-    let program = |(row, index): (&Timed, u32)| Program {
+    let program = |(row, index): (&TaskRecord, u32)| Program {
         runtime_ns: row.runtime_ns(),
         prediction: row.prediction.map(label),
         index: f64::from(index),
@@ -125,8 +135,8 @@ fn programs(rows: &[Timed], are_times: bool) -> Vec<Program> {
     rows.iter().zip(0..).map(program).collect()
 }
 
-/// First timings as predictions of the mean of the others.
-fn again(timings: &[(f64, f64)]) -> Vec<Program> {
+/// Programs whose prediction is the first timing, to predict the mean of the others.
+fn repeat_programs(timings: &[(f64, f64)]) -> Vec<Program> {
     let least = timings.iter().map(|(_, others)| *others);
     let least = least.fold(f64::INFINITY, f64::min);
     let program = |((first, others), index): (&(f64, f64), u32)| Program {

@@ -1,6 +1,7 @@
-//! What is scored together, and what its scores consist of.
+//! Scoring units and their contributions to scores.
 //!
-//! A score of a group is a quotient of sums over its units (tasks, files, graphs), so that drawing units anew is adding up anew.
+//! A score of a group is a quotient of sums over its units (tasks, files, graphs), so that a resample only needs new
+//! sums.
 
 use tsql_metrics::throughput::Undefined;
 
@@ -8,37 +9,37 @@ use super::report::Predictor;
 
 /// A metric of units.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Metric {
+pub(super) struct UnitMetric {
     pub(super) name: &'static str,
-    /// What becomes of the quotient.
-    pub(super) finish: Finish,
-    /// Does a unit count as often as the network has it?
+    /// Transformation of the quotient.
+    pub(super) finish: Transform,
+    /// Whether a unit is weighted by its number of occurrences in the network.
     pub(super) is_weighted: bool,
 }
 
-impl Metric {
+impl UnitMetric {
     pub(super) const fn mean(name: &'static str) -> Self {
         Self {
             name,
-            finish: Finish::Quotient,
+            finish: Transform::Quotient,
             is_weighted: false,
         }
     }
 }
 
-/// What becomes of the quotient of sums.
+/// Transformation of the quotient of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finish {
-    /// Nothing.
+pub(super) enum Transform {
+    /// None.
     Quotient,
-    /// Its root, as of a mean of squares.
+    /// Square root, for a mean of squares.
     Root,
-    /// Its exponential, as of a mean of logarithms.
+    /// Exponential, for a mean of logarithms.
     Exponential,
 }
 
-impl Finish {
-    pub(super) fn of(self, over: f64, under: f64) -> Option<f64> {
+impl Transform {
+    pub(super) fn apply(self, over: f64, under: f64) -> Option<f64> {
         if under <= 0.0 {
             return None;
         }
@@ -52,15 +53,15 @@ impl Finish {
     }
 }
 
-/// What a unit adds to a metric: to the sum above and to the sum below.
+/// Contribution of a unit to the numerator and the denominator of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Share {
+pub(super) struct MetricShare {
     pub(super) over: f64,
     pub(super) under: f64,
 }
 
-impl Share {
-    /// A value that counts this much in a mean.
+impl MetricShare {
+    /// A value with its weight in a mean.
     pub(super) fn mean(value: f64, weight: f64) -> Self {
         Self {
             over: value * weight,
@@ -69,7 +70,8 @@ impl Share {
     }
 }
 
-/// Why a unit adds nothing, and whether that is the predictions' own fault: then no group with it has a score.
+/// Reason why a unit does not contribute. It may be the fault of the predictions: then no group with the unit has a
+/// score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
     pub(super) reason: String,
@@ -94,48 +96,48 @@ impl LeftOut {
     }
 }
 
-/// Shares of one predictor in each metric.
-pub(super) type Shares = Vec<Result<Share, LeftOut>>;
+/// Contributions of one predictor to each metric.
+pub(super) type Shares = Vec<Result<MetricShare, LeftOut>>;
 
-/// What one predictor has of a unit.
+/// Contributions of one predictor for a unit.
 #[derive(Clone, Debug)]
-pub(super) struct Of {
+pub(super) struct PredictorShares {
     pub(super) predictor: Predictor,
-    /// Records that it ranks.
+    /// Number of ranked records.
     pub(super) rows: u64,
     pub(super) shares: Shares,
 }
 
-/// What is scored together.
+/// A task, file or graph that is scored.
 #[derive(Clone, Debug)]
-pub(super) struct Unit {
+pub(super) struct ScoreUnit {
     pub(super) failed: u64,
     pub(super) missing: u64,
-    /// For each predictor, in one order for all units.
-    pub(super) of: Vec<Of>,
+    /// Contributions of each predictor, in the same order for all units.
+    pub(super) of: Vec<PredictorShares>,
 }
 
-/// A unit in a group, and how often the group has it.
+/// A unit of a group, with its number of occurrences.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Member {
+pub(super) struct GroupMember {
     pub(super) unit: usize,
     pub(super) weight: f64,
 }
 
-/// Units that have a score together.
+/// Units that are scored together.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct UnitGroup {
     pub(super) name: String,
     pub(super) platform: Option<String>,
     pub(super) tasks_of_network: Option<u64>,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<GroupMember>,
 }
 
-/// What is said of all groups.
+/// A total over all groups.
 #[derive(Clone, Debug)]
-pub(super) enum Total {
-    /// Mean of the groups' scores; `None` as a score where fewer groups than these have one.
+pub(super) enum GroupTotal {
+    /// Mean of the groups' scores; `None` if fewer than `least_groups` groups have one.
     Mean { name: String, least_groups: usize },
-    /// The score of these members together.
-    Together(Group),
+    /// Common score of these members.
+    Together(UnitGroup),
 }

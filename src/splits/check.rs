@@ -1,4 +1,4 @@
-//! How much leaks between the parts of a split, level by level.
+//! Counts leaks between the parts of a split, level by level.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,32 +8,32 @@ use arrow::datatypes::DataType;
 use datafusion::prelude::SessionContext;
 use serde::Serialize;
 
+use super::catalog::{count_parts, definitions_session, split_call};
 use super::cuts::integers;
-use super::leaks::{Counted, Counts, Leaks, counted};
+use super::leaks::{Counts, LeakCounts, Leaks, count_leaks};
 use super::level::LeakLevel;
-use super::listed::{call, of_definitions, parts_of};
 use super::scope::Scope;
-use super::session::session;
+use super::session::split_session;
 use super::split::{PartCount, Split};
 use crate::error::{Error, Result};
-use crate::query::splits::{Definition, find, labels_of_graphs, task_key};
+use crate::query::splits::{SplitDefinition, find_definition, labels_of_graphs, task_key};
 use crate::query::{SplitUnit, collect};
 use crate::store::Store;
 
-/// What leaks between the parts of a split.
+/// Leaks between the parts of a split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SplitLeaks {
     /// The split.
     pub split: Split,
-    /// Its parts, of the rows that it is about.
+    /// Its parts, over the rows of the split.
     pub parts: Vec<PartCount>,
-    /// What leaks at each level.
+    /// Leaks at each level.
     pub levels: Vec<Leaks>,
 }
 
 impl SplitLeaks {
-    /// Does nothing leak at the levels at which nothing is to leak?
+    /// Returns true if nothing leaks at the declared levels.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let mut levels = self.levels.iter();
@@ -42,14 +42,14 @@ impl SplitLeaks {
 }
 
 impl Store {
-    /// Counts what leaks between the parts of a split, of the rows that it is about. Nothing is to leak up to `level`; unless it is
-    /// given at those levels that follow from the split's unit.
+    /// Counts leaks between the parts of a split, over its rows. Leaks are not allowed up to `level`; by
+    /// default at the levels implied by the split's unit.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is no such split, and failures of the storage.
+    /// [`Error::Unknown`] if there is no such split, and failures of the storage.
     pub async fn check_split(&self, name: &str, level: Option<LeakLevel>) -> Result<SplitLeaks> {
-        let split = find(&of_definitions(self).await?, name).await?;
-        let context = session(self, &[split.query.as_deref()]).await?;
+        let split = find_definition(&definitions_session(self).await?, name).await?;
+        let context = split_session(self, &[split.query.as_deref()]).await?;
         let declared = level.map_or_else(|| LeakLevel::of_unit(split.unit), LeakLevel::up_to);
         let columns = ["graph_id", "config_id", "environment_id", "platform"];
         let columns: Vec<&str> = columns
@@ -57,34 +57,40 @@ impl Store {
             .chain(split.unit.columns())
             .copied()
             .collect();
-        let scope = Scope::of(&context, split.query.as_deref(), &columns).await?;
-        let parts = parts_of(&scope, &split).await?;
+        let scope = Scope::try_new(&context, split.query.as_deref(), &columns).await?;
+        let parts = count_parts(&scope, &split).await?;
         let of_part = |part: &str| {
             let mut own = parts.iter();
             let own = own.find(|one| one.part.as_deref() == Some(part));
             own.map_or(0, |part| part.record_count)
         };
         let held_out = of_part("valid") + of_part("test");
-        let graphs = of_graphs(&context, &scope, &split).await?;
+        let graphs = count_graphs(&context, &scope, &split).await?;
         let mut levels = Vec::new();
         for level in LeakLevel::ALL {
             let found = match level {
-                LeakLevel::L0 => of_configurations(&scope, &split, "config_id, platform").await?,
-                LeakLevel::L1 => of_configurations(&scope, &split, "config_id").await?,
-                LeakLevel::L2 => counted(&graphs.by(|row| BTreeSet::from([row.task.clone()]))),
-                LeakLevel::L3 => {
-                    let labels = labels(&context, SplitUnit::Structure).await?;
-                    counted(&graphs.by(|row| labels.get(&row.graph).cloned().unwrap_or_default()))
+                LeakLevel::L0 => configuration_leaks(&scope, &split, "config_id, platform").await?,
+                LeakLevel::L1 => configuration_leaks(&scope, &split, "config_id").await?,
+                LeakLevel::L2 => {
+                    count_leaks(&graphs.group_by(|row| BTreeSet::from([row.task.clone()])))
                 }
-                LeakLevel::L4 => of_sketches(&scope, &split).await?,
+                LeakLevel::L3 => {
+                    let labels = graph_keys(&context, SplitUnit::Structure).await?;
+                    count_leaks(
+                        &graphs.group_by(|row| labels.get(&row.graph).cloned().unwrap_or_default()),
+                    )
+                }
+                LeakLevel::L4 => sketch_leaks(&scope, &split).await?,
                 LeakLevel::L5 => {
-                    let labels = labels(&context, SplitUnit::Network).await?;
-                    counted(&graphs.by(|row| labels.get(&row.graph).cloned().unwrap_or_default()))
+                    let labels = graph_keys(&context, SplitUnit::Network).await?;
+                    count_leaks(
+                        &graphs.group_by(|row| labels.get(&row.graph).cloned().unwrap_or_default()),
+                    )
                 }
             };
             levels.push(Leaks {
                 level,
-                shared: level.shared(),
+                shared: level.description(),
                 unit_count: found.units,
                 leaking_unit_count: found.leaking_units,
                 held_out_record_count: held_out,
@@ -93,15 +99,15 @@ impl Store {
             });
         }
         Ok(SplitLeaks {
-            split: Split::of(&split),
+            split: Split::from_definition(&split),
             parts,
             levels,
         })
     }
 }
 
-/// The keys of graphs, DAGs among their structures.
-async fn labels(
+/// Returns the keys of graphs; the keys of structures include DAGs.
+async fn graph_keys(
     context: &SessionContext,
     unit: SplitUnit,
 ) -> Result<BTreeMap<i64, BTreeSet<String>>> {
@@ -113,31 +119,34 @@ async fn labels(
     Ok(labels.collect())
 }
 
-/// Records of a graph in an environment.
-struct Row {
+/// Record counts of a graph in an environment.
+struct GraphRow {
     graph: i64,
     task: String,
     counts: Counts,
 }
 
-struct Rows(Vec<Row>);
+struct GraphRows(Vec<GraphRow>);
 
-impl Rows {
-    fn by(&self, units: impl Fn(&Row) -> BTreeSet<String>) -> Vec<(BTreeSet<String>, Counts)> {
+impl GraphRows {
+    fn group_by(
+        &self,
+        units: impl Fn(&GraphRow) -> BTreeSet<String>,
+    ) -> Vec<(BTreeSet<String>, Counts)> {
         self.0.iter().map(|row| (units(row), row.counts)).collect()
     }
 }
 
-/// Counts of the parts as columns of SQL.
+/// SQL columns that count the records of each part.
 const IN_PARTS: &str = "count(*) FILTER (WHERE part = 'train') AS a, count(*) FILTER (WHERE part = 'valid') AS b, \
     count(*) FILTER (WHERE part = 'test') AS c";
 
-async fn of_graphs(
+async fn count_graphs(
     context: &SessionContext,
     scope: &Scope<'_>,
-    split: &Definition,
-) -> Result<Rows> {
-    let part = call(split);
+    split: &SplitDefinition,
+) -> Result<GraphRows> {
+    let part = split_call(split);
     let sql = format!(
         "SELECT graph_id, environment_id, {IN_PARTS} FROM (SELECT graph_id, environment_id, {part} AS part FROM $rows) \
          WHERE part IS NOT NULL GROUP BY graph_id, environment_id ORDER BY graph_id, environment_id"
@@ -159,66 +168,66 @@ async fn of_graphs(
         }
     }
     let mut rows = Vec::new();
-    for batch in scope.ask(&sql).await? {
+    for batch in scope.collect(&sql).await? {
         let ids = integers(&batch, 0)?.into_iter().zip(integers(&batch, 1)?);
-        let counts = counts(&batch, 2)?;
+        let counts = part_counts(&batch, 2)?;
         for ((graph, environment), counts) in ids.zip(counts) {
             let workload = workloads.get(&graph).map_or("", String::as_str);
             let kind = kinds.get(&environment).map_or("", String::as_str);
-            rows.push(Row {
+            rows.push(GraphRow {
                 graph,
                 task: task_key(workload, kind),
                 counts,
             });
         }
     }
-    Ok(Rows(rows))
+    Ok(GraphRows(rows))
 }
 
-fn counts(batch: &arrow::array::RecordBatch, first: usize) -> Result<Vec<Counts>> {
+fn part_counts(batch: &arrow::array::RecordBatch, first: usize) -> Result<Vec<Counts>> {
     let column = |place| integers(batch, first + place);
     let columns = column(0)?.into_iter().zip(column(1)?).zip(column(2)?);
     let counts = columns.map(|((a, b), c)| [a, b, c].map(|count| count.unsigned_abs()));
     Ok(counts.collect())
 }
 
-/// What leaks, where each row of a query has the records of one unit in each part.
+/// SQL that counts leaks from rows with the records of one unit in each part.
 const LEAKS: &str = "SELECT count(*) AS units, \
     count(*) FILTER (WHERE (a > 0 AND b + c > 0) OR (b > 0 AND c > 0)) AS leaking_units, \
     coalesce(CAST(sum(CASE WHEN a > 0 THEN b + c WHEN b > 0 THEN c ELSE 0 END) AS BIGINT), 0) AS leaking_records";
 
-async fn of_configurations(
+async fn configuration_leaks(
     scope: &Scope<'_>,
-    split: &Definition,
+    split: &SplitDefinition,
     columns: &str,
-) -> Result<Counted> {
-    let part = call(split);
+) -> Result<LeakCounts> {
+    let part = split_call(split);
     let sql = format!(
         "{LEAKS} FROM (SELECT {columns}, {IN_PARTS} FROM (SELECT {columns}, {part} AS part FROM $rows) \
          WHERE part IS NOT NULL GROUP BY {columns})"
     );
-    asked(scope, &sql).await
+    query_leaks(scope, &sql).await
 }
 
-/// Sketches are the same where they read the same, whatever graph they are of.
-async fn of_sketches(scope: &Scope<'_>, split: &Definition) -> Result<Counted> {
-    let part = call(split);
+/// Counts leaking sketches. Sketches are equal if their texts are equal, whatever their graphs.
+async fn sketch_leaks(scope: &Scope<'_>, split: &SplitDefinition) -> Result<LeakCounts> {
+    let part = split_call(split);
     let sql = format!(
         "{LEAKS} FROM (SELECT k.sketch, CAST(sum(p.a) AS BIGINT) AS a, CAST(sum(p.b) AS BIGINT) AS b, CAST(sum(p.c) AS BIGINT) AS c \
          FROM (SELECT config_id, {IN_PARTS} FROM (SELECT config_id, {part} AS part FROM $rows) WHERE part IS NOT NULL \
          GROUP BY config_id) AS p JOIN (SELECT config_id, xxh3_64(sketch) AS sketch FROM configurations) AS k \
          ON k.config_id = p.config_id GROUP BY k.sketch)"
     );
-    asked(scope, &sql).await
+    query_leaks(scope, &sql).await
 }
 
-async fn asked(scope: &Scope<'_>, sql: &str) -> Result<Counted> {
-    let mut found = Counted::default();
-    for batch in scope.ask(sql).await? {
+async fn query_leaks(scope: &Scope<'_>, sql: &str) -> Result<LeakCounts> {
+    let mut found = LeakCounts::default();
+    for batch in scope.collect(sql).await? {
         let column = |place| integers(&batch, place);
         let rows = column(0)?.into_iter().zip(column(1)?).zip(column(2)?);
         for ((units, leaking_units), leaking_records) in rows {
-            found = Counted {
+            found = LeakCounts {
                 units: units.unsigned_abs(),
                 leaking_units: leaking_units.unsigned_abs(),
                 leaking_records: leaking_records.unsigned_abs(),

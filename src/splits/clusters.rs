@@ -1,10 +1,10 @@
-//! Keys that graphs share: each cluster is one unit.
+//! Clusters of keys that graphs share; each cluster is one unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::query::splits::Label;
 
-/// Clusters of keys: each key with the smallest one of its cluster, which is what the cluster is known by.
+/// Clusters of keys: each key with the smallest key of its cluster, which identifies the cluster.
 pub(super) struct Clusters {
     first: BTreeMap<String, String>,
     weak: BTreeSet<String>,
@@ -12,9 +12,9 @@ pub(super) struct Clusters {
 }
 
 impl Clusters {
-    /// Keys that a graph has together are in one cluster. A key that says what a graph is comes before one that says what it is
-    /// like.
-    pub(super) fn of<'a>(graphs: impl IntoIterator<Item = &'a Vec<Label>>) -> Self {
+    /// Builds clusters: keys of one graph are in one cluster. Keys that identify a graph sort before weak keys,
+    /// which describe it.
+    pub(super) fn from_graphs<'a>(graphs: impl IntoIterator<Item = &'a Vec<Label>>) -> Self {
         let mut keys: Vec<&Label> = Vec::new();
         let mut place: BTreeMap<&Label, usize> = BTreeMap::new();
         let mut up: Vec<usize> = Vec::new();
@@ -27,7 +27,7 @@ impl Clusters {
                     up.len() - 1
                 });
                 if let Some(before) = before {
-                    let (one, other) = (top(&mut up, own), top(&mut up, before));
+                    let (one, other) = (find_root(&mut up, own), find_root(&mut up, before));
                     if let Some(top) = up.get_mut(one) {
                         *top = other;
                     }
@@ -36,7 +36,7 @@ impl Clusters {
             }
         }
         let mut least: BTreeMap<usize, &Label> = BTreeMap::new();
-        let tops: Vec<usize> = (0..keys.len()).map(|own| top(&mut up, own)).collect();
+        let tops: Vec<usize> = (0..keys.len()).map(|own| find_root(&mut up, own)).collect();
         for (key, top) in keys.iter().zip(&tops) {
             let rank = |label: &Label| (label.is_weak, label.key.clone());
             let known = least.entry(*top).or_insert(key);
@@ -58,18 +58,18 @@ impl Clusters {
         Self { first, weak, sizes }
     }
 
-    /// How many there are.
+    /// Returns the number of clusters.
     pub(super) fn count(&self) -> usize {
         self.sizes.len()
     }
 
-    /// All keys.
+    /// Returns all keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
         self.first.keys()
     }
 
-    /// Those whose part does not follow from themselves: keys of clusters of several, and weak ones, each with what its cluster is
-    /// known by.
+    /// Returns keys whose part does not follow from the key itself, each with the key of its cluster: keys of
+    /// clusters of several, and weak keys.
     pub(super) fn members(&self) -> impl Iterator<Item = (&String, &String)> {
         self.first.iter().filter(|(key, first)| {
             let several = self.sizes.get(*first).is_some_and(|size| *size > 1);
@@ -77,16 +77,16 @@ impl Clusters {
         })
     }
 
-    /// All keys of the cluster of a key.
-    pub(super) fn with(&self, key: &str) -> Vec<&String> {
+    /// Returns all keys of the cluster of a key.
+    pub(super) fn keys_with(&self, key: &str) -> Vec<&String> {
         let own = self.first.get(key);
         let own = own.map(|first| self.first.iter().filter(move |(_, other)| *other == first));
         own.into_iter().flatten().map(|(key, _)| key).collect()
     }
 }
 
-/// The top of the tree that a place is in, which gets flatter on the way.
-fn top(up: &mut [usize], mut place: usize) -> usize {
+/// Finds the root of a union-find tree, with path compression.
+fn find_root(up: &mut [usize], mut place: usize) -> usize {
     while let Some(&above) = up.get(place)
         && above != place
     {
@@ -121,7 +121,7 @@ mod tests {
             labels(&["~0"]),
             labels(&["~1"]),
         ];
-        let clusters = Clusters::of(&graphs);
+        let clusters = Clusters::from_graphs(&graphs);
         assert_eq!(clusters.count(), 4);
         let members: Vec<(&str, &str)> = clusters
             .members()
@@ -138,10 +138,10 @@ mod tests {
                 ("e", "e")
             ]
         );
-        assert_eq!(clusters.with("b"), ["a", "b", "c"]);
-        assert_eq!(clusters.with("x"), [""; 0]);
-        // Whatever the order.
-        let other = Clusters::of(graphs.iter().rev());
+        assert_eq!(clusters.keys_with("b"), ["a", "b", "c"]);
+        assert_eq!(clusters.keys_with("x"), [""; 0]);
+        // Independent of the order.
+        let other = Clusters::from_graphs(graphs.iter().rev());
         assert_eq!(other.first, clusters.first);
     }
 }

@@ -1,4 +1,4 @@
-//! A split is made: what does not follow from keys is found out, and kept.
+//! Creates splits: everything that does not follow from keys is computed and stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,79 +9,80 @@ use arrow::datatypes::{DataType, Int64Type};
 use datafusion::prelude::SessionContext;
 use serde::Serialize;
 
+use super::catalog::{SPLITS, highest_version, load_with_parts, version_counter};
 use super::clusters::Clusters;
-use super::cuts::{in_files, in_time, integers};
-use super::held::{Known, held};
-use super::listed::{SPLITS, given, numbers_of, with_parts};
+use super::cuts::{integers, line_cuts, time_cuts};
+use super::hold_out::{HoldOutCandidates, resolve_hold_out};
 use super::options::SplitOptions;
 use super::scope::Scope;
-use super::session::session;
+use super::session::split_session;
 use super::split::{PartCount, Split};
 use crate::column;
-use crate::column::made::{Columns, integers as numbers, repeated};
-use crate::dedupe::one_file;
+use crate::column::arrays::{Columns, int64_array as numbers, repeat_text};
+use crate::dedupe::write_single_file;
 use crate::error::{Error, Result};
 use crate::query::SplitUnit;
 use crate::query::functions::part_of_split::Ratios;
-use crate::query::splits::{Kind, Label, Stored, digest, labels_of_graphs, lines};
+use crate::query::splits::{Label, StoredKind, StoredPart, digest, labels_of_graphs, stored_lines};
 use crate::store::{Snapshot, Store};
 
-/// Longest name of a split, in bytes.
+/// Maximum length of a split name, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// A split that was made, and what is in it now.
+/// A created split, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CreatedSplit {
     /// The split.
     pub split: Split,
-    /// False where its newest version was the same already, and nothing was written.
+    /// False if its newest version was equal, and nothing was written.
     pub is_new: bool,
-    /// Its parts, of the rows that it is about.
+    /// Its parts, over the rows of the split.
     pub parts: Vec<PartCount>,
 }
 
 impl Store {
-    /// Makes the next version of the split `name`; where its newest version has the same digest, that is it.
+    /// Creates the next version of the split `name`; if its newest version has the same digest, returns that
+    /// version.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a name, ratios or queries that cannot be used, [`Error::Empty`] where there is nothing to split,
-    /// [`Error::Unknown`] where a hold-out names what there is not; [`Error::ReadOnly`] for a store as it was, and failures of the
-    /// storage. Nothing is written then.
+    /// [`Error::Argument`] for an invalid name, ratio or query; [`Error::Empty`] if there is nothing to split;
+    /// [`Error::Unknown`] if a hold-out names an unknown unit; [`Error::ReadOnly`] for a store at an old
+    /// version, and failures of the storage. On errors nothing is written.
     pub async fn create_split(&self, name: &str, options: &SplitOptions) -> Result<CreatedSplit> {
-        self.changeable()?;
-        if let Some(reason) = refused_name(name) {
-            return Err(argument("name", reason));
+        self.check_writable()?;
+        if let Some(reason) = invalid_name_reason(name) {
+            return Err(argument_error("name", reason));
         }
         let ratios = Ratios::parse(&options.ratio);
-        let ratios = ratios.map_err(|error| argument("ratio", error.strip_backtrace()))?;
-        let made = stored(self, options, ratios).await?;
-        let lines = lines(&made.stored)?;
+        let ratios = ratios.map_err(|error| argument_error("ratio", error.strip_backtrace()))?;
+        let made = plan_units(self, options, ratios).await?;
+        let lines = stored_lines(&made.stored)?;
         let digest = digest(options.unit, &options.ratio, options.seed, &lines);
         let (mut version, mut is_new) = (0, false);
         let detail = format!("split {name}");
         self.commit(SPLITS, &detail, async |snapshot: &Snapshot| {
-            let last = last(self, snapshot, name).await?;
+            let last = latest_version(self, snapshot, name).await?;
             is_new = last.as_ref().is_none_or(|(_, known)| *known != digest);
             version = last.map_or(0, |(version, _)| version);
             if !is_new {
                 return Ok(None);
             }
-            version = version.max(given(snapshot, name).await?) + 1;
-            let row = Row {
+            version = version.max(highest_version(snapshot, name).await?) + 1;
+            let row = SplitRow {
                 name,
                 version,
                 units: &lines,
                 digest: &digest,
                 unit_count: made.unit_count,
             };
-            let mut change = one_file(self, SPLITS, columns(&row, options)).await?;
-            change.transactions = vec![(numbers_of(name), version)];
+            let mut change = write_single_file(self, SPLITS, split_columns(&row, options)).await?;
+            change.transactions = vec![(version_counter(name), version)];
             Ok(Some(change))
         })
         .await?;
         let full_name = format!("{name}@{version}");
-        let (split, parts) = with_parts(self, &full_name).await?;
+        let (split, parts) = load_with_parts(self, &full_name).await?;
         Ok(CreatedSplit {
             split,
             is_new,
@@ -90,34 +91,34 @@ impl Store {
     }
 }
 
-/// What does not follow from keys, and how many units there are.
-struct Made {
-    stored: Vec<Stored>,
+/// Stored entries of a split, and its number of units.
+struct PlannedUnits {
+    stored: Vec<StoredPart>,
     unit_count: usize,
 }
 
-async fn stored(store: &Store, options: &SplitOptions, ratios: Ratios) -> Result<Made> {
+async fn plan_units(store: &Store, options: &SplitOptions, ratios: Ratios) -> Result<PlannedUnits> {
     let query = options.query.as_deref();
-    let context = session(store, &[query, options.hold_out.as_deref()]).await?;
-    let scope = Scope::of(&context, query, options.unit.columns()).await?;
+    let context = split_session(store, &[query, options.hold_out.as_deref()]).await?;
+    let scope = Scope::try_new(&context, query, options.unit.columns()).await?;
     let unit = options.unit;
     let mut stored = Vec::new();
     let mut labels = BTreeMap::new();
     let mut clusters = None;
     let unit_count = if unit.is_of_graphs() {
         labels = in_scope(&scope, labels_of_graphs(&context, unit).await?).await?;
-        let own = clusters_of(unit, &labels);
-        stored.extend(members(unit, &own));
+        let own = build_clusters(unit, &labels);
+        stored.extend(stored_members(unit, &own));
         let count = own.count();
         clusters = Some(own);
         count
     } else {
         match unit {
-            SplitUnit::Time => stored.extend(in_time(&scope, ratios).await?),
-            SplitUnit::Line => stored.extend(in_files(&scope, ratios).await?),
+            SplitUnit::Time => stored.extend(time_cuts(&scope, ratios).await?),
+            SplitUnit::Line => stored.extend(line_cuts(&scope, ratios).await?),
             _ => {}
         }
-        counted(&scope, unit).await?
+        count_units(&scope, unit).await?
     };
     if unit_count == 0 {
         let rows = query.map_or("the store", |_| "the query");
@@ -133,62 +134,63 @@ async fn stored(store: &Store, options: &SplitOptions, ratios: Ratios) -> Result
     if let Some(sql) = &options.hold_out {
         if !unit.is_hashed() {
             let reason = format!("a split by {} has no units that are held out", unit.word());
-            return Err(argument("hold_out", reason));
+            return Err(argument_error("hold_out", reason));
         }
-        let known = known(&context, unit, &labels, clusters.as_ref()).await?;
-        let held = held(&context, sql, &known).await?;
+        let known = load_candidates(&context, unit, &labels, clusters.as_ref()).await?;
+        let held = resolve_hold_out(&context, sql, &known).await?;
         let keys: BTreeSet<&String> = held.iter().map(|one| &one.key).collect();
-        stored.retain(|one| one.kind != Kind::Member || !keys.contains(&one.key));
+        stored.retain(|one| one.kind != StoredKind::Member || !keys.contains(&one.key));
         stored.extend(held);
     }
-    Ok(Made { stored, unit_count })
+    Ok(PlannedUnits { stored, unit_count })
 }
 
-/// The keys of graphs that have rows in the scope.
+/// Filters the keys by graphs that have rows in the scope.
 async fn in_scope(
     scope: &Scope<'_>,
     mut labels: BTreeMap<i64, Vec<Label>>,
 ) -> Result<BTreeMap<i64, Vec<Label>>> {
     let mut graphs = BTreeSet::new();
-    for batch in scope.ask("SELECT DISTINCT graph_id FROM $rows").await? {
+    for batch in scope.collect("SELECT DISTINCT graph_id FROM $rows").await? {
         graphs.extend(integers(&batch, 0)?);
     }
     labels.retain(|graph, _| graphs.contains(graph));
     Ok(labels)
 }
 
-/// Clusters of keys. Networks share so many tasks that all would be one: there each network stays by itself.
-fn clusters_of(unit: SplitUnit, labels: &BTreeMap<i64, Vec<Label>>) -> Clusters {
+/// Builds clusters of keys. Tasks connect nearly all networks, which would be one cluster, so each network is a
+/// cluster by itself.
+fn build_clusters(unit: SplitUnit, labels: &BTreeMap<i64, Vec<Label>>) -> Clusters {
     if unit != SplitUnit::Network {
-        return Clusters::of(labels.values());
+        return Clusters::from_graphs(labels.values());
     }
     let single: Vec<Vec<Label>> = labels
         .values()
         .flatten()
         .map(|label| vec![label.clone()])
         .collect();
-    Clusters::of(&single)
+    Clusters::from_graphs(&single)
 }
 
-fn members(unit: SplitUnit, clusters: &Clusters) -> Vec<Stored> {
+fn stored_members(unit: SplitUnit, clusters: &Clusters) -> Vec<StoredPart> {
     if unit == SplitUnit::Network {
-        let known = clusters.keys().map(|key| Stored {
-            kind: Kind::Known,
+        let known = clusters.keys().map(|key| StoredPart {
+            kind: StoredKind::Known,
             key: key.clone(),
             value: None,
         });
         return known.collect();
     }
-    let members = clusters.members().map(|(key, first)| Stored {
-        kind: Kind::Member,
+    let members = clusters.members().map(|(key, first)| StoredPart {
+        kind: StoredKind::Member,
         key: key.clone(),
         value: Some(first.clone()),
     });
     members.collect()
 }
 
-/// Units in the scope, of those that are no keys of graphs.
-async fn counted(scope: &Scope<'_>, unit: SplitUnit) -> Result<usize> {
+/// Counts the units in the scope, for units that are not keys of graphs.
+async fn count_units(scope: &Scope<'_>, unit: SplitUnit) -> Result<usize> {
     let sql = match unit {
         SplitUnit::Task => {
             "SELECT count(*) FROM (SELECT DISTINCT r.graph_id, e.target_kind FROM $rows AS r \
@@ -201,19 +203,19 @@ async fn counted(scope: &Scope<'_>, unit: SplitUnit) -> Result<usize> {
         _ => "SELECT count(DISTINCT graph_id) FROM $rows WHERE split IS NOT NULL",
     };
     let mut count = 0;
-    for batch in scope.ask(sql).await? {
+    for batch in scope.collect(sql).await? {
         count += integers(&batch, 0)?.into_iter().sum::<i64>();
     }
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// What there is that can be held out.
-async fn known<'a>(
+/// Loads the units that can be held out.
+async fn load_candidates<'a>(
     context: &SessionContext,
     unit: SplitUnit,
     labels: &'a BTreeMap<i64, Vec<Label>>,
     clusters: Option<&'a Clusters>,
-) -> Result<Known<'a>> {
+) -> Result<HoldOutCandidates<'a>> {
     let texts = async |sql: &str| -> Result<BTreeSet<String>> {
         let mut texts = BTreeSet::new();
         for batch in crate::query::collect(context, sql).await? {
@@ -239,7 +241,7 @@ async fn known<'a>(
         SplitUnit::Platform => platforms = texts("SELECT DISTINCT platform FROM records").await?,
         _ => {}
     }
-    Ok(Known {
+    Ok(HoldOutCandidates {
         unit,
         labels,
         clusters,
@@ -249,8 +251,12 @@ async fn known<'a>(
     })
 }
 
-/// The last version of a split at a version of the table, and its digest.
-async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(i64, String)>> {
+/// Returns the latest version of a split in a snapshot, and its digest.
+async fn latest_version(
+    store: &Store,
+    snapshot: &Snapshot,
+    name: &str,
+) -> Result<Option<(i64, String)>> {
     let mut last: Option<(i64, String)> = None;
     if snapshot.files().is_empty() {
         return Ok(last);
@@ -272,8 +278,8 @@ async fn last(store: &Store, snapshot: &Snapshot, name: &str) -> Result<Option<(
     Ok(last)
 }
 
-/// What the row of a split says beside its options.
-struct Row<'a> {
+/// Values of the row of a split besides its options.
+struct SplitRow<'a> {
     name: &'a str,
     version: i64,
     units: &'a str,
@@ -281,8 +287,8 @@ struct Row<'a> {
     unit_count: usize,
 }
 
-fn columns(row: &Row, options: &SplitOptions) -> Columns {
-    let text = |text: &str| repeated(text, 1);
+fn split_columns(row: &SplitRow, options: &SplitOptions) -> Columns {
+    let text = |text: &str| repeat_text(text, 1);
     let maybe =
         |text: Option<&str>| -> ArrayRef { Arc::new(arrow::array::StringArray::from(vec![text])) };
     let now = vec![chrono::Utc::now().timestamp_micros()];
@@ -306,8 +312,8 @@ fn columns(row: &Row, options: &SplitOptions) -> Columns {
     ])
 }
 
-/// Why a text is no name of a split.
-fn refused_name(name: &str) -> Option<String> {
+/// Returns why a text is not a valid split name.
+fn invalid_name_reason(name: &str) -> Option<String> {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || "._-+/".contains(one);
     let is_name = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
     let reason = || {
@@ -318,7 +324,7 @@ fn refused_name(name: &str) -> Option<String> {
     (!is_name).then(reason)
 }
 
-pub(super) fn argument(name: &'static str, reason: impl Into<String>) -> Error {
+pub(super) fn argument_error(name: &'static str, reason: impl Into<String>) -> Error {
     Error::Argument {
         name,
         reason: reason.into(),

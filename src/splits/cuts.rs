@@ -1,4 +1,4 @@
-//! Cuts that are stored: in time, and in the lines of each file.
+//! Stored cuts: in time, and in the lines of each file.
 
 use arrow::array::{Array as _, AsArray as _, RecordBatch};
 use arrow::compute::cast;
@@ -7,18 +7,18 @@ use arrow::datatypes::{DataType, Int64Type};
 use super::scope::Scope;
 use crate::error::{Error, Result};
 use crate::query::functions::part_of_split::{PARTS, Ratios};
-use crate::query::splits::{Kind, Stored, line_key};
+use crate::query::splits::{StoredKind, StoredPart, line_key};
 
-/// Where valid and test begin: the first second before which there are as many records as the parts before are to have. Records of one
-/// second stay together.
-pub(super) async fn in_time(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<Stored>> {
+/// Computes where valid and test begin: the first second that has at least the required fraction of records
+/// before it. Records of one second are never divided.
+pub(super) async fn time_cuts(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<StoredPart>> {
     let sql = "SELECT date_part('epoch', measured_at) AS second, count(*) AS n FROM $rows WHERE measured_at IS NOT NULL GROUP BY 1 ORDER BY 1";
     let mut seconds: Vec<(i64, i64)> = Vec::new();
-    for batch in scope.ask(sql).await? {
+    for batch in scope.collect(sql).await? {
         seconds.extend(integers(&batch, 0)?.into_iter().zip(integers(&batch, 1)?));
     }
     let all: i64 = seconds.iter().map(|(_, count)| count).sum();
-    let ends = ratios.ends();
+    let ends = ratios.cumulative_fractions();
     let mut cuts = Vec::new();
     for (place, part) in PARTS.iter().enumerate().skip(1) {
         let before = ends.get(place - 1).copied().unwrap_or_default();
@@ -42,15 +42,16 @@ pub(super) async fn in_time(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<Sto
             begins
         });
         if let Some((second, _)) = begins {
-            cuts.push(cut((*part).to_owned(), second.to_string()));
+            cuts.push(cut_entry((*part).to_owned(), second.to_string()));
         }
     }
     Ok(cuts)
 }
 
-/// The last line of each file that is in the test set: of `n` records the first `n - floor(n * train)`, as TenSet counts.
-pub(super) async fn in_files(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<Stored>> {
-    let [train, valid, _] = ratios.ends();
+/// Computes the last line of each file in the test set: the first `n - floor(n * train)` of `n` records, as
+/// TenSet does.
+pub(super) async fn line_cuts(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<StoredPart>> {
+    let [train, valid, _] = ratios.cumulative_fractions();
     if valid > train {
         return Err(Error::Argument {
             name: "ratio",
@@ -63,22 +64,22 @@ pub(super) async fn in_files(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<St
          count(*) OVER (PARTITION BY source_id) AS n FROM $rows) GROUP BY source_id"
     );
     let mut cuts = Vec::new();
-    for batch in scope.ask(&sql).await? {
+    for batch in scope.collect(&sql).await? {
         let pairs = integers(&batch, 0)?.into_iter().zip(integers(&batch, 1)?);
-        cuts.extend(pairs.map(|(source, last)| cut(line_key(source), last.to_string())));
+        cuts.extend(pairs.map(|(source, last)| cut_entry(line_key(source), last.to_string())));
     }
     Ok(cuts)
 }
 
-fn cut(key: String, value: String) -> Stored {
-    Stored {
-        kind: Kind::Cut,
+fn cut_entry(key: String, value: String) -> StoredPart {
+    StoredPart {
+        kind: StoredKind::Cut,
         key,
         value: Some(value),
     }
 }
 
-/// A column of whole numbers.
+/// Returns a column of integers, without NULLs.
 pub(super) fn integers(batch: &RecordBatch, place: usize) -> Result<Vec<i64>> {
     let column = cast(batch.column(place), &DataType::Int64);
     let column = column.map_err(|error| Error::Query(error.into()))?;

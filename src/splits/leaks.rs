@@ -1,4 +1,4 @@
-//! What two parts of a split share, counted.
+//! Counts units that parts of a split share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,28 +6,28 @@ use serde::Serialize;
 
 use super::level::LeakLevel;
 
-/// Units of a level, and those that lie in several parts.
+/// Units of a level, and the units in several parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Leaks {
     /// The level.
     pub level: LeakLevel,
-    /// What records of several parts share, in words.
+    /// Description of the shared unit.
     pub shared: &'static str,
-    /// Units of this kind that have records in some part.
+    /// Number of units that have records in some part.
     pub unit_count: u64,
-    /// Those with records in several parts.
+    /// Number of units with records in several parts.
     pub leaking_unit_count: u64,
-    /// Records of valid and test.
+    /// Number of records of valid and test.
     pub held_out_record_count: u64,
-    /// Those of them that share a unit with a part before theirs: of valid with train, of test with either.
+    /// Number of held-out records that share a unit with an earlier part: valid with train, test with either.
     pub leaking_record_count: u64,
-    /// Is this one of the levels at which nothing is to leak?
+    /// True if nothing may leak at this level.
     pub is_declared: bool,
 }
 
 impl Leaks {
-    /// Does anything leak?
+    /// Returns true if anything leaks.
     #[must_use]
     pub fn any(&self) -> bool {
         self.leaking_unit_count > 0
@@ -37,18 +37,18 @@ impl Leaks {
 /// Records of a unit in train, valid and test.
 pub(super) type Counts = [u64; 3];
 
-/// How many units and records of a level leak.
+/// Numbers of units and of leaking units and records of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct LeakCounts {
     pub(super) units: u64,
     pub(super) leaking_units: u64,
     pub(super) leaking_records: u64,
 }
 
-/// Counts what leaks between records of which each group has these units, often one.
-pub(super) fn counted<K: std::hash::Hash + Eq + Ord + Clone>(
+/// Counts leaks between groups of records, each with its units (often one) and its records in each part.
+pub(super) fn count_leaks<K: std::hash::Hash + Eq + Ord + Clone>(
     groups: &[(BTreeSet<K>, Counts)],
-) -> Counted {
+) -> LeakCounts {
     let mut units: BTreeMap<&K, Counts> = BTreeMap::new();
     for (own, counts) in groups {
         for unit in own {
@@ -63,9 +63,9 @@ pub(super) fn counted<K: std::hash::Hash + Eq + Ord + Clone>(
         .filter(|(_, counts)| counts.iter().any(|count| *count > 0))
         .map(|(unit, counts)| (unit, counts.map(|count| count > 0)))
         .collect();
-    let mut counted = Counted {
+    let mut counted = LeakCounts {
         units: with_records.len() as u64,
-        ..Counted::default()
+        ..LeakCounts::default()
     };
     for parts in with_records.values() {
         let several = parts.iter().filter(|has| **has).count() > 1;
@@ -92,8 +92,8 @@ pub(super) fn counted<K: std::hash::Hash + Eq + Ord + Clone>(
 mod tests {
     use super::*;
 
-    /// Counted by hand: `a` lies in train and test, `b` in valid and test, `c` in test alone, and a group has both `c` and `d`, which
-    /// is in train.
+    /// Counted by hand: `a` is in train and test, `b` in valid and test, `c` in test only. One group has both
+    /// `c` and `d`, and `d` is in train.
     #[test]
     fn units_in_several_parts_leak_into_later_ones() {
         let groups = [
@@ -107,8 +107,8 @@ mod tests {
             (BTreeSet::new(), [9, 9, 9]),
         ];
         assert_eq!(
-            counted(&groups),
-            Counted {
+            count_leaks(&groups),
+            LeakCounts {
                 units: 4,
                 leaking_units: 3,
                 leaking_records: 2 + 4 + 7,

@@ -1,17 +1,17 @@
-//! How near to each other two records are that lie in different parts.
+//! Levels of similarity between records of different parts.
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::query::SplitUnit;
 
-/// What records of two parts share.
+/// A level of leaks: the unit that records of two parts share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub enum LeakLevel {
     /// The same configuration on the same platform.
     L0,
-    /// The same configuration, on whichever platform.
+    /// The same configuration, on any platform.
     L1,
     /// The same task: workload and kind of target.
     L2,
@@ -24,10 +24,10 @@ pub enum LeakLevel {
 }
 
 impl LeakLevel {
-    /// All of them, the nearest first.
+    /// All levels, the closest first.
     pub const ALL: [Self; 6] = [Self::L0, Self::L1, Self::L2, Self::L3, Self::L4, Self::L5];
 
-    /// `L0` and on.
+    /// Returns the name: `L0` to `L5`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,9 +40,9 @@ impl LeakLevel {
         }
     }
 
-    /// What is shared, in words.
+    /// Returns a description of the shared unit.
     #[must_use]
-    pub fn shared(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::L0 => "configuration and platform",
             Self::L1 => "configuration",
@@ -53,10 +53,10 @@ impl LeakLevel {
         }
     }
 
-    /// The level of this word.
+    /// Parses the name of a level.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none.
+    /// [`Error::Unknown`] for any other text.
     pub fn parse(word: &str) -> Result<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|level| level.word().eq_ignore_ascii_case(word))
@@ -67,7 +67,7 @@ impl LeakLevel {
             })
     }
 
-    /// The levels at which nothing may leak where a level is declared: that one and those before it.
+    /// Returns this level and all before it: the levels at which nothing may leak.
     pub(super) fn up_to(self) -> Vec<Self> {
         Self::ALL
             .into_iter()
@@ -75,7 +75,7 @@ impl LeakLevel {
             .collect()
     }
 
-    /// The levels at which a split by this unit is to leak nothing.
+    /// Returns the levels at which a split by this unit must not leak.
     pub(super) fn of_unit(unit: SplitUnit) -> Vec<Self> {
         match unit {
             SplitUnit::Config => Self::L1.up_to(),

@@ -1,8 +1,9 @@
-//! Splits into train, valid and test that stay what they are, and how much leaks between their parts.
+//! Reproducible splits into train, valid and test, and leaks between their parts.
 //!
-//! A unit's part follows from its key and the definition alone ([`SplitUnit`]), so that what is ingested later moves nothing. What
-//! does not follow from keys (hold-outs, clusters of keys that graphs share, cuts in time) is kept in the row of the split. In SQL
-//! `split('NAME')` is the part of a row of `records`.
+//! The part of a unit depends only on its key and the definition ([`SplitUnit`]), so data that is ingested
+//! later moves no unit. Everything that does not follow from keys (hold-outs, clusters of keys that graphs
+//! share, cuts in time) is stored in the row of the split. In SQL `split('NAME')` is the part of a row of
+//! `records`.
 //!
 //! ```
 //! use tsql::{Store, splits::{SplitOptions, SplitUnit}};
@@ -18,23 +19,22 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod asked;
+mod catalog;
 mod check;
 mod clusters;
 mod create;
 mod cuts;
-mod held;
+mod hold_out;
 mod leaks;
 mod level;
-mod listed;
 mod options;
 mod presets;
 mod scope;
 mod session;
 mod split;
+mod split_request;
 
 pub use crate::query::SplitUnit;
-pub use asked::AskedSplit;
 pub use check::SplitLeaks;
 pub use create::CreatedSplit;
 pub use leaks::Leaks;
@@ -42,3 +42,4 @@ pub use level::LeakLevel;
 pub use options::SplitOptions;
 pub use presets::{SplitPreset, split_presets};
 pub use split::{PartCount, Split};
+pub use split_request::SplitRequest;

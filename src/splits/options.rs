@@ -1,8 +1,8 @@
-//! How a split is made.
+//! Options of a split.
 
 use crate::query::SplitUnit;
 
-/// How a split is made; by task, 80/10/10, with seed 0 unless it is said otherwise.
+/// Options of a split; the default is by task, 80/10/10, with seed 0.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SplitOptions {
@@ -30,37 +30,37 @@ impl Default for SplitOptions {
 }
 
 impl SplitOptions {
-    /// What stays together.
+    /// Sets the unit that is never divided.
     #[must_use]
     pub fn unit(mut self, unit: SplitUnit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Shares of train, valid and test, as whole numbers: `80/10/10`.
+    /// Sets the ratio of train, valid and test, as integers: `80/10/10`.
     #[must_use]
     pub fn ratio(mut self, ratio: impl Into<String>) -> Self {
         self.ratio = ratio.into();
         self
     }
 
-    /// Another seed is another split.
+    /// Sets the seed.
     #[must_use]
     pub fn seed(mut self, seed: i64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// A query whose first column names units that are in `test`, or in the part that a second column `part` says: keys, or
-    /// `graph_id`, or `config_id`.
+    /// Sets a query whose first column names the units that are in `test`, or in the part given by a second
+    /// column `part`: keys, `graph_id` or `config_id`.
     #[must_use]
     pub fn hold_out(mut self, sql: impl Into<String>) -> Self {
         self.hold_out = Some(sql.into());
         self
     }
 
-    /// A query over `records` whose rows the split is about, all unless it is set: clusters, cuts, counts and leaks are of
-    /// these. Rows beside them have parts by their keys, too.
+    /// Sets a query over `records` whose rows are split; all records by default. Clusters, cuts, counts and
+    /// leaks are computed over these rows. Other rows have parts by their keys, too.
     #[must_use]
     pub fn query(mut self, sql: impl Into<String>) -> Self {
         self.query = Some(sql.into());

@@ -1,12 +1,12 @@
-//! The rows that a split is about.
+//! Rows of a split.
 
 use arrow::array::RecordBatch;
 use datafusion::prelude::SessionContext;
 
 use crate::error::{Error, Result};
-use crate::query::{collect, frame};
+use crate::query::{collect, plan_query};
 
-/// The rows of a query, or all records.
+/// Rows of a query, or all records.
 pub(super) struct Scope<'a> {
     context: &'a SessionContext,
     query: Option<&'a str>,
@@ -14,14 +14,14 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     /// # Errors
-    /// [`Error::Sql`] for what is no SQL; [`Error::Argument`] for a query without one of these columns.
-    pub(super) async fn of(
+    /// [`Error::Sql`] for invalid SQL; [`Error::Argument`] for a query without one of these columns.
+    pub(super) async fn try_new(
         context: &'a SessionContext,
         query: Option<&'a str>,
         columns: &[&str],
     ) -> Result<Self> {
         if let Some(sql) = query {
-            let schema = frame(context, sql).await?;
+            let schema = plan_query(context, sql).await?;
             let schema = schema.schema();
             let missing = columns
                 .iter()
@@ -39,8 +39,8 @@ impl<'a> Scope<'a> {
         Ok(Self { context, query })
     }
 
-    /// Rows of a query of ours, in which `$rows` stands for those of the scope.
-    pub(super) async fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+    /// Runs an internal query in which `$rows` is replaced by the rows of the scope.
+    pub(super) async fn collect(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let rows = match self.query {
             Some(query) => format!("({})", query.trim().trim_end_matches(';')),
             None => "records".to_owned(),

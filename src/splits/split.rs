@@ -1,9 +1,9 @@
-//! A split as it is told.
+//! Description of a split.
 
 use serde::Serialize;
 
 use crate::query::SplitUnit;
-use crate::query::splits::Definition;
+use crate::query::splits::SplitDefinition;
 
 /// A version of a split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -11,38 +11,38 @@ use crate::query::splits::Definition;
 pub struct Split {
     /// Its name.
     pub name: String,
-    /// 1 for the first of this name, then one more for each other definition.
+    /// Version: 1 for the first definition of this name, then consecutive.
     pub version: i64,
-    /// What stays together.
+    /// Unit that is never divided.
     pub unit: SplitUnit,
-    /// Shares of train, valid and test.
+    /// Ratio of train, valid and test.
     pub ratio: String,
     /// Its seed.
     pub seed: i64,
-    /// The preset that it was made by.
+    /// Preset, if any.
     pub preset: Option<String>,
-    /// What is known to leak by definition.
+    /// Known leaks.
     pub warning: Option<String>,
-    /// The query whose rows it is about; `None` for all records.
+    /// Query whose rows are split; `None` for all records.
     pub query: Option<String>,
-    /// The query whose units were held out.
+    /// Query whose units were held out.
     pub hold_out: Option<String>,
-    /// Units that there were when it was made.
+    /// Number of units at creation.
     pub unit_count: i64,
-    /// Two versions with one digest are the same split, in any store.
+    /// Digest: versions with the same digest are the same split, in any store.
     pub digest: String,
-    /// When it was made, in microseconds since 1970.
+    /// Time of creation, in microseconds since 1970.
     pub created_at_us: i64,
 }
 
 impl Split {
-    /// `NAME@VERSION`, as `split('NAME@VERSION')` takes it.
+    /// Returns `NAME@VERSION`, the argument of `split('NAME@VERSION')`.
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
 
-    pub(super) fn of(split: &Definition) -> Self {
+    pub(super) fn from_definition(split: &SplitDefinition) -> Self {
         Self {
             name: split.name.clone(),
             version: split.version,
@@ -60,12 +60,13 @@ impl Split {
     }
 }
 
-/// How much of a store is in a part of a split.
+/// Number of records in a part of a split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PartCount {
-    /// `train`, `valid` or `test`; `None` for what is in none: rows without a key, and newcomers that would join two parts.
+    /// `train`, `valid` or `test`; `None` for rows in no part: rows without a key, and new graphs that would
+    /// join two parts.
     pub part: Option<String>,
-    /// Its records.
+    /// Number of records.
     pub record_count: u64,
 }

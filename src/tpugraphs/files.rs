@@ -1,8 +1,9 @@
-//! Graphs as files for training: an npz file each, in a folder for its part, with edges by node and configurations as codes.
+//! Writes graphs as training files: one npz file per graph in the folder of its part, with edges by node and
+//! configurations as codes.
 //!
 //! ```text
 //! DIR/
-//! ├── manifest.json, SHA256SUMS                    as those of rows
+//! ├── manifest.json, SHA256SUMS                    as for rows
 //! └── train/layout-xla-random/resnet50.npz
 //!       indptr (nodes + 1), indices (edges)        operands of node n: indices[indptr[n]:indptr[n + 1]]
 //!       node_feat (nodes, 140), node_opcode (nodes), node_config_ids (slots), node_splits
@@ -15,20 +16,20 @@ use std::io::Cursor;
 
 use arrow::datatypes::Int64Type;
 use serde::{Deserialize, Serialize};
-use tsql_codecs::graph::Kind;
+use tsql_codecs::graph::GraphKind;
 
-use super::training::{Form, GraphFile, TrainingGraph, loaded_in_portions, selected_files};
+use super::training::{Form, GraphFile, TrainingGraph, load_in_chunks, select_training_files};
+use crate::atomic_output::{OutputTarget, WrittenFile};
 use crate::column;
-use crate::delivered::{Target, Written};
 use crate::error::{Error, Result};
 use crate::query::collect;
 use crate::store::{At, Store};
 use crate::training::{
     KeySum, MANIFEST, ManifestPart, TRAINING_FILES, TrainingFilesVerified, TrainingManifest,
-    compared, file_told, manifest_version, read, split_told,
+    file_entry, manifest_version, read_manifest, split_info, verify_checksums,
 };
 
-/// Which graphs become files for training.
+/// Options of graph files.
 ///
 /// ```
 /// use tsql::tpugraphs::GraphFilesOptions;
@@ -44,7 +45,7 @@ pub struct GraphFilesOptions {
 }
 
 impl GraphFilesOptions {
-    /// All samples of these files, or of those of these collections, in the parts that their paths say.
+    /// Selects all samples of these files, or of the files of these collections, in the parts of their paths.
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             names: names.into_iter().map(Into::into).collect(),
@@ -53,53 +54,54 @@ impl GraphFilesOptions {
         }
     }
 
-    /// In the parts of this split (`NAME@VERSION`), each file in one.
+    /// Uses the parts of this split (`NAME@VERSION`); each file is in one part.
     #[must_use]
     pub fn split(mut self, split: impl Into<String>) -> Self {
         self.split = Some(split.into());
         self
     }
 
-    /// Replaces files that were exported there before.
+    /// Replaces files of an earlier export.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
 }
 
-/// Folder of files whose path says no part.
+/// Folder of files whose path has no part.
 const ALL: &str = "all";
 
-/// Writes graphs of TpuGraphs with all their configurations as files for training, as
-/// [`Store::write_training_files`] does with rows.
+/// Writes graphs of TpuGraphs with all their configurations as training files, like
+/// [`Store::write_training_files`] for rows.
 ///
 /// # Errors
-/// [`Error::Unknown`], [`Error::Ambiguous`] and [`Error::Empty`] for names of no file, of several, and of none;
-/// [`Error::Argument`] where the samples of a file are in several parts of the split; as [`Store::write_training_files`].
+/// [`Error::Unknown`], [`Error::Ambiguous`] and [`Error::Empty`] for names of no file, of several, and for no
+/// names; [`Error::Argument`] if the samples of a file are in several parts of the split; as
+/// [`Store::write_training_files`].
 pub async fn write_graph_files(
     store: &Store,
     to: &str,
     options: &GraphFilesOptions,
 ) -> Result<TrainingManifest> {
-    let at = At::Versions(store.versions().await?);
+    let at = At::Versions(store.current_versions().await?);
     let store = store.at(&at).await?;
     let names: Vec<&str> = options.names.iter().map(String::as_str).collect();
-    let files = selected_files(&store, &names).await?;
+    let files = select_training_files(&store, &names).await?;
     let (mut options, mut split) = (options.clone(), None);
     let parts = match &options.split {
         None => BTreeMap::new(),
         Some(name) => {
             let context = store.session().await?;
-            let told = split_told(&context, name).await?;
-            let parts = parts(&store, &told.name).await?;
+            let told = split_info(&context, name).await?;
+            let parts = parts_by_source(&store, &told.name).await?;
             options.split = Some(told.name.clone());
             split = Some(told);
             parts
         }
     };
-    let target = Target::open(to, options.overwrite, TRAINING_FILES).await?;
+    let target = OutputTarget::open(to, options.overwrite, TRAINING_FILES).await?;
     target.begin().await?;
-    let mut writing = Writing {
+    let mut writing = GraphFilesWriter {
         target: &target,
         parts: BTreeMap::new(),
         written: Vec::new(),
@@ -110,7 +112,7 @@ pub async fn write_graph_files(
         at: at.to_string(),
         ..TrainingManifest::default()
     };
-    let mut portions = loaded_in_portions(&store, &files).await?;
+    let mut portions = load_in_chunks(&store, &files).await?;
     while let Some(portion) = portions.next().await? {
         for (file, graph) in portion {
             let part = match &options.split {
@@ -134,7 +136,7 @@ pub async fn write_graph_files(
                     }
                 },
             };
-            writing.graph(part, file, &graph).await?;
+            writing.write_graph(part, file, &graph).await?;
         }
     }
     let mut written = writing.written;
@@ -158,13 +160,13 @@ pub async fn write_graph_files(
     Ok(manifest)
 }
 
-/// Compares files for training, graphs or rows, with their manifest, and with what they would be now: see
-/// [`Store::verify_training_files`], which knows rows only.
+/// Verifies training files of graphs or rows against their manifest and a new export: see
+/// [`Store::verify_training_files`], which supports rows only.
 ///
 /// # Errors
 /// As [`Store::verify_training_files`].
 pub async fn verify_graph_files(store: &Store, manifest: &str) -> Result<TrainingFilesVerified> {
-    let (location, known) = read(manifest).await?;
+    let (location, known) = read_manifest(manifest).await?;
     let Some(options) = known.graphs.clone() else {
         return store.verify_training_files(manifest).await;
     };
@@ -174,7 +176,7 @@ pub async fn verify_graph_files(store: &Store, manifest: &str) -> Result<Trainin
     };
     let options: GraphFilesOptions =
         serde_json::from_value(options).map_err(|error| wrong(format!("graphs: {error}")))?;
-    let mut verified = compared(&location, &known).await?;
+    let mut verified = verify_checksums(&location, &known).await?;
     let scratch = tsql_folders::Scratch::new()?;
     let again = scratch.path().join("again").to_string_lossy().into_owned();
     let made = match known.at.parse::<At>() {
@@ -184,12 +186,12 @@ pub async fn verify_graph_files(store: &Store, manifest: &str) -> Result<Trainin
         },
         Err(error) => Err(error),
     };
-    verified.add_made_again(&known, made);
+    verified.add_rebuilt(&known, made);
     Ok(verified)
 }
 
-/// The parts that the samples of each source are in.
-async fn parts(store: &Store, split: &str) -> Result<BTreeMap<i64, Vec<Option<String>>>> {
+/// Returns the parts of the samples of each source.
+async fn parts_by_source(store: &Store, split: &str) -> Result<BTreeMap<i64, Vec<Option<String>>>> {
     let quoted = split.replace('\'', "''");
     let sql = format!(
         "SELECT source_id, arrow_cast(part, 'Utf8View') AS part FROM (SELECT source_id, split('{quoted}') AS part FROM records \
@@ -209,22 +211,27 @@ async fn parts(store: &Store, split: &str) -> Result<BTreeMap<i64, Vec<Option<St
     Ok(parts)
 }
 
-struct Writing<'a> {
-    target: &'a Target,
+struct GraphFilesWriter<'a> {
+    target: &'a OutputTarget,
     parts: BTreeMap<String, (ManifestPart, KeySum)>,
-    written: Vec<Written>,
+    written: Vec<WrittenFile>,
 }
 
-impl Writing<'_> {
-    async fn graph(&mut self, part: &str, file: &GraphFile, graph: &TrainingGraph) -> Result<()> {
+impl GraphFilesWriter<'_> {
+    async fn write_graph(
+        &mut self,
+        part: &str,
+        file: &GraphFile,
+        graph: &TrainingGraph,
+    ) -> Result<()> {
         let (collection, name) = file.id.rsplit_once(':').unwrap_or(("", &file.id));
         let path = format!("{part}/{}/{name}.npz", collection.replace(':', "-"));
         let count = u32::try_from(graph.sample_count()).unwrap_or(u32::MAX);
         let samples: Vec<u32> = (0..count).collect();
         let mut bytes = Cursor::new(Vec::new());
         let form = match graph.kind() {
-            Kind::Layout => Form::Codes,
-            Kind::Tile => Form::Float32,
+            GraphKind::Layout => Form::Codes,
+            GraphKind::Tile => Form::Float32,
         };
         graph.write_csr_npz(&samples, form, &mut bytes)?;
         let rows = u64::from(count);
@@ -244,7 +251,7 @@ impl Writing<'_> {
         told.rows += rows;
         told.groups += 1;
         told.largest_group = told.largest_group.max(rows);
-        told.files.push(file_told(&written));
+        told.files.push(file_entry(&written));
         self.written.push(written);
         Ok(())
     }

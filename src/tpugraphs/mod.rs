@@ -1,7 +1,7 @@
 //! TpuGraphs: training steps that read one graph and a few of its configurations, and the scores of the competition.
 //!
-//! [`training_graph`] reads a file of the dataset once; each step after that picks samples and expands
-//! them, which takes well under a millisecond.
+//! [`training_graph`] reads a file of the dataset once. Each later step picks and expands samples, in well
+//! under a millisecond.
 //!
 //! ```no_run
 //! use tsql::Store;
@@ -17,12 +17,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Several files, or all of a collection, are one stream of steps with [`training_graphs`]: each file once an epoch, some
-//! open at a time, made ahead by threads.
+//! Several files, or all of a collection, are one stream of steps with [`training_graphs`]: each file once an
+//! epoch, with a bounded number of open files, prefetched by threads.
 //!
-//! All configurations of graphs become files for training with [`write_graph_files`].
+//! [`write_graph_files`] writes graphs with all configurations as training files.
 //!
-//! Predictions become a submission to Kaggle's "Fast or Slow?" with [`write_submission`], and
+//! [`write_submission`] converts predictions to a submission to Kaggle's "Fast or Slow?", and
 //! [`score_submission`] scores one as Kaggle did.
 
 mod files;
@@ -30,7 +30,7 @@ mod score;
 mod training;
 
 pub use files::{GraphFilesOptions, verify_graph_files, write_graph_files};
-pub use score::{Scored, ScoredRow, is_submission, score_submission, write_submission};
+pub use score::{RowScore, SubmissionScore, is_submission, score_submission, write_submission};
 pub use training::{
     Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Number, Pick, Picking, StepTable,
     Tensor, TrainingFile, TrainingGraph, TrainingGraphs, training_files, training_graph,

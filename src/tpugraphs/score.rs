@@ -1,10 +1,10 @@
 //! Submissions to the TpuGraphs competition: scored against a store, and written from predictions.
 //!
-//! A submission is a CSV file with the header `ID,TopConfigs`: the id of a file
-//! (`<collection>:<name>`) and the indices of its configurations, the fastest first, joined by `;`.
-//! A row of `tile:xla` scores 1 minus the top-5 error of runtime over default runtime, a layout row
-//! Kendall's tau-b of its order and the runtimes; a collection scores the mean of its rows, a
-//! submission the mean of the five collections (Kaggle, "Google - Fast or Slow?").
+//! A submission is a CSV file with the header `ID,TopConfigs`: the id of a file (`<collection>:<name>`) and the
+//! indices of its configurations, the fastest first, joined by `;`. A row of `tile:xla` scores 1 minus the
+//! top-5 error of runtime divided by default runtime. A layout row scores Kendall's tau-b of its order and the
+//! runtimes. A collection scores the mean of its rows, a submission the mean of the five collections (Kaggle,
+//! "Google - Fast or Slow?").
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::path::Path;
 use arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
-use tsql_metrics::ranking::{Pair, TILE_K, kendall_tau_b, tile_score};
+use tsql_metrics::ranking::{ScoredConfig, TILE_K, kendall_tau_b, tile_score};
 
 use crate::column;
 use crate::error::{Error, Result};
@@ -23,57 +23,57 @@ use crate::store::Store;
 /// Header of a submission.
 const HEADER: [&str; 2] = ["ID", "TopConfigs"];
 
-/// How ids of tile rows begin.
+/// Prefix of the ids of tile rows.
 const TILE: &str = "tile:";
 
-/// The collections that a submission is about.
+/// Number of collections in a submission.
 const COLLECTIONS: usize = 5;
 
-/// Files whose runtimes are asked for together.
+/// Number of files whose runtimes are queried together.
 const FILES_AT_ONCE: usize = 256;
 
-/// What a submission scores.
+/// Scores of a submission.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Scored {
-    /// Every row, in its order.
-    pub rows: Vec<ScoredRow>,
-    /// Mean of the scored rows of each collection, and how many these are.
+pub struct SubmissionScore {
+    /// Scores of all rows, in order.
+    pub rows: Vec<RowScore>,
+    /// Mean and number of the scored rows of each collection.
     pub collections: BTreeMap<String, (f64, u64)>,
     /// Mean of the collections; `None` unless all five have a score.
     pub score: Option<f64>,
 }
 
-/// A row of a submission.
+/// Score of a row of a submission.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ScoredRow {
+pub struct RowScore {
     /// Line in the file, from 1.
     pub line: u64,
     /// The file's id.
     pub id: String,
-    /// Its score, or why it has none.
+    /// Score, or the reason why there is none.
     pub score: std::result::Result<f64, String>,
 }
 
-impl ScoredRow {
-    /// The id without the file's name.
+impl RowScore {
+    /// Returns the id without the file name.
     fn collection(&self) -> &str {
         self.id.rsplit_once(':').map_or("", |(start, _)| start)
     }
 }
 
-/// A row as it is read.
-struct Row {
+/// A parsed row of a submission.
+struct SubmissionRow {
     line: u64,
     id: String,
     order: std::result::Result<Vec<usize>, String>,
 }
 
-/// Runtime and default runtime of every configuration of a file, where known.
+/// Runtime and default runtime of each configuration of a file, if known.
 type Runtimes = Vec<(Option<f64>, Option<f64>)>;
 
-/// Is this the first line of a submission?
+/// Returns true if this is the header line of a submission.
 pub fn is_submission(line: &str) -> bool {
     line.trim_start_matches('\u{feff}')
         .trim_end()
@@ -84,22 +84,22 @@ pub fn is_submission(line: &str) -> bool {
 /// Scores a submission against the runtimes of the store.
 ///
 /// # Errors
-/// [`Error::Source`] for a file that is no submission. Rows that cannot be scored are no error:
-/// each says why.
-pub async fn score_submission(store: &Store, path: &Path) -> Result<Scored> {
-    let rows = read(path)?;
+/// [`Error::Source`] for a file that is not a submission. A row that cannot be scored is not an error: its
+/// result has the reason.
+pub async fn score_submission(store: &Store, path: &Path) -> Result<SubmissionScore> {
+    let rows = read_submission(path)?;
     let context = store.session().await?;
-    let files = files(&context).await?;
-    let mut scored = Scored::default();
+    let files = files_by_id(&context).await?;
+    let mut scored = SubmissionScore::default();
     for rows in rows.chunks(FILES_AT_ONCE) {
         let ids = rows.iter().filter_map(|row| files.get(&row.id));
-        let runtimes = runtimes(&context, ids).await?;
+        let runtimes = load_runtimes(&context, ids).await?;
         for row in rows {
             let known = files.get(&row.id).map(|file| runtimes.get(file));
-            scored.rows.push(ScoredRow {
+            scored.rows.push(RowScore {
                 line: row.line,
                 id: row.id.clone(),
-                score: score(row, known.flatten()),
+                score: score_row(row, known.flatten()),
             });
         }
     }
@@ -120,12 +120,12 @@ pub async fn score_submission(store: &Store, path: &Path) -> Result<Scored> {
     Ok(scored)
 }
 
-/// Writes a submission from predictions: a file, or a query in parentheses, with the columns
-/// `id`, `sample` (index of the configuration, from 0) and `score` (lower is faster). Of tile
-/// files the best five are named, of others all. Returns the number of rows.
+/// Writes a submission from predictions: a file, or a query in parentheses, with the columns `id`, `sample`
+/// (index of the configuration, from 0) and `score` (lower is faster). A tile row lists the best five
+/// configurations, any other row all. Returns the number of rows.
 ///
 /// # Errors
-/// [`Error::Query`] where the predictions cannot be read or lack a column.
+/// [`Error::Query`] if the predictions cannot be read or lack a column.
 pub async fn write_submission(
     store: &Store,
     predictions: &str,
@@ -143,7 +143,7 @@ pub async fn write_submission(
     );
     let frame = context.sql(&sql).await.map_err(Error::Query)?;
     let mut found = frame.execute_stream().await.map_err(Error::Query)?;
-    let mut rows = Submission {
+    let mut rows = SubmissionWriter {
         out,
         id: None,
         named: 0,
@@ -169,15 +169,15 @@ pub async fn write_submission(
     Ok(rows.rows)
 }
 
-/// A submission that is being written.
-struct Submission<'a> {
+/// Writer of a submission.
+struct SubmissionWriter<'a> {
     out: &'a mut dyn Write,
     id: Option<String>,
     named: usize,
     rows: u64,
 }
 
-impl Submission<'_> {
+impl SubmissionWriter<'_> {
     fn text(&mut self, text: &str) -> Result<()> {
         let written = self.out.write_all(text.as_bytes());
         written.map_err(Error::io("submission"))
@@ -217,7 +217,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / count
 }
 
-fn read(path: &Path) -> Result<Vec<Row>> {
+fn read_submission(path: &Path) -> Result<Vec<SubmissionRow>> {
     let wrong = |error: csv::Error| Error::Source {
         location: path.display().to_string(),
         reason: error.to_string(),
@@ -237,17 +237,17 @@ fn read(path: &Path) -> Result<Vec<Row>> {
         let record = record.map_err(wrong)?;
         let id = record.get(0).unwrap_or_default().to_owned();
         let order = if seen.insert(id.clone()) {
-            order(record.get(1).unwrap_or_default())
+            parse_order(record.get(1).unwrap_or_default())
         } else {
             Err("the id stands there twice".to_owned())
         };
         let line = record.position().map_or(0, csv::Position::line);
-        rows.push(Row { line, id, order });
+        rows.push(SubmissionRow { line, id, order });
     }
     Ok(rows)
 }
 
-fn order(text: &str) -> std::result::Result<Vec<usize>, String> {
+fn parse_order(text: &str) -> std::result::Result<Vec<usize>, String> {
     let mut seen = HashSet::new();
     let index = |text: &str| {
         let index = text.trim().parse::<usize>();
@@ -265,10 +265,10 @@ fn order(text: &str) -> std::result::Result<Vec<usize>, String> {
     Ok(order)
 }
 
-/// A file's graph and source.
+/// Graph and source of a file.
 type File = (i64, i64);
 
-async fn files(context: &SessionContext) -> Result<HashMap<String, File>> {
+async fn files_by_id(context: &SessionContext) -> Result<HashMap<String, File>> {
     let sql =
         "SELECT id, graph_id, source_id FROM sources WHERE id IS NOT NULL AND same_as IS NULL";
     let mut files = HashMap::new();
@@ -284,7 +284,7 @@ async fn files(context: &SessionContext) -> Result<HashMap<String, File>> {
     Ok(files)
 }
 
-async fn runtimes(
+async fn load_runtimes(
     context: &SessionContext,
     files: impl Iterator<Item = &File>,
 ) -> Result<HashMap<File, Runtimes>> {
@@ -318,8 +318,8 @@ async fn runtimes(
     Ok(runtimes)
 }
 
-/// The score of a row, or why it has none.
-fn score(row: &Row, known: Option<&Runtimes>) -> std::result::Result<f64, String> {
+/// Returns the score of a row, or the reason why there is none.
+fn score_row(row: &SubmissionRow, known: Option<&Runtimes>) -> std::result::Result<f64, String> {
     let order = row.order.as_ref().map_err(Clone::clone)?;
     let known = known.ok_or_else(|| "the store has no such file".to_owned())?;
     let tile = row.id.starts_with(TILE);
@@ -336,7 +336,7 @@ fn score(row: &Row, known: Option<&Runtimes>) -> std::result::Result<f64, String
             .ok_or_else(|| format!("configuration {index} of {}, counted from 0", known.len()))?;
         if let Some(runtime) = runtime(known) {
             let score = position.into();
-            pairs.push(Pair { runtime, score });
+            pairs.push(ScoredConfig { runtime, score });
         }
     }
     let score = if tile {

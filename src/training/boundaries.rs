@@ -1,21 +1,21 @@
-//! Where the values of some columns change from one row to the next, in whatever batches rows come.
+//! Finds group boundaries: rows at which the values of some columns change, across batches.
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{concat, partition};
 
-use super::file::failed;
+use super::file::arrow_error;
 use crate::error::Result;
 
-/// Finds the first row of each group of neighbours.
+/// Finds the first row of each group of consecutive equal rows.
 #[derive(Debug)]
 pub(super) struct Boundaries {
     columns: Vec<usize>,
-    /// The values of the last row so far.
+    /// Values of the last row of the previous batch.
     last: Option<Vec<ArrayRef>>,
 }
 
 impl Boundaries {
-    /// Groups by the columns at these places; by none all rows are one.
+    /// Groups by the columns at these indices; without columns all rows are one group.
     pub(super) fn new(columns: Vec<usize>) -> Self {
         Self {
             columns,
@@ -23,7 +23,7 @@ impl Boundaries {
         }
     }
 
-    /// Places in the next batch where a group begins.
+    /// Returns the row indices in the next batch at which a group begins.
     pub(super) fn find(&mut self, batch: &RecordBatch) -> Result<Vec<usize>> {
         if batch.num_rows() == 0 {
             return Ok(Vec::new());
@@ -37,13 +37,13 @@ impl Boundaries {
                     let first = own.slice(0, 1);
                     concat(&[last.as_ref(), first.as_ref()])
                 });
-                let both: Vec<ArrayRef> = both.collect::<Result<_, _>>().map_err(failed)?;
-                !both.is_empty() && partition(&both).map_err(failed)?.len() > 1
+                let both: Vec<ArrayRef> = both.collect::<Result<_, _>>().map_err(arrow_error)?;
+                !both.is_empty() && partition(&both).map_err(arrow_error)?.len() > 1
             }
         };
         let mut starts: Vec<usize> = begins.then_some(0).into_iter().collect();
         if !own.is_empty() {
-            let ranges = partition(&own).map_err(failed)?.ranges();
+            let ranges = partition(&own).map_err(arrow_error)?.ranges();
             starts.extend(ranges.iter().skip(1).map(|range| range.start));
         }
         let end = batch.num_rows() - 1;

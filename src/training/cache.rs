@@ -1,111 +1,115 @@
-//! Selections that are kept: each a folder of the user's cache, by what it follows from.
+//! Cache of selections: each is a folder of the user's cache, named by a hash of its inputs.
 //!
 //! ```text
-//! ~/.cache/tsql/rows/<32 digits>/                  a selection (see `written`)
-//!                    tsql-<random>/files/<...>     one that is being made, or is going
+//! ~/.cache/tsql/rows/<32 digits>/                  a selection (see `selection_writer`)
+//!                    tsql-<random>/files/<...>     one that is being written or removed
 //! ```
 //!
-//! A folder gets its name when it is complete, in one step, so that of two processes that make the same one the
-//! second finds that of the first. What is not what `about.json` says is made anew. The ones that were
-//! not used for longest go when there are too many bytes; who has them open keeps them until it ends.
+//! A complete folder is renamed atomically. If two processes write the same selection, the second uses the
+//! folder of the first. A folder whose content does not match `about.json` is rebuilt. The least recently used
+//! selections are removed if the cache has too many bytes; a process that has one open can still read it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use tsql_folders::{Mapped, Scratch};
+use tsql_folders::{MappedFile, Scratch};
 
 use super::file::RowsFile;
 use super::options::RowsOptions;
 use super::order::Units;
 use super::selection::Selection;
-use super::written::{ABOUT, About, Content, FAMILIES, GROUPS, ROWS, write};
+use super::selection_writer::{ABOUT, About, Content, FAMILIES, GROUPS, ROWS, write};
 use crate::error::{Error, Result};
 
 /// Folder of selections in the user's cache.
-const FOLDER: &str = "rows";
+const CACHE_FOLDER: &str = "rows";
 
-/// The variable that names another cache.
-const VARIABLE: &str = "TSQL_CACHE";
+/// Environment variable with the path of another cache.
+const CACHE_VARIABLE: &str = "TSQL_CACHE";
 
-/// A selection, ready to be read.
+/// An open selection.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct CachedSelection {
     pub(super) file: RowsFile,
     pub(super) units: Units,
-    /// Where families of units end, if these take turns.
+    /// Ends of the families of units, if the selection is balanced.
     pub(super) families: Option<Arc<[u64]>>,
-    /// The folder of one that nobody else will find; it goes with this.
+    /// Temporary folder of a selection that is not cached; removed with this value.
     _own: Option<Scratch>,
 }
 
-/// The rows of a selection: those that are kept, or made now.
-pub(super) async fn kept(selection: &Selection, sql: &str, options: &RowsOptions) -> Result<Kept> {
-    let of_user = || tsql_folders::cache().map(|cache| cache.join(FOLDER));
+/// Returns the rows of a selection, from the cache or newly written.
+pub(super) async fn cached_selection(
+    selection: &Selection,
+    sql: &str,
+    options: &RowsOptions,
+) -> Result<CachedSelection> {
+    let of_user = || tsql_folders::cache().map(|cache| cache.join(CACHE_FOLDER));
     let place = options.cache.clone().or_else(of_user);
     let Some((place, key)) = place.zip(selection.key.as_ref()) else {
         let own = Scratch::new()?;
         write(selection, sql, own.path()).await?;
-        let kept = opened(own.path()).map_err(unreadable)?;
-        return Ok(Kept {
+        let kept = open_selection(own.path()).map_err(unreadable_error)?;
+        return Ok(CachedSelection {
             _own: Some(own),
             ..kept
         });
     };
-    tsql_folders::private(&place, VARIABLE)?;
+    tsql_folders::create_private(&place, CACHE_VARIABLE)?;
     let folder = place.join(key);
-    if let Ok(kept) = opened(&folder) {
-        used(&folder);
+    if let Ok(kept) = open_selection(&folder) {
+        touch(&folder);
         return Ok(kept);
     }
-    let scratch = Scratch::within(&place)?;
+    let scratch = Scratch::new_in(&place)?;
     let made = scratch.path().join("made");
     fs::create_dir(&made).map_err(Error::io(&made))?;
     write(selection, sql, &made).await?;
-    let kept = named(&made, &folder, &scratch)?;
-    clean(&place, &folder, options.cache_bytes, &scratch);
+    let kept = publish(&made, &folder, &scratch)?;
+    evict(&place, &folder, options.cache_bytes, &scratch);
     Ok(kept)
 }
 
-fn unreadable(reason: String) -> Error {
+fn unreadable_error(reason: String) -> Error {
     Error::Internal(format!("a selection that was just written: {reason}"))
 }
 
-/// Gives a folder its name, unless another process did so with its own meanwhile.
-fn named(made: &Path, folder: &Path, scratch: &Scratch) -> Result<Kept> {
-    let kept = opened(made).map_err(unreadable)?;
+/// Publishes a folder under its name, unless another process did so first.
+fn publish(made: &Path, folder: &Path, scratch: &Scratch) -> Result<CachedSelection> {
+    let kept = open_selection(made).map_err(unreadable_error)?;
     if fs::rename(made, folder).is_ok() {
         return Ok(kept);
     }
-    if let Ok(theirs) = opened(folder) {
+    if let Ok(theirs) = open_selection(folder) {
         return Ok(theirs);
     }
-    // It is damaged, and goes with the scratch folder.
+    // The existing folder is damaged; it is removed with the scratch folder.
     let _ = fs::rename(folder, scratch.path().join("damaged"));
-    // If this fails, too, the next one makes it again: the mapping stays.
+    // If this fails too, the next process writes it again; this mapping stays valid.
     let _ = fs::rename(made, folder);
     Ok(kept)
 }
 
-/// The selection of a folder, or why it is none.
-fn opened(folder: &Path) -> Result<Kept, String> {
+/// Opens the selection of a folder; the error is the reason why it is not valid.
+fn open_selection(folder: &Path) -> Result<CachedSelection, String> {
     let text = fs::read_to_string(folder.join(ABOUT)).map_err(|error| error.to_string())?;
     let about: About = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let file = RowsFile::of(compared(&folder.join(ROWS), &about.rows)?)?;
+    let file = RowsFile::from_mapped(open_verified(&folder.join(ROWS), &about.rows)?)?;
     let rows = file.row_count();
     let units = match &about.groups {
         None => Units::Rows(rows),
-        Some(content) => Units::Groups(ends(&folder.join(GROUPS), content, rows)?),
+        Some(content) => Units::Groups(read_ends(&folder.join(GROUPS), content, rows)?),
     };
     let unit_count = match &units {
         Units::Rows(rows) => *rows,
         Units::Groups(ends) => ends.len() as u64,
     };
     let families = about.families.as_ref();
-    let families = families.map(|content| ends(&folder.join(FAMILIES), content, unit_count));
+    let families = families.map(|content| read_ends(&folder.join(FAMILIES), content, unit_count));
     let families = families.transpose()?;
-    Ok(Kept {
+    Ok(CachedSelection {
         file,
         units,
         families,
@@ -113,9 +117,9 @@ fn opened(folder: &Path) -> Result<Kept, String> {
     })
 }
 
-/// Ends of ranges that are `count` things in all.
-fn ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, String> {
-    let ends = compared(path, content)?;
+/// Reads the ends of ranges that cover `count` items.
+fn read_ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, String> {
+    let ends = open_verified(path, content)?;
     let ends = ends.as_ref().as_chunks::<8>().0.iter();
     let ends: Arc<[u64]> = ends.map(|end| u64::from_le_bytes(*end)).collect();
     if ends.last().copied().unwrap_or_default() != count || !ends.is_sorted() {
@@ -124,24 +128,24 @@ fn ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, String
     Ok(ends)
 }
 
-fn compared(path: &Path, content: &Content) -> Result<Mapped, String> {
-    let mapped = Mapped::open(path).map_err(|error| error.to_string())?;
-    if Content::of(mapped.as_ref()) != *content {
+fn open_verified(path: &Path, content: &Content) -> Result<MappedFile, String> {
+    let mapped = MappedFile::open(path).map_err(|error| error.to_string())?;
+    if Content::from_bytes(mapped.as_ref()) != *content {
         return Err(format!("{}: not what was written", path.display()));
     }
     Ok(mapped)
 }
 
-/// Notes that a selection is in use: when is the time of its description.
-fn used(folder: &Path) {
+/// Records that a selection was used, as the modification time of its description.
+fn touch(folder: &Path) {
     let about = tsql_folders::open_own(&folder.join(ABOUT), fs::File::options().append(true));
-    // What cannot be noted goes a little earlier.
+    // If this fails, the selection is evicted a little earlier.
     let _ = about.and_then(|about| about.set_modified(SystemTime::now()));
 }
 
-/// Removes what was not used for longest, so that at most `most` bytes are left beside `new`.
-fn clean(place: &Path, new: &Path, most: u64, scratch: &Scratch) {
-    let mut all = listed(place);
+/// Evicts the least recently used selections, so that at most `most` bytes remain besides `new`.
+fn evict(place: &Path, new: &Path, most: u64, scratch: &Scratch) {
+    let mut all = list_selections(place);
     all.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
     let newest = all.iter().find(|(.., folder)| folder == new);
     let mut bytes = newest.map_or(0, |(_, bytes, _)| *bytes);
@@ -151,14 +155,15 @@ fn clean(place: &Path, new: &Path, most: u64, scratch: &Scratch) {
         }
         bytes = bytes.saturating_add(*size);
         if bytes > most {
-            // Renamed first: nobody finds half of one.
+            // Renamed first, so that no process finds a partial folder.
             let going = scratch.path().join(format!("going-{number}"));
             let _ = fs::rename(folder, going);
         }
     }
 }
 
-/// Is a folder one that [`kept`] has made? All else in a cache is somebody's own, whatever it is called.
+/// Returns true if a folder was written by [`cached_selection`]. Everything else in the cache belongs to the
+/// user, whatever its name.
 fn is_selection(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default();
     let metadata = folder.symlink_metadata();
@@ -172,8 +177,8 @@ fn is_selection(folder: &Path) -> bool {
     tsql_folders::is_hash(name) && is_own && !has_others()
 }
 
-/// The selections of a cache: when each was used, its bytes, its folder.
-fn listed(place: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
+/// Returns the selections of a cache: last use, size in bytes, folder.
+fn list_selections(place: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {
         if !is_selection(&entry.path()) {

@@ -1,4 +1,4 @@
-//! A selection on the disk: an Arrow file that is mapped, so that a row costs the pages that it lies in.
+//! A selection on disk: a memory-mapped Arrow file, of which a row costs only its pages.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use arrow::ipc::reader::{FileDecoder, read_footer_length};
 use arrow::ipc::{Block, root_as_footer};
 use bytes::Bytes;
 use datafusion::error::DataFusionError;
-use tsql_folders::Mapped;
+use tsql_folders::MappedFile;
 
 use crate::error::{Error, Result};
 
-/// Rows of each block of the file but the last.
+/// Number of rows of each block except the last.
 pub(super) const BLOCK_ROWS: usize = 1 << 14;
 
-/// Bytes behind the footer of an Arrow file: its length, and `ARROW1`.
+/// Bytes after the footer of an Arrow file: its length, and `ARROW1`.
 const TAIL_BYTES: usize = 10;
 
-/// The rows of an Arrow file, by their numbers.
+/// Random access to the rows of an Arrow file.
 #[derive(Debug)]
 pub(super) struct RowsFile {
     schema: SchemaRef,
@@ -31,16 +31,16 @@ pub(super) struct RowsFile {
 }
 
 impl RowsFile {
-    /// The rows of a mapped file; none of it is copied.
+    /// Opens a mapped file without copying.
     ///
     /// # Errors
-    /// The reason why it is no file that [`super::written`] makes.
-    pub(super) fn of(mapped: Mapped) -> Result<Self, String> {
+    /// The reason why it is not a file of [`super::selection_writer`].
+    pub(super) fn from_mapped(mapped: MappedFile) -> Result<Self, String> {
         let bytes = Buffer::from(Bytes::from_owner(mapped));
-        Self::decoded(&bytes).map_err(|error| error.to_string())
+        Self::decode(&bytes).map_err(|error| error.to_string())
     }
 
-    fn decoded(bytes: &Buffer) -> Result<Self, ArrowError> {
+    fn decode(bytes: &Buffer) -> Result<Self, ArrowError> {
         let broken = |what: &str| ArrowError::IpcError(what.to_owned());
         let cut = || broken("it is cut");
         let end = bytes.len().checked_sub(TAIL_BYTES).ok_or_else(cut)?;
@@ -55,7 +55,7 @@ impl RowsFile {
         let decoder = decoder.with_require_alignment(true);
         let mut blocks = Vec::new();
         for block in footer.recordBatches().iter().flatten() {
-            let decoded = decoder.read_record_batch(block, &part(bytes, block)?)?;
+            let decoded = decoder.read_record_batch(block, &block_bytes(bytes, block)?)?;
             blocks.push(decoded.ok_or_else(|| broken("a block without rows"))?);
         }
         let full = blocks.iter().rev().skip(1);
@@ -81,10 +81,10 @@ impl RowsFile {
         self.rows
     }
 
-    /// These rows, in this order, in memory of their own.
+    /// Copies these rows, in this order, into a new batch.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a row that the selection does not have.
+    /// [`Error::Argument`] for a row index beyond the selection.
     pub(super) fn gather(&self, rows: &[u64]) -> Result<RecordBatch> {
         let place = |&row: &u64| {
             let row = Some(row).filter(|row| *row < self.rows);
@@ -103,11 +103,11 @@ impl RowsFile {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
         let blocks: Vec<&RecordBatch> = self.blocks.iter().collect();
-        interleave_record_batch(&blocks, &places).map_err(failed)
+        interleave_record_batch(&blocks, &places).map_err(arrow_error)
     }
 }
 
-fn part(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
+fn block_bytes(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
     let cut = || ArrowError::IpcError("a block beyond the end".to_owned());
     let begin = usize::try_from(block.offset()).map_err(|_| cut())?;
     let head = usize::try_from(block.metaDataLength()).map_err(|_| cut())?;
@@ -120,7 +120,7 @@ fn part(bytes: &Buffer, block: &Block) -> Result<Buffer, ArrowError> {
     Ok(bytes.slice_with_length(begin, length))
 }
 
-/// The error of an Arrow kernel.
-pub(super) fn failed(error: ArrowError) -> Error {
+/// Wraps an error of an Arrow kernel.
+pub(super) fn arrow_error(error: ArrowError) -> Error {
     Error::Query(DataFusionError::from(error))
 }

@@ -1,7 +1,8 @@
-//! Rows of a selection for training: batches that are the same whenever, wherever and by however many they are read.
+//! Rows of a selection for training, in batches that do not depend on when, where and by how many processes
+//! they are read.
 //!
 //! ```text
-//! SQL ─▶ rows, written once and mapped ─▶ shuffle by place ─▶ batches ─▶ made ahead ─▶ a training loop
+//! SQL ─▶ rows, written once and mapped ─▶ shuffled indices ─▶ batches ─▶ prefetch ─▶ training loop
 //! ```
 //!
 //! ```
@@ -16,7 +17,7 @@
 //! let first = epoch.next().unwrap()?;
 //! let sizes = first.group_sizes.unwrap();
 //! assert_eq!(sizes.iter().sum::<u64>(), first.rows.num_rows() as u64);
-//! // All that is needed to go on with the second batch, in another process.
+//! // The position suffices to resume with the second batch, in another process.
 //! let position = epoch.position();
 //! assert_eq!(rows.iter(position)?.next().unwrap()?.position, position);
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
@@ -26,16 +27,16 @@ mod options;
 mod permutation;
 mod position;
 mod prefetch;
-mod turns;
+mod round_robin;
 
 mod boundaries;
 mod file;
-mod readable;
-mod streamed;
+mod plain_types;
+mod plan_stream;
 
-mod numbered;
+mod row_numbers;
 mod selection;
-mod written;
+mod selection_writer;
 
 mod order;
 
@@ -45,15 +46,16 @@ mod rows;
 mod files;
 
 pub use files::{
-    FeatureTold, FileForm, Label, LabelTold, LargeGroups, LeftOut, ManifestFile, ManifestPart,
-    SplitTold, TrainingFilesOptions, TrainingFilesVerified, TrainingManifest,
+    FeatureInfo, FileForm, Label, LabelInfo, LargeGroups, LeftOut, ManifestFile, ManifestPart,
+    SplitInfo, TrainingFilesOptions, TrainingFilesVerified, TrainingManifest,
 };
 pub(crate) use files::{
-    KeySum, MANIFEST, TRAINING_FILES, compared, file_told, manifest_version, read, split_told,
+    KeySum, MANIFEST, TRAINING_FILES, file_entry, manifest_version, read_manifest, split_info,
+    verify_checksums,
 };
 pub use options::RowsOptions;
-pub(crate) use order::{Order, Share, Units};
-pub(crate) use permutation::mixed;
+pub(crate) use order::{Order, RankShare, Units};
+pub(crate) use permutation::mix64;
 pub use position::Position;
-pub(crate) use prefetch::{Ahead, Prefetch};
+pub(crate) use prefetch::{Prefetch, PrefetchOptions};
 pub use rows::{RowsIter, TrainingBatch, TrainingRows};

@@ -1,10 +1,10 @@
-//! How rows become batches.
+//! Options of row batches.
 
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
-/// How the rows of a selection become batches.
+/// Options that turn the rows of a selection into batches.
 ///
 /// ```
 /// use tsql::training::RowsOptions;
@@ -30,8 +30,8 @@ pub struct RowsOptions {
 }
 
 impl Default for RowsOptions {
-    /// Batches of 1,024 shuffled rows with seed 0, for one process; 8 of them ahead, by two threads; 64 GiB of
-    /// selections are kept.
+    /// Batches of 1,024 shuffled rows with seed 0, for one process; 8 batches are prefetched by two threads;
+    /// the cache holds 64 GiB.
     fn default() -> Self {
         Self {
             parameters: Vec::new(),
@@ -53,21 +53,22 @@ impl Default for RowsOptions {
 }
 
 impl RowsOptions {
-    /// The value of `$NAME` in the SQL.
+    /// Sets the value of `$NAME` in the SQL.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// Rows of a batch; the last one of an epoch may have fewer. With groups: the most rows that are put together.
+    /// Sets the number of rows of a batch; the last batch of an epoch may have fewer. With groups it is the
+    /// maximum number of rows that are combined.
     #[must_use]
     pub fn batch_rows(self, batch_rows: u64) -> Self {
         Self { batch_rows, ..self }
     }
 
-    /// Rows with the same value in this column of the selection stay together, in the order that the SQL gives
-    /// them: it is groups that are shuffled, and a batch is of whole ones. One that has more rows than `batch_rows` is a
+    /// Groups rows with the same value in this column of the selection, in the order of the SQL. Groups are
+    /// shuffled instead of rows, and a batch has whole groups. A group with more rows than `batch_rows` is a
     /// batch by itself. NULLs are one group.
     #[must_use]
     pub fn group(mut self, column: impl Into<String>) -> Self {
@@ -75,46 +76,50 @@ impl RowsOptions {
         self
     }
 
-    /// Values of this column of the selection take turns, so that each comes as often as any other, whatever the number of its rows: rare ones
-    /// are repeated, of frequent ones each epoch has others, and none comes again before all of its value have come. An epoch has
-    /// as many rows (of groups: groups) as the selection, down to a multiple of the number of values. With groups a group is of rows
-    /// that share both values.
+    /// Balances the values of this column of the selection: they take turns, so that each is equally frequent.
+    /// Rows of rare values are repeated. Of frequent values each epoch has other rows, and no row is repeated
+    /// before all rows of its value were used. An epoch has as many rows (with groups: groups) as the
+    /// selection, rounded down to a multiple of the number of values. With groups, a group has rows that share
+    /// both values.
     #[must_use]
     pub fn balance(mut self, column: impl Into<String>) -> Self {
         self.balance = Some(column.into());
         self
     }
 
-    /// In another order each epoch, or always in that of the SQL.
+    /// Shuffles each epoch differently, or keeps the order of the SQL.
     #[must_use]
     pub fn shuffle(self, shuffle: bool) -> Self {
         Self { shuffle, ..self }
     }
 
-    /// The same seed gives the same batches.
+    /// Sets the seed; the same seed gives the same batches.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Leaves out the last batch of an epoch where it has fewer rows than the others (not of groups, whose batches
-    /// differ anyway), and those that not every rank would get one of. No batch comes twice then.
+    /// Leaves out the last batch of an epoch if it has fewer rows than the others (not with groups, whose
+    /// batches differ in size). Also leaves out batches that only some ranks would get. Then no batch is
+    /// repeated.
     #[must_use]
     pub fn drop_last(self, drop_last: bool) -> Self {
         Self { drop_last, ..self }
     }
 
-    /// Gives every rank equally many batches, as synchronous training needs: where the batches of an epoch are no multiple of
-    /// the ranks, its first ones are repeated at its end, marked by [`TrainingBatch::is_padding`](super::TrainingBatch). This
-    /// is the default. Without padding each batch comes exactly once, as an evaluation needs, and the last ranks may have one
-    /// batch less. With one rank, or with `drop_last`, there is nothing to pad.
+    /// Gives every rank the same number of batches, as synchronous training needs. If the number of batches is
+    /// not a multiple of the ranks, the first batches of the epoch are repeated at its end, marked by
+    /// [`TrainingBatch::is_padding`](super::TrainingBatch). This is the default. Without padding each batch
+    /// comes exactly once, as an evaluation needs, and the last ranks may have one batch less. With one rank,
+    /// or with `drop_last`, there is nothing to pad.
     #[must_use]
     pub fn pad(self, pad: bool) -> Self {
         Self { pad, ..self }
     }
 
-    /// Of `world` processes that share the batches the one with this number, from 0. Step `s` of rank `r` is the batch
-    /// `s * world + r` of the epoch: together they give what one alone gives, plus padding (see [`RowsOptions::pad`]).
+    /// Sets the rank of this process, from 0, among `world` processes that share the batches. Step `s` of rank
+    /// `r` is the batch `s * world + r` of the epoch. Together the ranks give the batches of a single process,
+    /// plus padding (see [`RowsOptions::pad`]).
     #[must_use]
     pub fn rank(self, rank: u64, world: u64) -> Self {
         Self {
@@ -124,28 +129,28 @@ impl RowsOptions {
         }
     }
 
-    /// Batches that are made ahead; with 0 each is made when it is asked for.
+    /// Sets the number of prefetched batches; with 0 each batch is computed on request.
     #[must_use]
     pub fn prefetch(self, prefetch: usize) -> Self {
         Self { prefetch, ..self }
     }
 
-    /// Threads that make batches ahead.
+    /// Sets the number of prefetching threads.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// The folder that selections are kept in, which is made for this user alone: `rows` in the user's cache (`TSQL_CACHE`)
-    /// unless it is set.
+    /// Sets the cache folder of selections, which is created for this user alone. The default is `rows` in the
+    /// user's cache (`TSQL_CACHE`).
     #[must_use]
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
         self
     }
 
-    /// Bytes of selections that stay in the cache when this one comes to them: the ones that were not used for
-    /// longest go.
+    /// Sets the maximum size of the cache in bytes when this selection is added; the least recently used
+    /// selections are removed.
     #[must_use]
     pub fn cache_bytes(self, cache_bytes: u64) -> Self {
         Self {
@@ -155,8 +160,8 @@ impl RowsOptions {
     }
 
     /// # Errors
-    /// [`Error::Argument`] for what cannot be.
-    pub(crate) fn checked(&self) -> Result<()> {
+    /// [`Error::Argument`] for invalid options.
+    pub(crate) fn validate(&self) -> Result<()> {
         let wrong = |name: &'static str, reason: String| Err(Error::Argument { name, reason });
         if self.batch_rows == 0 {
             return wrong("batch_rows", "a batch has at least one row".to_owned());

@@ -1,4 +1,4 @@
-//! Which rows are in which batch: from the number of an epoch and of a step, without anything that went before.
+//! Assigns rows to batches by epoch and step, without any earlier state.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,23 +6,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::options::RowsOptions;
 use super::permutation::Permutation;
 use super::position::Position;
-use super::turns::Turns;
+use super::round_robin::RoundRobin;
 use crate::error::{Error, Result};
 
-/// What is shuffled, and put into batches.
+/// Units that are shuffled and combined into batches.
 #[derive(Clone, Debug)]
 pub(crate) enum Units {
-    /// So many rows.
+    /// This number of rows.
     Rows(u64),
-    /// Groups of rows that follow each other, by their ends.
+    /// Groups of consecutive rows, by their ends.
     Groups(Arc<[u64]>),
 }
 
-/// The batches of all epochs.
+/// Batches of all epochs.
 #[derive(Debug)]
 pub(crate) struct Order {
     units: Units,
-    turns: Option<Turns>,
+    turns: Option<RoundRobin>,
     batch_rows: u64,
     shuffle: bool,
     seed: u64,
@@ -30,15 +30,15 @@ pub(crate) struct Order {
     pad: bool,
     rank: u64,
     world: u64,
-    /// Ends of the batches among the shuffled groups of the epoch that was last asked for.
+    /// Ends of the batches among the shuffled groups of the most recently used epoch.
     packed: Mutex<Option<(u64, Arc<[usize]>)>>,
 }
 
-/// Which unit comes at a place of an epoch.
+/// Order of the units of an epoch.
 enum Sequence<'a> {
     AsTheyAre,
     Shuffled(Permutation),
-    Turns(&'a Turns, u64),
+    Turns(&'a RoundRobin, u64),
 }
 
 impl Sequence<'_> {
@@ -46,16 +46,16 @@ impl Sequence<'_> {
         match self {
             Self::AsTheyAre => place,
             Self::Shuffled(of) => of.at(place),
-            Self::Turns(of, epoch) => of.at(place, *epoch),
+            Self::Turns(of, epoch) => of.unit_at(place, *epoch),
         }
     }
 }
 
-/// The rows of a batch.
+/// Row indices of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct RowIndices {
     pub(crate) rows: Vec<u64>,
-    /// Rows of each group, in their order, where there are groups.
+    /// Number of rows of each group, in order, if there are groups.
     pub(crate) group_sizes: Option<Vec<u64>>,
 }
 
@@ -75,16 +75,16 @@ impl Order {
         }
     }
 
-    /// The same where families of units, which follow each other, take turns; by their ends.
-    pub(crate) fn in_turns(self, families: Arc<[u64]>) -> Self {
-        let turns = Turns::new(families, self.seed, self.shuffle);
+    /// Makes families of consecutive units take turns; they are given by their ends.
+    pub(crate) fn with_families(self, families: Arc<[u64]>) -> Self {
+        let turns = RoundRobin::new(families, self.seed, self.shuffle);
         Self {
             turns: Some(turns),
             ..self
         }
     }
 
-    /// Places of an epoch, of a unit each.
+    /// Returns the number of units of an epoch.
     fn places(&self) -> u64 {
         match (&self.turns, &self.units) {
             (Some(turns), _) => turns.places(),
@@ -103,7 +103,7 @@ impl Order {
         }
     }
 
-    /// Groups; `None` where rows are shuffled.
+    /// Returns the number of groups; `None` if rows are shuffled.
     pub(crate) fn group_count(&self) -> Option<u64> {
         match &self.units {
             Units::Rows(_) => None,
@@ -111,12 +111,12 @@ impl Order {
         }
     }
 
-    /// Batches of an epoch for this rank.
+    /// Returns the batches of an epoch for this rank.
     pub(crate) fn steps(&self, epoch: u64) -> u64 {
         self.steps_of(self.batches(epoch))
     }
 
-    /// Steps of this rank while the ranks share so many batches.
+    /// Returns the steps of this rank if the ranks share this number of batches.
     fn steps_of(&self, batches: u64) -> u64 {
         if self.drop_last {
             batches / self.world
@@ -127,11 +127,12 @@ impl Order {
         }
     }
 
-    /// The rest of an epoch for this rank, after the batches before `from`, which ranks took together.
+    /// Returns this rank's share of the rest of an epoch, after the batches before `from`, which all ranks
+    /// together have used.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has fewer batches.
-    pub(crate) fn share(&self, from: Position) -> Result<Share> {
+    /// [`Error::Argument`] if the epoch has fewer batches.
+    pub(crate) fn rank_share(&self, from: Position) -> Result<RankShare> {
         let (epoch, batches) = (from.epoch, self.batches(from.epoch));
         let Some(left) = batches.checked_sub(from.batch) else {
             return Err(Error::Argument {
@@ -147,7 +148,7 @@ impl Order {
             true => left.saturating_sub(steps.saturating_mul(self.world)),
             false => 0,
         };
-        Ok(Share {
+        Ok(RankShare {
             from,
             steps,
             end: batches - dropped,
@@ -156,25 +157,26 @@ impl Order {
         })
     }
 
-    /// True for a batch at the end of an epoch that repeats one of its first, so that ranks have equally many.
+    /// Returns true for a batch at the end of an epoch that repeats one of the first, so that ranks have the
+    /// same number.
     pub(crate) fn is_padding(&self, at: Position) -> bool {
         at.batch >= self.batches(at.epoch)
     }
 
-    /// Batches of an epoch for all ranks, without padding.
+    /// Returns the batches of an epoch for all ranks, without padding.
     pub(crate) fn batches(&self, epoch: u64) -> u64 {
         match &self.units {
             Units::Rows(_) if self.drop_last => self.places() / self.batch_rows,
             Units::Rows(_) => self.places().div_ceil(self.batch_rows),
-            Units::Groups(ends) => self.packed(ends, epoch).len() as u64,
+            Units::Groups(ends) => self.pack_groups(ends, epoch).len() as u64,
         }
     }
 
-    /// The rows of a batch; numbers from that of the last batch on are those of padding.
+    /// Returns the row indices of a batch; numbers after the last batch are padding.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such batch.
-    pub(crate) fn chosen(&self, at: Position) -> Result<Chosen> {
+    /// [`Error::Argument`] if the epoch has no such batch.
+    pub(crate) fn batch_row_indices(&self, at: Position) -> Result<RowIndices> {
         let batches = self.batches(at.epoch);
         let padding = match batches {
             0 => 0,
@@ -194,7 +196,7 @@ impl Order {
                 let first = batch * self.batch_rows;
                 let last = first.saturating_add(self.batch_rows).min(self.places());
                 let sequence = self.sequence(at.epoch);
-                Chosen {
+                RowIndices {
                     rows: (first..last).map(|place| sequence.at(place)).collect(),
                     group_sizes: None,
                 }
@@ -203,24 +205,24 @@ impl Order {
         })
     }
 
-    fn groups(&self, ends: &[u64], epoch: u64, batch: u64) -> Chosen {
-        let packed = self.packed(ends, epoch);
+    fn groups(&self, ends: &[u64], epoch: u64, batch: u64) -> RowIndices {
+        let packed = self.pack_groups(ends, epoch);
         let batch = usize::try_from(batch).unwrap_or(usize::MAX);
         let last = packed.get(batch).copied().unwrap_or_default();
         let before = batch.checked_sub(1).and_then(|before| packed.get(before));
         let sequence = self.sequence(epoch);
-        let mut chosen = Chosen::default();
+        let mut chosen = RowIndices::default();
         let sizes = chosen.group_sizes.get_or_insert_default();
         for place in before.copied().unwrap_or_default()..last {
-            let rows = group(ends, &sequence, place);
+            let rows = group_range(ends, &sequence, place);
             sizes.push(rows.end - rows.start);
             chosen.rows.extend(rows);
         }
         chosen
     }
 
-    /// Where batches end among the shuffled groups: each takes groups as long as they fit.
-    fn packed(&self, ends: &[u64], epoch: u64) -> Arc<[usize]> {
+    /// Computes the ends of batches among the shuffled groups: each batch has as many groups as fit.
+    fn pack_groups(&self, ends: &[u64], epoch: u64) -> Arc<[usize]> {
         let mut kept = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, packed)) = kept.as_ref().filter(|(of, _)| *of == epoch) {
             return Arc::clone(packed);
@@ -229,7 +231,7 @@ impl Order {
         let places = usize::try_from(self.places()).unwrap_or(usize::MAX);
         let (mut packed, mut rows) = (Vec::new(), 0);
         for place in 0..places {
-            let group = group(ends, &sequence, place);
+            let group = group_range(ends, &sequence, place);
             let size = group.end - group.start;
             if rows > 0 && size > self.batch_rows.saturating_sub(rows) {
                 packed.push(place);
@@ -246,19 +248,19 @@ impl Order {
     }
 }
 
-/// The batches of an epoch that one rank takes.
+/// The batches of an epoch that one rank uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct RankShare {
     from: Position,
     steps: u64,
-    /// The batch after the last one that some rank takes.
+    /// End of the batches that any rank uses.
     end: u64,
     rank: u64,
     world: u64,
 }
 
-impl Share {
-    /// How many they are.
+impl RankShare {
+    /// Returns the number of batches.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
@@ -267,7 +269,7 @@ impl Share {
         self.from.epoch
     }
 
-    /// The batch of a step, counted from the first one of this share.
+    /// Returns the batch of a step, counted from the first one of this share.
     pub(crate) fn batch(&self, step: u64) -> Position {
         let batch = step.saturating_mul(self.world).saturating_add(self.rank);
         Position {
@@ -276,8 +278,9 @@ impl Share {
         }
     }
 
-    /// Where all ranks go on after so many steps: the next epoch once nobody has any left. Without padding this rank may be at
-    /// its end while others have one more; its rest is empty then, and leads to the next epoch.
+    /// Returns the position of all ranks after this number of steps: the next epoch once no rank has any left.
+    /// Without padding this rank may be at its end while others have one more; its rest is empty then, and
+    /// leads to the next epoch.
     pub(crate) fn position(&self, steps: u64) -> Position {
         let batches = steps.saturating_mul(self.world);
         let batch = self.from.batch.saturating_add(batches);
@@ -288,8 +291,8 @@ impl Share {
     }
 }
 
-/// The rows of the group at a place of an epoch.
-fn group(ends: &[u64], sequence: &Sequence, place: usize) -> Range<u64> {
+/// Returns the row range of the group at an index of an epoch.
+fn group_range(ends: &[u64], sequence: &Sequence, place: usize) -> Range<u64> {
     let place = usize::try_from(sequence.at(place as u64)).unwrap_or(usize::MAX);
     let end_of = |group: Option<usize>| group.and_then(|at| ends.get(at)).copied();
     let end = end_of(Some(place)).unwrap_or_default();

@@ -1,15 +1,16 @@
-//! A shuffle that is computed place by place: nothing of it is kept, so that the millionth place costs what the
-//! first one does.
+//! A shuffle that is computed element by element. It is not stored, so the millionth element costs as much as
+//! the first.
 //!
-//! A Feistel network (Luby and Rackoff, SIAM J. Comput. 17, 1988) permutes the numbers of `2 h` bits; those beyond the
-//! last place are walked through until one is not (Black and Rogaway, CT-RSA 2002, "cycle-walking").
+//! A Feistel network (Luby and Rackoff, SIAM J. Comput. 17, 1988) permutes the numbers of `2 h` bits. Outputs
+//! beyond the last element are permuted again until one is in range (Black and Rogaway, CT-RSA 2002,
+//! "cycle-walking").
 //!
-//! Architecture invariant: the constants stay as they are. What has trained on a sequence goes on with it.
+//! Architecture invariant: the constants never change, because a training run resumes with the same sequence.
 
 /// Rounds of the network.
 const ROUNDS: usize = 6;
 
-/// Steps of the sequence that keys are taken from: 2^64 over the golden ratio (Steele et al., "SplitMix", OOPSLA 2014).
+/// Increment of the key sequence: 2^64 divided by the golden ratio (Steele et al., "SplitMix", OOPSLA 2014).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A permutation of the numbers below a count.
@@ -22,13 +23,13 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..count` of an epoch under a seed.
+    /// Creates the permutation of `0..count` for an epoch and a seed.
     pub(crate) fn new(count: u64, seed: u64, epoch: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-        let mut state = mixed(seed) ^ mixed(epoch.wrapping_add(GOLDEN));
+        let mut state = mix64(seed) ^ mix64(epoch.wrapping_add(GOLDEN));
         let keys = [(); ROUNDS].map(|()| {
             state = state.wrapping_add(GOLDEN);
-            mixed(state)
+            mix64(state)
         });
         Self {
             count,
@@ -37,7 +38,7 @@ impl Permutation {
         }
     }
 
-    /// The number at a place below the count.
+    /// Returns the number at an index below the count.
     pub(crate) fn at(&self, place: u64) -> u64 {
         if self.count < 2 {
             return place;
@@ -45,7 +46,7 @@ impl Permutation {
         let mut number = place;
         loop {
             number = self.network(number);
-            // The walk comes back to `place`, which is below the count, at the latest.
+            // The walk returns to `place`, which is below the count, at the latest.
             if number < self.count {
                 return number;
             }
@@ -56,14 +57,14 @@ impl Permutation {
         let mask = (1 << self.half) - 1;
         let (mut left, mut right) = (number >> self.half & mask, number & mask);
         for key in self.keys {
-            (left, right) = (right, left ^ (mixed(right ^ key) & mask));
+            (left, right) = (right, left ^ (mix64(right ^ key) & mask));
         }
         left << self.half | right
     }
 }
 
-/// The last step of SplitMix64: each bit of the number changes half of them.
-pub(crate) fn mixed(number: u64) -> u64 {
+/// Finalizer of SplitMix64: each bit of the input changes half of the output bits on average.
+pub(crate) fn mix64(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
@@ -89,7 +90,8 @@ mod tests {
         assert!(last.at(u64::MAX - 1) < u64::MAX);
     }
 
-    /// Another sequence would be another training for whoever resumes one. Computed by the same steps in Python.
+    /// A different sequence would change the training of resumed runs. The expected values were computed by the
+    /// same steps in Python.
     #[test]
     fn the_sequence_is_the_one_that_it_always_was() {
         assert_eq!(all(10, 0, 0), [9, 4, 6, 8, 7, 3, 1, 5, 2, 0]);
@@ -109,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Of 2,000 epochs each number is about as often at each place.
+    /// Over 2,000 epochs each number is about equally frequent at each index.
     #[test]
     fn all_places_are_as_likely() {
         let mut counts = [[0_u32; 8]; 8];

@@ -1,7 +1,7 @@
-//! Steps that are made ahead of who takes them, by threads, in their order.
+//! Prefetches steps with threads, in order.
 //!
-//! Step `i` is made by thread `i mod n`, which waits when what it made is not taken; so at most `ahead` steps, and one
-//! more for each thread, are in memory.
+//! Thread `i mod n` computes step `i`, and waits while its results are not consumed. So at most `ahead` steps,
+//! plus one for each thread, are in memory.
 
 use std::any::Any;
 use std::fmt;
@@ -13,45 +13,45 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// Makes a step.
+/// Computes a step.
 type Make<T> = Arc<dyn Fn(u64) -> Result<T> + Send + Sync>;
 
-/// How far ahead steps are made, and by how many threads.
+/// Number of prefetched steps, and of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ahead {
-    /// Steps; with 0 each is made when it is asked for, without a thread.
+pub(crate) struct PrefetchOptions {
+    /// Steps; with 0 each is computed on request, without a thread.
     pub(crate) steps: usize,
     /// At least one.
     pub(crate) threads: usize,
 }
 
-/// Steps in their order.
+/// Iterator of steps, in order.
 ///
-/// * Threads begin with the first call of `next`, and have ended when this is dropped.
-/// * An error or a panic of a step is that step's item; those after it come nevertheless.
+/// * Threads start with the first call of `next`, and have ended when this is dropped.
+/// * An error or a panic of a step is that step's item; the following steps are still computed.
 pub(crate) struct Prefetch<T> {
     make: Make<T>,
     next: u64,
     end: u64,
-    ahead: Ahead,
+    ahead: PrefetchOptions,
     threads: Vec<Thread<T>>,
-    /// Its place is that of the thread that makes the next step.
+    /// Index of the thread that computes the next step.
     turn: usize,
-    /// The next step, where somebody has waited for it.
+    /// The next step, if `wait` has received it.
     waited: Option<Result<T>>,
 }
 
 struct Thread<T> {
-    /// `None` once the thread is to end.
+    /// `None` once the thread must end.
     made: Option<Receiver<Result<T>>>,
     handle: Option<JoinHandle<()>>,
 }
 
 impl<T: Send + 'static> Prefetch<T> {
-    /// The steps of `steps`.
+    /// Creates an iterator of these steps.
     pub(crate) fn new(
         steps: std::ops::Range<u64>,
-        ahead: Ahead,
+        ahead: PrefetchOptions,
         make: impl Fn(u64) -> Result<T> + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -65,8 +65,8 @@ impl<T: Send + 'static> Prefetch<T> {
         }
     }
 
-    /// Waits for the next step, at most so long. True where `next` would not wait: the step is there, there is none, or
-    /// it is made when it is asked for.
+    /// Waits for the next step, with a timeout. Returns true if `next` would not block: the step is ready,
+    /// there is none, or it is computed on request.
     pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
         if self.waited.is_some() || self.next >= self.end || self.ahead.steps == 0 {
             return true;
@@ -81,12 +81,12 @@ impl<T: Send + 'static> Prefetch<T> {
         self.waited = match made.map(|made| made.recv_timeout(at_most)) {
             Some(Ok(made)) => Some(made),
             Some(Err(RecvTimeoutError::Timeout)) => return false,
-            Some(Err(RecvTimeoutError::Disconnected)) | None => Some(Err(ended())),
+            Some(Err(RecvTimeoutError::Disconnected)) | None => Some(Err(thread_ended())),
         };
         true
     }
 
-    /// The step that `next` will give; the end of the steps where there is none.
+    /// Returns the number of the step that `next` will return; the end if there is none.
     pub(crate) fn position(&self) -> u64 {
         self.next
     }
@@ -94,7 +94,7 @@ impl<T: Send + 'static> Prefetch<T> {
     fn begin(&mut self) -> Result<()> {
         let begun = self.spawn();
         if begun.is_err() {
-            // Each makes the steps between those of the others: some of them are none.
+            // The steps are interleaved over threads: without one of them some would be missing.
             self.stop();
         }
         begun
@@ -107,10 +107,10 @@ impl<T: Send + 'static> Prefetch<T> {
             .threads
             .clamp(1, self.ahead.steps.min(left).max(1));
         for first in (self.next..).take(threads) {
-            // What a thread holds in its hand is ahead, too.
+            // The step that a thread is sending counts as prefetched.
             let (send, made) = sync_channel(self.ahead.steps.div_ceil(threads) - 1);
             let (make, end) = (Arc::clone(&self.make), self.end);
-            let work = move || each(&make, (first..end).step_by(threads), &send);
+            let work = move || produce_steps(&make, (first..end).step_by(threads), &send);
             let thread = std::thread::Builder::new().name("tsql-training".to_owned());
             let handle = thread.spawn(work).map_err(Error::io("a thread"))?;
             self.threads.push(Thread {
@@ -121,9 +121,9 @@ impl<T: Send + 'static> Prefetch<T> {
         Ok(())
     }
 
-    fn made(&mut self) -> Result<T> {
+    fn take_next(&mut self) -> Result<T> {
         if self.ahead.steps == 0 {
-            return caught(&self.make, self.next);
+            return make_catching_panics(&self.make, self.next);
         }
         if self.waited.is_none() && self.threads.is_empty() {
             self.begin()?;
@@ -134,7 +134,7 @@ impl<T: Send + 'static> Prefetch<T> {
             return waited;
         }
         let made = thread.and_then(|thread| thread.made.as_ref()?.recv().ok());
-        made.unwrap_or_else(|| Err(ended()))
+        made.unwrap_or_else(|| Err(thread_ended()))
     }
 }
 
@@ -145,7 +145,7 @@ impl<T: Send + 'static> Iterator for Prefetch<T> {
         if self.next >= self.end {
             return None;
         }
-        let made = self.made();
+        let made = self.take_next();
         self.next += 1;
         Some(made)
     }
@@ -153,12 +153,12 @@ impl<T: Send + 'static> Iterator for Prefetch<T> {
 
 impl<T> Prefetch<T> {
     fn stop(&mut self) {
-        // All are told before the first is waited for.
+        // All threads are stopped before the first is joined.
         for thread in &mut self.threads {
             thread.made = None;
         }
         for thread in &mut self.threads {
-            // Its panics were caught.
+            // Panics of the thread were caught.
             let _ = thread.handle.take().map(JoinHandle::join);
         }
         self.threads.clear();
@@ -181,29 +181,33 @@ impl<T> fmt::Debug for Prefetch<T> {
     }
 }
 
-fn ended() -> Error {
+fn thread_ended() -> Error {
     Error::Internal("a thread of training ended".to_owned())
 }
 
-/// Makes steps until nobody takes them any more.
-fn each<T>(make: &Make<T>, steps: impl Iterator<Item = u64>, send: &SyncSender<Result<T>>) {
+/// Computes steps until the receiver is dropped.
+fn produce_steps<T>(
+    make: &Make<T>,
+    steps: impl Iterator<Item = u64>,
+    send: &SyncSender<Result<T>>,
+) {
     for step in steps {
-        if send.send(caught(make, step)).is_err() {
+        if send.send(make_catching_panics(make, step)).is_err() {
             return;
         }
     }
 }
 
-fn caught<T>(make: &Make<T>, step: u64) -> Result<T> {
-    // Nothing that was broken off in the middle is looked at again: a step shares only what is complete.
+fn make_catching_panics<T>(make: &Make<T>, step: u64) -> Result<T> {
+    // No partially updated state is used after a panic: steps share only complete values.
     let made = catch_unwind(AssertUnwindSafe(|| make(step)));
     made.unwrap_or_else(|panic| {
-        let what = told(panic.as_ref());
+        let what = panic_text(panic.as_ref());
         Err(Error::Internal(format!("step {step} panicked: {what}")))
     })
 }
 
-fn told(panic: &(dyn Any + Send)) -> &str {
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no reason was given")
@@ -225,7 +229,7 @@ mod tests {
                 std::thread::sleep(Duration::from_micros(step * 7 % 5 * 100));
                 Ok(step)
             };
-            let mut prefetch = Prefetch::new(5..40, Ahead { steps, threads }, make);
+            let mut prefetch = Prefetch::new(5..40, PrefetchOptions { steps, threads }, make);
             assert_eq!(prefetch.position(), 5);
             let all: Vec<u64> = prefetch.by_ref().map(Result::unwrap).collect();
             assert!(all.into_iter().eq(5..40), "{steps} {threads}");
@@ -241,7 +245,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(if step == 0 { 300 } else { 0 }));
                 Ok(step)
             };
-            let mut prefetch = Prefetch::new(0..9, Ahead { steps, threads }, make);
+            let mut prefetch = Prefetch::new(0..9, PrefetchOptions { steps, threads }, make);
             assert_eq!(prefetch.wait(Duration::from_millis(5)), steps == 0);
             let mut given = Vec::new();
             while prefetch.wait(Duration::from_secs(60)) {
@@ -265,7 +269,7 @@ mod tests {
                 counted.fetch_add(1, Ordering::SeqCst);
                 Ok(step)
             };
-            let mut prefetch = Prefetch::new(0..1000, Ahead { steps, threads }, make);
+            let mut prefetch = Prefetch::new(0..1000, PrefetchOptions { steps, threads }, make);
             assert_eq!(made.load(Ordering::SeqCst), 0, "it begins when it is asked");
             assert_eq!(prefetch.next().unwrap().unwrap(), 0);
             std::thread::sleep(Duration::from_millis(50));
@@ -286,7 +290,8 @@ mod tests {
                 3 => Err(Error::Closed),
                 other => Ok(other),
             };
-            let all: Vec<_> = Prefetch::new(0..6, Ahead { steps, threads }, make).collect();
+            let all: Vec<_> =
+                Prefetch::new(0..6, PrefetchOptions { steps, threads }, make).collect();
             assert_eq!(all.len(), 6);
             let told = all[2].as_ref().unwrap_err().to_string();
             assert!(told.contains("step 2 panicked: two"), "{told}");

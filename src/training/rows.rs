@@ -1,4 +1,4 @@
-//! The rows of a selection as batches of epochs.
+//! Rows of a selection, in batches of epochs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,27 +6,28 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-use super::cache::{Kept, kept};
+use super::cache::{CachedSelection, cached_selection};
 use super::options::RowsOptions;
-use super::order::{Order, Share};
+use super::order::{Order, RankShare};
 use super::position::Position;
-use super::prefetch::{Ahead, Prefetch};
+use super::prefetch::{Prefetch, PrefetchOptions};
 use super::selection::Selection;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
 use crate::store::Store;
 
-/// The rows of a query over a store as it was, in batches of any epoch.
+/// Rows of a query over one version of a store, in batches of any epoch.
 ///
-/// * A batch follows from the selection, the options and its [`Position`] alone: to resume is to begin there.
+/// * A batch depends only on the selection, the options and its [`Position`], so a run can resume at any
+///   position.
 /// * Cheap to clone, and to share between threads.
 #[derive(Clone, Debug)]
-pub struct TrainingRows(Arc<Rows>);
+pub struct TrainingRows(Arc<SharedRows>);
 
 #[derive(Debug)]
-struct Rows {
-    kept: Arc<Kept>,
+struct SharedRows {
+    kept: Arc<CachedSelection>,
     order: Order,
     options: RowsOptions,
 }
@@ -35,129 +36,132 @@ struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TrainingBatch {
-    /// Its number in the epoch. That of padding is not below the number of batches.
+    /// Its position. Padding has numbers after the last batch of the epoch.
     pub position: Position,
-    /// True where it repeats one of the first batches of the epoch, so that all ranks have as many: see
+    /// True if it repeats one of the first batches of the epoch, so that all ranks have the same number: see
     /// [`RowsOptions::pad`].
     pub is_padding: bool,
     /// The rows.
     pub rows: RecordBatch,
-    /// How many rows each group has, in their order, where rows are in groups: what LightGBM and `XGBoost` call
-    /// `group`. They add up to the rows.
+    /// Number of rows of each group, in order, if rows are grouped; LightGBM and `XGBoost` call it `group`.
+    /// They add up to the number of rows.
     pub group_sizes: Option<Vec<u64>>,
 }
 
 impl Store {
-    /// The rows of a query, for training. They are written once into the user's cache (`TSQL_CACHE`,
-    /// `XDG_CACHE_HOME`, `~/.cache`), as an Arrow file that is mapped, and found there by whoever asks for the same rows
-    /// of the same data again; a query that reads files beside the store, or asks for the time, is written anew each time.
+    /// Selects the rows of a query for training. They are written once into the user's cache (`TSQL_CACHE`,
+    /// `XDG_CACHE_HOME`, `~/.cache`) as a memory-mapped Arrow file. Later calls for the same rows of the same
+    /// data use that file. A query that reads files outside of the store, or the current time, is written again
+    /// each time.
     ///
-    /// Rows are numbered in the order of the query. Without ORDER BY it is one that stays for the same versions of the
-    /// tables, until `tsql optimize` writes them in another.
+    /// Rows are numbered in the order of the query. Without ORDER BY the order is stable for the same table
+    /// versions, until `tsql optimize` rewrites them.
     ///
-    /// Text and bytes are Utf8 and Binary, dictionaries their values; all else has the type that the query gives.
+    /// Text and bytes are Utf8 and Binary, dictionaries are decoded; all other columns have the type of the
+    /// query.
     ///
     /// # Errors
-    /// As [`Store::session`]; [`Error::Sql`] and [`Error::Refused`] for SQL that is no query, whose rows come in another
-    /// order each time, or are others; [`Error::Unknown`] for a group or a parameter that is not there, [`Error::Argument`]
-    /// for options that cannot be, [`Error::Io`] where the cache cannot be written.
+    /// As [`Store::session`]; [`Error::Sql`] and [`Error::Refused`] for SQL that is not a query, or whose rows
+    /// or their order are not deterministic; [`Error::Unknown`] for an unknown group or parameter;
+    /// [`Error::Argument`] for invalid options; [`Error::Io`] if the cache cannot be written.
     pub async fn training_rows(&self, sql: &str, options: &RowsOptions) -> Result<TrainingRows> {
-        options.checked()?;
-        let selection = Selection::of(self, sql, options).await?;
-        let kept = kept(&selection, sql, options).await?;
-        Ok(TrainingRows::of(Arc::new(kept), options.clone()))
+        options.validate()?;
+        let selection = Selection::plan_query(self, sql, options).await?;
+        let kept = cached_selection(&selection, sql, options).await?;
+        Ok(TrainingRows::new(Arc::new(kept), options.clone()))
     }
 }
 
 impl TrainingRows {
-    fn of(kept: Arc<Kept>, options: RowsOptions) -> Self {
+    fn new(kept: Arc<CachedSelection>, options: RowsOptions) -> Self {
         let order = Order::new(kept.units.clone(), &options);
         let order = match &kept.families {
-            Some(families) => order.in_turns(Arc::clone(families)),
+            Some(families) => order.with_families(Arc::clone(families)),
             None => order,
         };
-        Self(Arc::new(Rows {
+        Self(Arc::new(SharedRows {
             kept,
             order,
             options,
         }))
     }
 
-    /// The same rows for one of several processes or workers: see [`RowsOptions::rank`].
+    /// Returns the same rows for one of several processes or workers: see [`RowsOptions::rank`].
     ///
     /// # Errors
-    /// [`Error::Argument`] where `rank` is not below `world`.
+    /// [`Error::Argument`] if `rank` is not below `world`.
     pub fn for_rank(&self, rank: u64, world: u64) -> Result<Self> {
         let options = self.0.options.clone().rank(rank, world);
-        options.checked()?;
-        Ok(Self::of(Arc::clone(&self.0.kept), options))
+        options.validate()?;
+        Ok(Self::new(Arc::clone(&self.0.kept), options))
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.0.kept.file.row_count()
     }
 
-    /// The query has no rows: epochs are of no steps.
+    /// Returns true if the query has no rows; epochs have no steps then.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many groups there are; `None` where rows are in none.
+    /// Returns the number of groups; `None` without groups.
     #[must_use]
     pub fn group_count(&self) -> Option<u64> {
         self.0.order.group_count()
     }
 
-    /// The columns, with what the schemas of the store say of them.
+    /// Returns the columns, with the metadata of the store's schemas.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         self.0.kept.file.schema()
     }
 
-    /// What it was made with.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &RowsOptions {
         &self.0.options
     }
 
-    /// Batches of an epoch for this rank, padding included: the same for all ranks unless padding is off. With groups epochs
-    /// may differ: what fits together depends on the order.
+    /// Returns the batches of an epoch for this rank, including padding: the same for all ranks unless padding
+    /// is off. With groups epochs may differ, because packing depends on the order.
     #[must_use]
     pub fn batch_count(&self, epoch: u64) -> u64 {
         self.0.order.steps(epoch)
     }
 
-    /// Batches of an epoch for all ranks together, without padding.
+    /// Returns the batches of an epoch for all ranks together, without padding.
     #[must_use]
     pub fn total_batches(&self, epoch: u64) -> u64 {
         self.0.order.batches(epoch)
     }
 
-    /// Batches of this rank in the rest of an epoch, of which all ranks have taken those before `from`.
+    /// Returns the batches of this rank in the rest of an epoch, after the batches before `from`, which all
+    /// ranks together have used.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such batch.
+    /// [`Error::Argument`] if the epoch has no such batch.
     pub fn steps_left(&self, from: Position) -> Result<u64> {
-        Ok(self.0.order.share(from)?.steps())
+        Ok(self.0.order.rank_share(from)?.steps())
     }
 
-    /// These rows, by their numbers from 0, in this order.
+    /// Returns these rows by number, from 0, in this order.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a number that no row has.
+    /// [`Error::Argument`] for a number beyond the last row.
     pub fn rows(&self, indices: &[u64]) -> Result<RecordBatch> {
         self.0.kept.file.gather(indices)
     }
 
-    /// A batch, whichever rank takes it.
+    /// Returns a batch of any rank.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such batch.
+    /// [`Error::Argument`] if the epoch has no such batch.
     pub fn batch(&self, position: Position) -> Result<TrainingBatch> {
-        let chosen = self.0.order.chosen(position)?;
+        let chosen = self.0.order.batch_row_indices(position)?;
         Ok(TrainingBatch {
             position,
             rows: self.rows(&chosen.rows)?,
@@ -166,14 +170,15 @@ impl TrainingRows {
         })
     }
 
-    /// The batches of this rank in the rest of an epoch, made ahead by threads that begin with the first one. Batches before
-    /// `from` were taken by all ranks together, however many they were. `from` may be the end of the epoch.
+    /// Iterates over the batches of this rank in the rest of an epoch. Threads prefetch them from the first
+    /// call on. The ranks together have used the batches before `from`, whatever their number was. `from` may
+    /// be the end of the epoch.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such batch.
+    /// [`Error::Argument`] if the epoch has no such batch.
     pub fn iter(&self, from: Position) -> Result<RowsIter> {
-        let share = self.0.order.share(from)?;
-        let ahead = Ahead {
+        let share = self.0.order.rank_share(from)?;
+        let ahead = PrefetchOptions {
             steps: self.0.options.prefetch,
             threads: self.0.options.threads,
         };
@@ -186,23 +191,23 @@ impl TrainingRows {
     }
 }
 
-/// The batches of an epoch, in their order.
+/// Iterator of the batches of an epoch, in order.
 #[derive(Debug)]
 pub struct RowsIter {
-    share: Share,
+    share: RankShare,
     prefetch: Prefetch<TrainingBatch>,
 }
 
 impl RowsIter {
-    /// Where all ranks go on, given that each has taken as many batches as this one; what was made ahead does not count.
-    /// After the last batch it is the next epoch.
+    /// Returns the position of all ranks, given that each has used as many batches as this one; prefetched
+    /// batches do not count. After the last batch it is the next epoch.
     #[must_use]
     pub fn position(&self) -> Position {
         self.share.position(self.prefetch.position())
     }
 
-    /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True
-    /// where `next` would not wait.
+    /// Waits for the next batch, with a timeout, so that callers can handle Ctrl-C in between. Returns true if
+    /// `next` would not block.
     pub fn wait(&mut self, at_most: Duration) -> bool {
         self.prefetch.wait(at_most)
     }

@@ -1,7 +1,7 @@
-//! What a selection is: the rows of a query over a store as it is now, in an order that is always the same.
+//! A selection: the rows of a query over one version of a store, in a stable order.
 //!
-//! A query is planned for one thread, so that what has no order of its own comes in that of the files. Where the plan
-//! has several parts whose rows come as they are ready (`UNION ALL` below something else), the query must sort.
+//! A query is planned for one thread, so that unordered rows come in file order. If the plan has several
+//! partitions whose rows arrive in any order (`UNION ALL` below another node), the query must sort.
 
 use std::sync::Arc;
 
@@ -12,39 +12,43 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionContext;
 use twox_hash::XxHash3_128;
 
-use super::numbered::together;
 use super::options::RowsOptions;
+use super::row_numbers::sort_with_row_numbers;
 use crate::error::{Error, Result};
 use crate::query::{SessionOptions, match_placeholders, statement};
 use crate::schema;
 use crate::store::{Snapshots, Store};
 
-/// Memory of the sorts and groups of a selection; the rest goes to temporary files. A constant: the order of rows that
-/// a query does not say may depend on it.
+/// Memory limit of sorts and aggregates; beyond it they spill to temporary files. It is a constant, because the
+/// order of rows without ORDER BY may depend on it.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// A query that is ready to run.
+/// A planned query.
 pub(super) struct Selection {
     pub(super) context: SessionContext,
     pub(super) plan: Arc<dyn ExecutionPlan>,
-    /// That of the rows that are asked for: the plan may have one column more, the last.
+    /// Schema of the requested rows: the plan may have an additional last column.
     pub(super) schema: SchemaRef,
-    /// Place of the column that says which rows belong together.
+    /// Index of the group column.
     pub(super) group: Option<usize>,
-    /// Place of the column whose values take turns.
+    /// Index of the column whose values take turns.
     pub(super) family: Option<usize>,
-    /// What the rows follow from; `None` where they follow from more than the store has.
+    /// Hash of all inputs of the rows; `None` if they depend on data outside of the store.
     pub(super) key: Option<String>,
 }
 
 impl Selection {
-    /// Plans the one query that `sql` is.
-    pub(super) async fn of(store: &Store, sql: &str, options: &RowsOptions) -> Result<Self> {
-        Self::within(store, sql, options, MEMORY_BYTES).await
+    /// Plans the single query in `sql`.
+    pub(super) async fn plan_query(
+        store: &Store,
+        sql: &str,
+        options: &RowsOptions,
+    ) -> Result<Self> {
+        Self::plan_with_memory(store, sql, options, MEMORY_BYTES).await
     }
 
-    /// The same with this much memory, for a query that says the order of all its rows.
-    pub(super) async fn within(
+    /// Plans the query with this memory limit; the query must order all its rows.
+    pub(super) async fn plan_with_memory(
         store: &Store,
         sql: &str,
         options: &RowsOptions,
@@ -56,7 +60,7 @@ impl Selection {
             .threads(1)
             .memory_limit_bytes(memory_bytes);
         let (context, snapshots) = store.session_at(&limits).await?;
-        let mut statements = statement::statements(sql)?;
+        let mut statements = statement::parse_statements(sql)?;
         let refused =
             |what: &str| Error::Refused(format!("training rows are those of one query: {what}"));
         let Some(first) = statements.pop_front() else {
@@ -66,24 +70,24 @@ impl Selection {
             return Err(refused("there are several statements"));
         }
         let given = &options.parameters;
-        let frame = statement::planned_with(&context, first, sql, given).await?;
-        let is_known = looked_at(frame.logical_plan())?;
+        let frame = statement::plan_with_values(&context, first, sql, given).await?;
+        let is_known = is_reproducible(frame.logical_plan())?;
         let schema = Arc::clone(frame.schema().inner());
-        let group = place_of(&schema, options.group.as_deref())?;
-        let family = place_of(&schema, options.balance.as_deref())?;
+        let group = column_index(&schema, options.group.as_deref())?;
+        let family = column_index(&schema, options.balance.as_deref())?;
         let mut plan = frame.create_physical_plan().await.map_err(Error::Query)?;
-        ordered(&plan)?;
+        require_stable_order(&plan)?;
         let by: Vec<&str> = [&options.balance, &options.group]
             .into_iter()
             .flatten()
             .map(String::as_str)
             .collect();
         if !by.is_empty() {
-            let sorted = together(&context, plan, &by).await;
+            let sorted = sort_with_row_numbers(&context, plan, &by).await;
             plan = sorted.map_err(Error::Query)?;
         }
         Ok(Self {
-            key: is_known.then(|| key(&snapshots, sql, options)),
+            key: is_known.then(|| selection_key(&snapshots, sql, options)),
             context,
             plan,
             schema,
@@ -93,7 +97,7 @@ impl Selection {
     }
 }
 
-fn place_of(schema: &SchemaRef, name: Option<&str>) -> Result<Option<usize>> {
+fn column_index(schema: &SchemaRef, name: Option<&str>) -> Result<Option<usize>> {
     let Some(name) = name else {
         return Ok(None);
     };
@@ -108,11 +112,11 @@ fn place_of(schema: &SchemaRef, name: Option<&str>) -> Result<Option<usize>> {
     schema.index_of(name).map(Some).map_err(unknown)
 }
 
-/// Do the rows follow from the store and the query alone?
+/// Returns true if the rows depend only on the store and the query.
 ///
 /// # Errors
-/// [`Error::Refused`] for what is no query, and for one that answers otherwise each time.
-fn looked_at(plan: &LogicalPlan) -> Result<bool> {
+/// [`Error::Refused`] for SQL that is not a query, and for a query whose result differs each time.
+fn is_reproducible(plan: &LogicalPlan) -> Result<bool> {
     let mut is_known = true;
     let mut refused = None;
     let walked = plan.apply_with_subqueries(|node| {
@@ -130,7 +134,7 @@ fn looked_at(plan: &LogicalPlan) -> Result<bool> {
         }
         for expression in node.expressions() {
             let found = expression.exists(|one| {
-                is_known &= is_fixed(one);
+                is_known &= is_immutable(one);
                 Ok(one.is_volatile_node())
             })?;
             if found {
@@ -145,14 +149,14 @@ fn looked_at(plan: &LogicalPlan) -> Result<bool> {
     refused.map_or(Ok(is_known), |reason| Err(Error::Refused(reason)))
 }
 
-/// Is a table one of the store? Files of others, which SQL can name, may change.
+/// Returns true if a table belongs to the store. Other files that SQL can name may change.
 fn is_stored(name: &str) -> bool {
     let derived = ["all_records", "all_runs"];
     derived.contains(&name) || schema::table(name).is_ok() || schema::relation(name).is_some()
 }
 
-/// Not `now()` and the like, which are one value in one question.
-fn is_fixed(expression: &Expr) -> bool {
+/// False for `now()` and similar functions, which are constant only within one query.
+fn is_immutable(expression: &Expr) -> bool {
     match expression {
         Expr::ScalarFunction(call) => call.func.signature().volatility == Volatility::Immutable,
         _ => true,
@@ -160,8 +164,8 @@ fn is_fixed(expression: &Expr) -> bool {
 }
 
 /// # Errors
-/// [`Error::Refused`] where rows come as they are ready.
-fn ordered(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
+/// [`Error::Refused`] if rows arrive in any order.
+fn require_stable_order(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
     if root.output_ordering().is_some() {
         return Ok(());
     }
@@ -171,7 +175,7 @@ fn ordered(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
         let several = children
             .iter()
             .any(|child| child.output_partitioning().partition_count() > 1);
-        // What has as many parts as what it takes keeps them apart.
+        // A node with as many output partitions as input partitions keeps them apart.
         mixed |= several && node.output_partitioning().partition_count() == 1;
         Ok(TreeNodeRecursion::Continue)
     });
@@ -183,9 +187,9 @@ fn ordered(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
     Ok(())
 }
 
-/// What the rows follow from, as 32 digits: the data files of all tables that the query reads, which are never changed,
-/// its text and parameters, the group, and this program.
-fn key(snapshots: &Snapshots, sql: &str, options: &RowsOptions) -> String {
+/// Hashes all inputs of the rows to 32 hexadecimal digits: the immutable data files of all tables of the query,
+/// its text and parameters, the group, and the program version.
+fn selection_key(snapshots: &Snapshots, sql: &str, options: &RowsOptions) -> String {
     let mut text = format!("tsql-rows-1\0{}\0", env!("CARGO_PKG_VERSION"));
     let mut add = |part: &str| text += &format!("{}:{part}\0", part.len());
     add(sql);

@@ -1,39 +1,39 @@
-//! What happens in a run, for whoever watches it.
+//! Progress events of a run.
 
 use tsql_measure::trial::Outcome;
 
-use super::elsewhere::Difference;
-use super::loaded::Item;
-use super::sink::Resumed;
+use super::loaded_program::TrialSpec;
+use super::machine_difference::Difference;
+use super::record_sink::Resumed;
 
-/// What happens in a run.
+/// A progress event of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// What earlier runs had left was stored.
+    /// Measurements of interrupted runs were stored.
     Resumed(&'a Resumed),
-    /// Records are measured again: what of the machine was different when each of them was taken.
+    /// Records are measured again: the differences between this machine and that of each record.
     Elsewhere(&'a [Vec<Difference>]),
-    /// So many trials follow, where that is known.
+    /// The run starts.
     Started {
-        /// How many there may be.
+        /// Maximum number of trials, if known.
         total: Option<u64>,
-        /// The platform of the records.
+        /// Platform of the records.
         platform: &'a str,
-        /// The stream that they are in.
+        /// Stream of the records.
         stream: &'a str,
-        /// Limits that hold for kernels.
+        /// Active limits of kernels.
         active: &'a [String],
     },
-    /// A trial is on the local disk.
+    /// A trial was written to the local disk.
     Measured {
-        /// Which one.
-        item: &'a Item,
-        /// What came of it.
+        /// The trial.
+        item: &'a TrialSpec,
+        /// Its outcome.
         outcome: &'a Outcome,
-        /// Median of the repeats that count, in nanoseconds.
+        /// Median of the repeats that count, in ns.
         median_ns: Option<f64>,
     },
-    /// So many more records are in the store.
+    /// This many records were committed.
     Committed(u64),
 }

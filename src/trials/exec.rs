@@ -1,4 +1,4 @@
-//! Records that another program measures, taken as they appear.
+//! Ingestion of records from a running external program.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,19 +14,19 @@ use serde::{Serialize, Serializer};
 use tokio::runtime::Handle;
 use tsql_measure::interrupt;
 
-use super::measure::aside;
-use super::run::stream_name;
-use super::sink::Sink;
+use super::measure::run_blocking;
+use super::record_sink::RecordSink;
+use super::trial_run::stream_name;
 use crate::error::{Error, Result};
 use crate::formats::StreamFormat;
 use crate::ingest::Report;
-use crate::ledger::Labels;
+use crate::ingest_log::Labels;
 use crate::store::Store;
 
-/// How often a log is looked at, and how long output may wait.
-const LOOK: Duration = Duration::from_millis(200);
+/// Polling interval of a log, and maximum delay of output.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a command's records are taken.
+/// Options for ingesting a command's records.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExecOptions {
@@ -43,7 +43,7 @@ pub struct ExecOptions {
 }
 
 impl ExecOptions {
-    /// A program with its arguments, and the platform of the records.
+    /// `command` is a program with its arguments, `platform` that of the records.
     pub fn new(
         command: impl IntoIterator<Item = impl Into<OsString>>,
         platform: impl Into<String>,
@@ -62,72 +62,72 @@ impl ExecOptions {
         }
     }
 
-    /// Name of the run, of which that of its source is made; without, the program's.
+    /// Sets the name of the run, which becomes part of its source's name. Defaults to the program's name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// A label of the records' source.
+    /// Adds a label to the records' source.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push((key.into(), value.into()));
         self
     }
 
-    /// What its lines look like: objects whose keys are columns, or auto_scheduler's.
+    /// Sets the format of lines: objects whose keys are columns, or auto_scheduler records.
     #[must_use]
     pub fn format(mut self, format: StreamFormat) -> Self {
         self.format = format;
         self
     }
 
-    /// The log that it writes, which is taken instead of its output: what is added from now on.
+    /// Reads appended lines of this log instead of the command's output.
     #[must_use]
     pub fn log(mut self, log: impl Into<PathBuf>) -> Self {
         self.log = Some(log.into());
         self
     }
 
-    /// Time after which records are stored; 5 s.
+    /// Sets the commit interval. Defaults to 5 s.
     #[must_use]
     pub fn commit_every(mut self, time: Duration) -> Self {
         self.commit_every = time;
         self
     }
 
-    /// Records after which they are stored; 10,000.
+    /// Sets the number of records per commit. Defaults to 10,000.
     #[must_use]
     pub fn commit_records(mut self, records: u64) -> Self {
         self.commit_records = records;
         self
     }
 
-    /// Once set, what was measured is stored, and the command is told to stop (SIGINT).
+    /// Sets a stop flag. Once it is set, measured records are stored and the command receives SIGINT.
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
     }
 
-    /// The command hears of the end by itself, as from a terminal.
-    pub(crate) fn stops_by_itself(mut self) -> Self {
+    /// Sends no SIGINT, because the command receives it from the terminal.
+    pub(crate) fn without_interrupt(mut self) -> Self {
         self.is_told_to_stop = false;
         self
     }
 }
 
-/// What became of a command and its records.
+/// Result of a command and its records.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Executed {
-    /// How it ended; as JSON its code, which one that a signal ended does not have.
+    /// Exit status. Serialized as the exit code, or null after a signal.
     #[serde(rename = "exit_code", serialize_with = "exit_code")]
     pub status: ExitStatus,
-    /// The stream that its records are in, which is their source.
+    /// Stream of the records, which is their source.
     pub stream: String,
-    /// What they brought to the store.
+    /// Ingest report of the records.
     pub stored: Report,
 }
 
@@ -136,29 +136,29 @@ fn exit_code<S: Serializer>(status: &ExitStatus, to: S) -> std::result::Result<S
 }
 
 impl Store {
-    /// Runs a program and appends the records that it prints, or writes to a log, as they appear. Lines of its output that
-    /// begin with `{` are records; all others go to standard error.
+    /// Runs a program and appends its records as they appear in its output or in a log.
     ///
-    /// Where the program fails, the records that it gave stay. What runs that were killed had left is stored first.
+    /// Output lines that begin with `{` are records; all others are written to standard error. If the
+    /// program fails, its records remain stored. Measurements of interrupted runs are stored first.
     ///
     /// # Errors
-    /// Where it cannot be started, and failures of the store.
+    /// If the program cannot be started, and failures of the store.
     pub async fn measure_exec(&self, options: &ExecOptions) -> Result<Executed> {
         self.resume_measured().await?;
         let (store, options) = (self.clone(), options.clone());
-        aside(move |runtime| exec(&store, &options, runtime)).await
+        run_blocking(move |runtime| run_command(&store, &options, runtime)).await
     }
 }
 
-/// Runs the command to its end.
-fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Executed> {
+/// Runs the command until it ends.
+fn run_command(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Executed> {
     let Some((program, arguments)) = options.command.split_first() else {
         return Err(Error::Argument {
             name: "command",
             reason: "no command".to_owned(),
         });
     };
-    // Before anything is started.
+    // Checked before anything is started.
     let is_tenset = match options.format {
         StreamFormat::Tenset => true,
         StreamFormat::Measured => false,
@@ -173,7 +173,7 @@ fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Execut
             });
         }
     };
-    Labels::of_pairs(&options.labels)?;
+    Labels::from_pairs(&options.labels)?;
     let name = Path::new(program).file_name().unwrap_or(program);
     let name = name.to_string_lossy();
     let stream = stream_name(options.name.as_deref().unwrap_or(&name));
@@ -182,31 +182,31 @@ fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Execut
     let watched = options
         .log
         .as_ref()
-        .map(|log| watch(log.clone(), sender.clone(), Arc::clone(&ended)));
+        .map(|log| follow_log(log.clone(), sender.clone(), Arc::clone(&ended)));
     let started = Command::new(program)
         .args(arguments)
         .stdout(Stdio::piped())
         .spawn();
     let mut child = started.map_err(Error::io(PathBuf::from(program)))?;
     let (platform, labels) = (&options.platform, &options.labels);
-    let begun = Sink::begin(store, &stream, platform, is_tenset, labels);
+    let begun = RecordSink::begin(store, &stream, platform, is_tenset, labels);
     let mut sink = runtime.block_on(begun).inspect_err(|_| {
-        // Nobody would take what it says.
+        // Nobody reads its output any more.
         let _ = child.kill();
     })?;
     let output = child.stdout.take().map(BufReader::new);
     let is_log = options.log.is_some();
     let talker = std::thread::spawn(move || {
         if let Some(output) = output {
-            pass(output, is_log, &sender);
+            forward_output(output, is_log, &sender);
         }
     });
-    let taken = take(
+    let taken = receive_lines(
         &mut sink, options, &lines, &mut child, &ended, is_log, runtime,
     );
     let status = child.wait().map_err(Error::io(PathBuf::from(program)))?;
     ended.store(true, Ordering::Relaxed);
-    // Both end with their input.
+    // Both threads end with their input.
     let _ = talker.join();
     if let Some(watched) = watched {
         let _ = watched.join();
@@ -214,7 +214,7 @@ fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Execut
     let rest = taken.and_then(|()| {
         lines
             .try_iter()
-            .try_for_each(|line| runtime.block_on(sink.take(&line)))
+            .try_for_each(|line| runtime.block_on(sink.add_line(&line)))
     });
     let stored = runtime.block_on(sink.finish())?;
     rest.map(|()| Executed {
@@ -224,9 +224,9 @@ fn exec(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result<Execut
     })
 }
 
-/// Takes lines until the command has ended and all that it said is here.
-fn take(
-    sink: &mut Sink,
+/// Receives and commits lines until the command has ended and its output is complete.
+fn receive_lines(
+    sink: &mut RecordSink,
     options: &ExecOptions,
     lines: &Receiver<String>,
     child: &mut Child,
@@ -241,8 +241,8 @@ fn take(
             interrupt(child);
             told = true;
         }
-        match lines.recv_timeout(LOOK) {
-            Ok(line) => runtime.block_on(sink.take(&line))?,
+        match lines.recv_timeout(POLL_INTERVAL) {
+            Ok(line) => runtime.block_on(sink.add_line(&line))?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) if is_log => {
                 if child.try_wait().ok().flatten().is_some() {
@@ -259,14 +259,14 @@ fn take(
     }
 }
 
-/// Hands on the records in a command's output; the rest is for people.
-fn pass(mut output: impl io::BufRead, is_log: bool, sender: &Sender<String>) {
+/// Sends the records in a command's output to `sender` and writes other lines to standard error.
+fn forward_output(mut output: impl io::BufRead, is_log: bool, sender: &Sender<String>) {
     let mut bytes = Vec::new();
     while output
         .read_until(b'\n', &mut bytes)
         .is_ok_and(|count| count > 0)
     {
-        let record = (!is_log).then(|| record(&bytes)).flatten();
+        let record = (!is_log).then(|| parse_record(&bytes)).flatten();
         match record {
             Some(line) => {
                 if sender.send(line).is_err() {
@@ -281,16 +281,16 @@ fn pass(mut output: impl io::BufRead, is_log: bool, sender: &Sender<String>) {
     }
 }
 
-/// A line that may be a record, without its ending.
-fn record(line: &[u8]) -> Option<String> {
+/// Returns the line without its line ending if it can be a record.
+fn parse_record(line: &[u8]) -> Option<String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let text = std::str::from_utf8(line).ok()?;
     text.starts_with('{').then(|| text.to_owned())
 }
 
-/// Follows a log from its present end on, until the command has ended.
-fn watch(
+/// Follows a log from its current end until the command has ended.
+fn follow_log(
     log: PathBuf,
     sender: Sender<String>,
     ended: Arc<AtomicBool>,
@@ -298,12 +298,12 @@ fn watch(
     let mut at = std::fs::metadata(&log).map_or(0, |meta| meta.len());
     std::thread::spawn(move || {
         loop {
-            // What was written before it ended is read after that.
+            // Read before the file, so that lines written before the end are included.
             let last = ended.load(Ordering::Relaxed);
             if let Ok(mut file) = File::open(&log) {
                 let length = file.metadata().map_or(at, |meta| meta.len());
                 if length < at {
-                    // Begun anew.
+                    // The log was truncated.
                     at = 0;
                 }
                 let mut bytes = Vec::new();
@@ -317,7 +317,7 @@ fn watch(
                         .get(..whole)
                         .unwrap_or(&[])
                         .split(|&byte| byte == b'\n');
-                    for line in lines.filter_map(record) {
+                    for line in lines.filter_map(parse_record) {
                         if sender.send(line).is_err() {
                             return;
                         }
@@ -328,7 +328,7 @@ fn watch(
             if last {
                 return;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     })
 }

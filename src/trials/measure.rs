@@ -1,4 +1,4 @@
-//! Measuring as a call of a store.
+//! Measurement of programs, as methods of a store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,47 +6,47 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tsql_measure::backends::Address;
+use tsql_measure::backends::DeviceAddress;
 use tsql_metrics::median::median;
 
 use super::event::Event;
-use super::known;
-use super::loaded::Loaded;
+use super::loaded_program::LoadedProgram;
+use super::measured_configs;
 use super::options::MeasureOptions;
-use super::plan::Searches;
-use super::run::{Done, Summary, TrialRun};
-use super::sink::{self, Resumed};
+use super::plan::SearchPlan;
+use super::record_sink::{self, Resumed};
+use super::trial_run::{FinishedTrial, RunSummary, TrialRun};
 use crate::error::{Error, Result};
 use crate::ingest::Report;
 use crate::store::Store;
 
-/// What a run measured.
+/// Result of a measurement run.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Measured {
-    /// The platform of its records.
+    /// Platform of the records.
     pub platform: String,
-    /// The stream that they are in, which is their source.
+    /// Stream of the records, which is their source.
     pub stream: String,
-    /// What the search drew from; `None` of a grid.
+    /// Seed of the search; `None` for a grid.
     pub seed: Option<u64>,
-    /// Limits that held for kernels.
+    /// Active limits of kernels.
     pub limits: Vec<String>,
-    /// What earlier runs had left and was stored.
+    /// Stored measurements of interrupted runs.
     pub resumed: Resumed,
-    /// In their order.
+    /// Trials in their order.
     pub trials: Vec<MeasuredTrial>,
-    /// Trials that failed: they are records, too.
+    /// Number of failed trials, which are records, too.
     pub failed: u64,
-    /// It was told to stop.
+    /// Whether the run was stopped.
     pub interrupted: bool,
-    /// What it brought to the store.
+    /// Ingest report of the records.
     pub stored: Report,
 }
 
 impl Measured {
-    pub(super) fn of(
-        summary: Summary,
+    pub(super) fn new(
+        summary: RunSummary,
         platform: String,
         seed: Option<u64>,
         resumed: Resumed,
@@ -57,7 +57,11 @@ impl Measured {
             seed,
             limits: summary.active,
             resumed,
-            trials: summary.trials.into_iter().map(MeasuredTrial::of).collect(),
+            trials: summary
+                .trials
+                .into_iter()
+                .map(MeasuredTrial::from_finished)
+                .collect(),
             failed: summary.failed,
             interrupted: summary.interrupted,
             stored: summary.report,
@@ -69,28 +73,28 @@ impl Measured {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct MeasuredTrial {
-    /// The graph.
+    /// Workload key of the graph.
     pub workload_key: String,
-    /// The configuration.
+    /// Steps of the configuration.
     pub steps: String,
-    /// Median of the repeats that count, in nanoseconds of a call; `None` where it failed.
+    /// Median of the repeats that count, in ns per call; `None` for a failure.
     pub median_ns: Option<f64>,
-    /// Those repeats.
+    /// Times of these repeats, in ns per call.
     pub repeats_ns: Vec<f64>,
-    /// Billions of floating-point operations a second, where the manifest says how many there are.
+    /// Billions of floating-point operations per second, if the manifest has their number.
     pub gflops: Option<f64>,
-    /// Largest error against the reference, where it has one.
+    /// Largest error against the reference, if there is one.
     pub check_error: Option<f64>,
-    /// What was odd.
+    /// Quality flags.
     pub flags: Vec<String>,
-    /// TVM's number of what went wrong, 0 for nothing.
+    /// TVM's error number, 0 for success.
     pub error_no: i16,
-    /// What was said.
+    /// Error message.
     pub error_message: Option<String>,
 }
 
 impl MeasuredTrial {
-    fn of(done: Done) -> Self {
+    fn from_finished(done: FinishedTrial) -> Self {
         let manifest = &done.item.loaded.manifest;
         let mut workloads = manifest.workloads().iter();
         let workload = workloads.find(|workload| workload.params == done.item.params);
@@ -111,61 +115,70 @@ impl MeasuredTrial {
 }
 
 impl Store {
-    /// Builds and times a program's configurations on this machine, and appends the timings as records of a stream of
-    /// their own. What runs that were killed had left is stored first.
+    /// Builds and times a program's configurations on this machine, and appends the timings as records of a
+    /// new stream. Measurements of interrupted runs are stored first.
     ///
-    /// A kernel that fails is a record. Dropped in the middle, the run goes on to the end of the kernel that is being timed
-    /// where [`MeasureOptions::stop`] is set, else to its own.
+    /// A kernel that fails is a record. If the future is dropped, the run continues in the background:
+    /// until the current kernel is finished if [`MeasureOptions::stop`] is set, else to its end.
     ///
     /// # Errors
-    /// What the machine lacks: a compiler, a device, room; [`Error::Measuring`] where nearly all fail alike; failures of the
-    /// store. What was measured before is in the store, or in a journal that the error names.
-    pub async fn measure(&self, program: Loaded, options: &MeasureOptions) -> Result<Measured> {
+    /// If the machine lacks a compiler, a device or disk space; [`Error::Measuring`] if nearly all kernels
+    /// fail in the same way; failures of the store. Earlier measurements are in the store, or in a journal
+    /// that the error names.
+    pub async fn measure(
+        &self,
+        program: LoadedProgram,
+        options: &MeasureOptions,
+    ) -> Result<Measured> {
         let (store, options, program) = (self.clone(), options.clone(), Arc::new(program));
-        aside(move |runtime| measure(&store, &program, &options, runtime)).await
+        run_blocking(move |runtime| measure(&store, &program, &options, runtime)).await
     }
 
-    /// Stores what runs that were killed have measured.
+    /// Stores measurements of interrupted runs.
     ///
     /// # Errors
-    /// Failures of the store: the journals stay then.
+    /// Failures of the store; the journals are retained then.
     pub async fn resume_measured(&self) -> Result<Resumed> {
-        sink::resume(self).await
+        record_sink::resume(self).await
     }
 }
 
 fn measure(
     store: &Store,
-    program: &Arc<Loaded>,
+    program: &Arc<LoadedProgram>,
     options: &MeasureOptions,
     runtime: &Handle,
 ) -> Result<Measured> {
-    let resumed = runtime.block_on(sink::resume(store))?;
-    options.tell(Event::Resumed(&resumed));
-    let device = Address::of(program.manifest.language());
+    let resumed = runtime.block_on(record_sink::resume(store))?;
+    options.report(Event::Resumed(&resumed));
+    let device = DeviceAddress::for_language(program.manifest.language());
     let mut run = TrialRun::new(store, options, device, runtime)?;
     let known = if options.skip_existing {
         let environment = run.environment(program)?;
-        runtime.block_on(known::measured(store, run.platform(), &environment))?
+        runtime.block_on(measured_configs::measured_configs(
+            store,
+            run.platform(),
+            &environment,
+        ))?
     } else {
         HashMap::new()
     };
-    let (seed, platform) = (options.drawn(), run.platform().to_owned());
-    let mut plan = Searches::of(program, options, seed, &known);
-    let summary = run.all(&mut plan, program.manifest.name(), |event| {
-        options.tell(event);
+    let (seed, platform) = (options.search_seed(), run.platform().to_owned());
+    let mut plan = SearchPlan::from_options(program, options, seed, &known);
+    let summary = run.run(&mut plan, program.manifest.name(), |event| {
+        options.report(event);
     })?;
-    Ok(Measured::of(summary, platform, seed, resumed))
+    Ok(Measured::new(summary, platform, seed, resumed))
 }
 
-/// Does work that blocks for long on a thread of its own: no clock is read on a thread of the runtime.
-pub(crate) async fn aside<T: Send + 'static, E: From<Error> + Send + 'static>(
+/// Runs blocking work on its own thread, so that timing never runs on a thread of the runtime.
+pub(crate) async fn run_blocking<T: Send + 'static, E: From<Error> + Send + 'static>(
     work: impl FnOnce(&Handle) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
     let runtime = Handle::current();
     let (end, ended) = oneshot::channel();
     std::thread::spawn(move || {
-        // Nobody may wait for it any more.
+        // The receiver may have been dropped.
         let _ = end.send(work(&runtime));
     });
     let lost = |_| Error::Internal("measuring ended without a word".to_owned());

@@ -1,4 +1,4 @@
-//! How a run measures.
+//! Options of a run.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -7,27 +7,27 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tsql_measure::backends::Address;
-use tsql_measure::search::Kind;
+use tsql_measure::backends::DeviceAddress;
+use tsql_measure::search::SearchStrategy;
 use tsql_measure::trial::Cache;
 
 use super::event::Event;
 use crate::error::{Error, Result};
 
-/// Trials where neither anybody nor the search says how many.
-const TRIALS: u64 = 100;
+/// Default number of trials of a search.
+const DEFAULT_TRIALS: u64 = 100;
 
-/// Hears what happens in a run, on the thread that measures: it is not to take long.
+/// Callback for progress events, called on the measuring thread. It should return quickly.
 pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
-/// How a program is measured.
+/// Options for measuring a program.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct MeasureOptions {
     pub(crate) worker: Vec<OsString>,
-    /// Where builds lie while they are needed.
+    /// Folder for temporary build files.
     pub(crate) scratch: PathBuf,
-    pub(crate) target: Option<Address>,
+    pub(crate) target: Option<DeviceAddress>,
     pub(crate) platform: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) labels: Vec<(String, String)>,
@@ -41,7 +41,7 @@ pub struct MeasureOptions {
     pub(crate) cache: Option<Cache>,
     pub(crate) keep_going: bool,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) search: Kind,
+    pub(crate) search: SearchStrategy,
     pub(crate) trials: Option<u64>,
     pub(crate) seed: Option<u64>,
     pub(crate) skip_existing: bool,
@@ -62,8 +62,8 @@ impl fmt::Debug for MeasureOptions {
 }
 
 impl MeasureOptions {
-    /// Kernels are built and called in processes of their own, which are started by `worker`: the command line of the
-    /// command `tsql`, to which further words are put.
+    /// `worker` is the command line of `tsql`, to which arguments are appended: kernels are built and run
+    /// in its processes.
     pub fn new(worker: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self {
             worker: worker.into_iter().map(Into::into).collect(),
@@ -82,7 +82,7 @@ impl MeasureOptions {
             cache: None,
             keep_going: false,
             stop: Arc::default(),
-            search: Kind::Evolve,
+            search: SearchStrategy::Evolve,
             trials: None,
             seed: None,
             skip_existing: false,
@@ -90,149 +90,150 @@ impl MeasureOptions {
         }
     }
 
-    /// The device: `cpu`, `cuda:1`; without, what the program is written for.
+    /// Sets the device: `cpu`, `cuda:1`. Defaults to a device for the program's language.
     ///
     /// # Errors
-    /// [`Error::Argument`] for what is no device.
+    /// [`Error::Argument`] for an invalid device.
     pub fn target(mut self, target: &str) -> Result<Self> {
         let wrong = |reason| Error::Argument {
             name: "target",
             reason,
         };
-        self.target = Some(Address::parse(target).map_err(wrong)?);
+        self.target = Some(DeviceAddress::parse(target).map_err(wrong)?);
         Ok(self)
     }
 
-    /// Platform of the records; without, the device in short.
+    /// Sets the platform of the records. Defaults to a short name of the device.
     #[must_use]
     pub fn platform(mut self, platform: impl Into<String>) -> Self {
         self.platform = Some(platform.into());
         self
     }
 
-    /// Name of the run, of which that of its source is made; without, the program's.
+    /// Sets the name of the run, which becomes part of its source's name. Defaults to the program's name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// A label of the records' source.
+    /// Adds a label to the records' source.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push((key.into(), value.into()));
         self
     }
 
-    /// The core to time on; without, a quiet one.
+    /// Sets the core to time on. Defaults to a quiet one.
     #[must_use]
     pub fn core(mut self, core: usize) -> Self {
         self.core = Some(core);
         self
     }
 
-    /// Whether timing takes the core from others, where it may.
+    /// Sets whether timing reserves the core, if permitted.
     #[must_use]
     pub fn realtime(mut self, realtime: bool) -> Self {
         self.realtime = realtime;
         self
     }
 
-    /// Whether kernels and compilers are confined.
+    /// Sets whether kernels and compilers are confined.
     #[must_use]
     pub fn sandbox(mut self, sandbox: bool) -> Self {
         self.sandbox = sandbox;
         self
     }
 
-    /// Kernels that are built at the same time; without, one for each core.
+    /// Sets the number of parallel builds. Defaults to the number of cores.
     #[must_use]
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs;
         self
     }
 
-    /// Time after which records are stored; 30 s.
+    /// Sets the commit interval. Defaults to 30 s.
     #[must_use]
     pub fn commit_every(mut self, time: Duration) -> Self {
         self.commit_every = time;
         self
     }
 
-    /// Records after which they are stored; 500.
+    /// Sets the number of records per commit. Defaults to 500.
     #[must_use]
     pub fn commit_records(mut self, records: u64) -> Self {
         self.commit_records = records;
         self
     }
 
-    /// What the values of inputs are drawn from; 0.
+    /// Sets the seed of the input values. Defaults to 0.
     #[must_use]
     pub fn input_seed(mut self, seed: u64) -> Self {
         self.input_seed = seed;
         self
     }
 
-    /// What caches hold before a call; without, what the manifest says.
+    /// Sets the state of the caches before a call. Defaults to that in the manifest.
     #[must_use]
     pub fn cache(mut self, cache: Cache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Goes on where nearly all fail alike.
+    /// Continues even if nearly all trials fail in the same way.
     #[must_use]
     pub fn keep_going(mut self, keep_going: bool) -> Self {
         self.keep_going = keep_going;
         self
     }
 
-    /// Once set, the run ends after the kernel that is being timed; what was measured is stored.
+    /// Sets a stop flag. Once it is set, the run ends after the current kernel, and its measurements are
+    /// stored.
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self
     }
 
-    /// In which order configurations come.
+    /// Sets the search strategy.
     #[must_use]
-    pub fn search(mut self, search: Kind) -> Self {
+    pub fn search(mut self, search: SearchStrategy) -> Self {
         self.search = search;
         self
     }
 
-    /// Trials at most, over all workloads; without 100, of a grid all.
+    /// Sets the maximum number of trials over all workloads. Defaults to 100; a grid is unlimited.
     #[must_use]
     pub fn trials(mut self, trials: u64) -> Self {
         self.trials = Some(trials);
         self
     }
 
-    /// What the search draws configurations from; without, another number for each run.
+    /// Sets the seed of the search. Defaults to a random one for each run.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Leaves out configurations of this very program, built as here, that the store has for the platform.
+    /// Skips configurations of the same program and build that the store already has for the platform.
     #[must_use]
     pub fn skip_existing(mut self, skip: bool) -> Self {
         self.skip_existing = skip;
         self
     }
 
-    /// Hears what happens.
+    /// Sets the progress callback.
     #[must_use]
     pub fn progress(mut self, heard: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(heard));
         self
     }
 
-    /// The device for programs that are for one like `of`.
-    pub(crate) fn device(&self, of: Address) -> Result<Address> {
+    /// The device to use, which must have the backend of `of`.
+    pub(crate) fn device(&self, of: DeviceAddress) -> Result<DeviceAddress> {
         let target = self.target.unwrap_or(of);
-        if !target.is_like(of) {
+        if !target.has_same_backend(of) {
             let (wanted, given) = (of.backend.noun(), target.backend.noun());
             return Err(Error::Argument {
                 name: "target",
@@ -242,21 +243,21 @@ impl MeasureOptions {
         Ok(target)
     }
 
-    /// What the search draws from; a grid does not. Short enough to be typed again.
-    pub(crate) fn drawn(&self) -> Option<u64> {
-        let draws = self.search != Kind::Grid;
+    /// Seed of the search, `None` for a grid. A random seed is short enough to type.
+    pub(crate) fn search_seed(&self) -> Option<u64> {
+        let draws = self.search != SearchStrategy::Grid;
         draws.then(|| self.seed.unwrap_or_else(|| fastrand::u64(..1 << 32)))
     }
 
-    /// Trials at most.
-    pub(crate) fn most(&self) -> Option<u64> {
+    /// Maximum number of trials.
+    pub(crate) fn max_trials(&self) -> Option<u64> {
         match self.search {
-            Kind::Grid => self.trials,
-            Kind::Random | Kind::Evolve => self.trials.or(Some(TRIALS)),
+            SearchStrategy::Grid => self.trials,
+            SearchStrategy::Random | SearchStrategy::Evolve => self.trials.or(Some(DEFAULT_TRIALS)),
         }
     }
 
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub(crate) fn report(&self, event: Event<'_>) {
         if let Some(progress) = &self.progress {
             progress(event);
         }

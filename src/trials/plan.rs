@@ -1,50 +1,51 @@
-//! What is to be measured next.
+//! Plans: sequences of trials.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tsql_measure::search::{Kind, Search};
+use tsql_measure::search::{Search, SearchStrategy};
 use tsql_measure::space::Config;
 
-use super::loaded::{Item, Loaded};
+use super::loaded_program::{LoadedProgram, TrialSpec};
 use super::options::MeasureOptions;
 
-/// Gives trials, and hears what came of them.
-pub(crate) trait Plan {
-    /// The next one; `None` where there is no more.
-    fn next(&mut self) -> Option<Item>;
-    /// The median of a trial, `None` for one that failed.
-    fn tell(&mut self, item: &Item, runtime_ns: Option<f64>);
-    /// How many it gives, where that is known.
+/// Produces trials and receives their results.
+pub(crate) trait TrialPlan {
+    /// The next trial; `None` at the end.
+    fn next(&mut self) -> Option<TrialSpec>;
+    /// Adds the median of a trial, `None` for a failure.
+    fn add_result(&mut self, item: &TrialSpec, runtime_ns: Option<f64>);
+    /// Total number of trials, if known.
     fn total(&self) -> Option<u64>;
 }
 
-/// Configurations that a search proposes, for each workload in turn.
-pub(crate) struct Searches {
-    loaded: Arc<Loaded>,
-    /// One for each workload; `None` where it is at its end.
+/// Plan of a search, which alternates between the workloads.
+pub(crate) struct SearchPlan {
+    loaded: Arc<LoadedProgram>,
+    /// One search per workload; `None` after its end.
     searches: Vec<Option<Search>>,
     turn: usize,
     left: Option<u64>,
     total: Option<u64>,
 }
 
-impl Searches {
-    /// As `options` say; none of `known`, by workload key.
-    pub(crate) fn of(
-        loaded: &Arc<Loaded>,
+impl SearchPlan {
+    /// Creates a plan from `options`, without the configurations in `known` (by workload key).
+    pub(crate) fn from_options(
+        loaded: &Arc<LoadedProgram>,
         options: &MeasureOptions,
         seed: Option<u64>,
         known: &HashMap<String, HashSet<Config>>,
     ) -> Self {
         let seed = seed.unwrap_or_default();
-        Self::new(loaded, options.search, seed, options.most(), known)
+        Self::new(loaded, options.search, seed, options.max_trials(), known)
     }
 
-    /// `trials` at most over all workloads; none of `known`, by workload key.
+    /// Creates a plan with at most `trials` trials over all workloads, without the configurations in
+    /// `known` (by workload key).
     fn new(
-        loaded: &Arc<Loaded>,
-        kind: Kind,
+        loaded: &Arc<LoadedProgram>,
+        kind: SearchStrategy,
         seed: u64,
         trials: Option<u64>,
         known: &HashMap<String, HashSet<Config>>,
@@ -67,7 +68,7 @@ impl Searches {
                 skip,
             )));
         }
-        // Constraints may forbid some of the points.
+        // An upper bound, because constraints may exclude points.
         let total = trials.map(|trials| trials.min(points));
         Self {
             loaded: Arc::clone(loaded),
@@ -79,8 +80,8 @@ impl Searches {
     }
 }
 
-impl Plan for Searches {
-    fn next(&mut self) -> Option<Item> {
+impl TrialPlan for SearchPlan {
+    fn next(&mut self) -> Option<TrialSpec> {
         if self.left == Some(0) {
             return None;
         }
@@ -95,7 +96,7 @@ impl Plan for Searches {
             };
             self.left = self.left.map(|left| left - 1);
             let workload = self.loaded.manifest.workloads().get(turn)?;
-            return Some(Item {
+            return Some(TrialSpec {
                 loaded: Arc::clone(&self.loaded),
                 params: workload.params.clone(),
                 config,
@@ -104,14 +105,14 @@ impl Plan for Searches {
         None
     }
 
-    fn tell(&mut self, item: &Item, runtime_ns: Option<f64>) {
+    fn add_result(&mut self, item: &TrialSpec, runtime_ns: Option<f64>) {
         let workloads = self.loaded.manifest.workloads();
         let place = workloads
             .iter()
             .position(|workload| workload.params == item.params);
         let search = place.and_then(|place| self.searches.get_mut(place));
         if let Some(Some(search)) = search {
-            search.tell(&item.config, runtime_ns);
+            search.add_result(&item.config, runtime_ns);
         }
     }
 
@@ -120,14 +121,14 @@ impl Plan for Searches {
     }
 }
 
-/// Trials that are known beforehand.
-pub(crate) struct Listed {
-    items: std::vec::IntoIter<Item>,
+/// Plan with a fixed list of trials.
+pub(crate) struct FixedPlan {
+    items: std::vec::IntoIter<TrialSpec>,
     total: u64,
 }
 
-impl Listed {
-    pub(crate) fn new(items: Vec<Item>) -> Self {
+impl FixedPlan {
+    pub(crate) fn new(items: Vec<TrialSpec>) -> Self {
         Self {
             total: items.len() as u64,
             items: items.into_iter(),
@@ -135,12 +136,12 @@ impl Listed {
     }
 }
 
-impl Plan for Listed {
-    fn next(&mut self) -> Option<Item> {
+impl TrialPlan for FixedPlan {
+    fn next(&mut self) -> Option<TrialSpec> {
         self.items.next()
     }
 
-    fn tell(&mut self, _: &Item, _: Option<f64>) {}
+    fn add_result(&mut self, _: &TrialSpec, _: Option<f64>) {}
 
     fn total(&self) -> Option<u64> {
         Some(self.total)

@@ -1,7 +1,7 @@
-//! Records of what this process times itself: callables of a program that has this library in its process.
+//! Records of calls timed in this process, such as callables of a program that embeds this library.
 //!
-//! They are timed by the rules and with the flags of kernels, and go the same way: on the local disk at once, into the
-//! store in groups, each once whatever is killed.
+//! The timing rules and flags are those of kernels. Records are written to the local disk immediately and
+//! committed in groups; each is stored once, even after a crash.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,84 +10,87 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use tsql_codecs::json;
 use tsql_formats::measured;
-use tsql_formats::rows::{Environment, Kernel, Writer};
+use tsql_formats::rows::{Environment, JsonWriter, Kernel};
 use tsql_measure::machine::Toolchain;
 use tsql_measure::trial::{Outcome, Settings};
-use tsql_measure::{backends, hosted};
+use tsql_measure::{backends, callbacks};
 use tsql_metrics::median::median;
 
-use super::line::{Subject, counted, line};
-use super::run::stream_name;
-use super::sink::{self, Sink};
+use super::record_line::{RecordSubject, format_record, partition_repeats};
+use super::record_sink::{self, RecordSink};
+use super::trial_run::stream_name;
 use crate::error::{Error, Result};
 use crate::ingest::Report;
 use crate::store::Store;
 
-/// What timing gave.
+/// Result of timing.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Timing {
-    /// All of it.
+    /// Repeats and flags.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Median of the repeats that count, in nanoseconds of a call.
+    /// Median of the repeats that count, in ns per call.
     pub median_ns: Option<f64>,
 }
 
 impl Timing {
-    fn of(outcome: Outcome) -> Self {
-        let (counted, _) = counted(&outcome);
+    fn from_outcome(outcome: Outcome) -> Self {
+        let (counted, _) = partition_repeats(&outcome);
         let walls: Vec<f64> = counted.iter().map(|repeat| repeat.wall_ns).collect();
         let median_ns = median(&walls).map(|median| median.value);
         Self { outcome, median_ns }
     }
 }
 
-/// Times what `call` does as often as it is told, on the processor; it is called once before.
+/// Times `call(n)`, which makes `n` calls, on the processor. It makes one call first.
 ///
 /// # Errors
-/// [`Error::Measuring`] where there is no memory to flush the caches with.
+/// [`Error::Measuring`] if there is no memory to flush the caches with.
 pub fn time_calls(call: impl FnMut(u32), settings: &Settings) -> Result<Timing> {
-    Ok(Timing::of(hosted::calls(call, settings)?))
+    Ok(Timing::from_outcome(callbacks::time_calls(call, settings)?))
 }
 
-/// Times what runs on a GPU: `time(launches, flushed)` launches so often, after a flush of the L2 cache if asked, and gives
-/// the nanoseconds that all took on the device. The GPU at `bus_id` (`0000:3b:00.0`) is watched, where its driver tells.
+/// Times work on a GPU.
+///
+/// `time(launches, flushed)` makes that many launches, after a flush of the L2 cache if `flushed`, and
+/// returns their total device time in ns. The GPU at `bus_id` (`0000:3b:00.0`) is monitored, if its driver
+/// supports it.
 ///
 /// # Errors
-/// What `time` fails with.
+/// Errors of `time`.
 pub fn time_launches<E>(
     time: impl FnMut(u32, bool) -> Result<f64, E>,
     settings: &Settings,
     bus_id: Option<&str>,
 ) -> Result<Timing, E> {
-    hosted::launches(time, settings, bus_id).map(Timing::of)
+    callbacks::time_launches(time, settings, bus_id).map(Timing::from_outcome)
 }
 
-/// What was timed, and by whom.
+/// A timed call and its context.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Timed {
-    /// The graph: JSON.
+pub struct TimedCall {
+    /// Workload key of the graph, as JSON.
     pub workload_key: String,
-    /// The configuration: JSON.
+    /// Steps of the configuration, as JSON.
     pub steps: String,
-    /// Name and content hash of what was called: another program is another configuration.
+    /// Name and content hash of the called program. Another program is another configuration.
     pub program: Option<String>,
-    /// What it ran on: `python`, `cuda`.
+    /// Target: `python`, `cuda`.
     pub target: String,
-    /// The program that called it.
+    /// Path of the calling program.
     pub interpreter: PathBuf,
-    /// That program's version, and those of what decides how fast it is.
+    /// Versions of the calling program and of libraries that affect the timing.
     pub version: String,
-    /// The number of the GPU that it ran on.
+    /// Number of the GPU, if one was used.
     pub gpu: Option<usize>,
-    /// How it was timed.
+    /// Timing settings.
     pub settings: Settings,
-    /// What came of it.
+    /// Outcome of the timing.
     pub outcome: Outcome,
 }
 
-/// Where records of this process go.
+/// Options for recording.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordingOptions {
@@ -99,7 +102,7 @@ pub struct RecordingOptions {
 }
 
 impl RecordingOptions {
-    /// Records of a platform; of the name that of their source is made.
+    /// `name` becomes part of the source's name; `platform` is that of the records.
     pub fn new(name: impl Into<String>, platform: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -110,21 +113,21 @@ impl RecordingOptions {
         }
     }
 
-    /// A label of their source.
+    /// Adds a label to the source.
     #[must_use]
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.push((key.into(), value.into()));
         self
     }
 
-    /// Time after which records are stored; 30 s.
+    /// Sets the commit interval. Defaults to 30 s.
     #[must_use]
     pub fn commit_every(mut self, time: Duration) -> Self {
         self.commit_every = time;
         self
     }
 
-    /// Records after which they are stored; 500.
+    /// Sets the number of records per commit. Defaults to 500.
     #[must_use]
     pub fn commit_records(mut self, records: u64) -> Self {
         self.commit_records = records;
@@ -132,29 +135,29 @@ impl RecordingOptions {
     }
 }
 
-/// A stream of records that this process times itself.
+/// A stream of records of calls timed in this process.
 ///
-/// - A record is on the local disk when [`Recording::take`] returns, and in the store after the next commit.
-/// - What a killed process has left, the next recording or run stores.
+/// - A record is on the local disk when [`Recording::add`] returns, and in the store after the next commit.
+/// - Records left by a killed process are stored by the next recording or run.
 pub struct Recording {
-    sink: Sink,
+    sink: RecordSink,
     stream: String,
     options: RecordingOptions,
-    /// By what records say of theirs.
+    /// Environments by a key of their attributes.
     environments: HashMap<String, Environment>,
 }
 
 impl Store {
-    /// Begins a stream of records that this process times itself.
+    /// Starts a stream of records of calls timed in this process.
     ///
     /// # Errors
-    /// Labels that are none, and failures of the store.
+    /// Invalid labels, and failures of the store.
     pub async fn recording(&self, options: &RecordingOptions) -> Result<Recording> {
-        sink::resume(self).await?;
+        record_sink::resume(self).await?;
         let stream = stream_name(&options.name);
         let (platform, labels) = (&options.platform, &options.labels);
         Ok(Recording {
-            sink: Sink::begin(self, &stream, platform, false, labels).await?,
+            sink: RecordSink::begin(self, &stream, platform, false, labels).await?,
             stream,
             options: options.clone(),
             environments: HashMap::new(),
@@ -163,16 +166,16 @@ impl Store {
 }
 
 impl Recording {
-    /// The stream, which is the records' source.
+    /// Name of the stream, which is the records' source.
     pub fn stream(&self) -> &str {
         &self.stream
     }
 
-    /// Keeps a record; returns when it is on the local disk.
+    /// Adds a record; returns when it is on the local disk.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a graph or a configuration that is no JSON, and failures of disk and store.
-    pub async fn take(&mut self, timed: &Timed) -> Result<()> {
+    /// [`Error::Argument`] if graph or configuration is invalid JSON, and failures of disk and store.
+    pub async fn add(&mut self, timed: &TimedCall) -> Result<()> {
         let canonical = |name, text: &str| {
             json::canonical(text).ok_or_else(|| Error::Argument {
                 name,
@@ -180,19 +183,19 @@ impl Recording {
             })
         };
         let environment = self.environment(timed);
-        let subject = Subject {
+        let subject = RecordSubject {
             workload_key: &canonical("workload_key", &timed.workload_key)?,
             steps: &canonical("steps", &timed.steps)?,
             kernel: &Kernel {
                 program: timed.program.clone(),
-                // The environment says it.
+                // Included in the environment.
                 build: None,
             },
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_s = now.map_or(0, |since| since.as_secs().cast_signed());
-        let line = line(&subject, &timed.outcome, &environment, now_s);
-        self.sink.take(&line).await?;
+        let line = format_record(&subject, &timed.outcome, &environment, now_s);
+        self.sink.add_line(&line).await?;
         let (pending, waited) = self.sink.pending();
         if pending >= self.options.commit_records || waited >= self.options.commit_every {
             self.sink.commit().await?;
@@ -200,7 +203,7 @@ impl Recording {
         Ok(())
     }
 
-    fn environment(&mut self, timed: &Timed) -> Environment {
+    fn environment(&mut self, timed: &TimedCall) -> Environment {
         let settings = serde_json::json!({
             "protocol": timed.settings,
             "limits": [],
@@ -213,30 +216,30 @@ impl Recording {
         );
         let known = self.environments.entry(said).or_insert_with(|| {
             let toolchain = Toolchain::new(&timed.interpreter, &timed.version, &[]);
-            let machine = backends::host(toolchain, timed.gpu);
+            let machine = backends::describe_host(toolchain, timed.gpu);
             Environment {
                 target: timed.target.clone(),
                 log_version: measured::VERSION.to_owned(),
                 machine: json::canonical(&machine.to_json()),
                 settings: json::canonical(&settings),
-                ..Environment::of(Writer::Python)
+                ..Environment::for_writer(JsonWriter::Python)
             }
         });
         known.clone()
     }
 
-    /// Returns when all records are in the store; how many they were.
+    /// Commits all records and returns their number.
     ///
     /// # Errors
-    /// Failures of the store: the records are in a journal then, which the error names.
+    /// Failures of the store; the records are in a journal then, which the error names.
     pub async fn commit(&mut self) -> Result<u64> {
         self.sink.commit().await
     }
 
-    /// Stores what is left.
+    /// Commits the remaining records.
     ///
     /// # Errors
-    /// As [`Recording::commit`].
+    /// See [`Recording::commit`].
     pub async fn finish(self) -> Result<Report> {
         self.sink.finish().await
     }

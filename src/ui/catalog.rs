@@ -1,21 +1,21 @@
-//! What the page knows of the store: tables with units and meaning, the ready-made questions, and words to type.
+//! Catalog for the page: tables with units and descriptions, built-in queries, and completions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::news::tables;
-use super::served::Served;
+use super::app_state::AppState;
+use super::live_updates::tables;
 use crate::error::Result;
-use crate::plot::Kind;
-use crate::query::completion::of_sql;
-use crate::query::{Question, platforms};
+use crate::plot::ChartKind;
+use crate::query::completion::complete_sql;
+use crate::query::{NamedQuery, platforms};
 use crate::schema::{self, Column};
 
-/// Words that are suggested at a time.
-const SUGGESTED: usize = 40;
+/// Maximum number of completions.
+const MAX_SUGGESTIONS: usize = 40;
 
 #[derive(Debug, Serialize)]
-struct ShownColumn<'a> {
+struct CatalogColumn<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     type_name: &'a str,
@@ -23,9 +23,9 @@ struct ShownColumn<'a> {
     doc: &'a str,
 }
 
-fn columns(columns: &[Column]) -> Vec<ShownColumn<'_>> {
+fn columns(columns: &[Column]) -> Vec<CatalogColumn<'_>> {
     let shown = columns.iter().filter(|column| !column.hidden);
-    let shown = shown.map(|column| ShownColumn {
+    let shown = shown.map(|column| CatalogColumn {
         name: &column.name,
         type_name: &column.type_name,
         unit: column.unit.as_deref(),
@@ -34,22 +34,22 @@ fn columns(columns: &[Column]) -> Vec<ShownColumn<'_>> {
     shown.collect()
 }
 
-/// Everything that does not change while the page is open, and the rows as they are now.
-pub(super) async fn catalog(served: &Served) -> Result<Value> {
+/// Returns all constant data of the page, and the current row counts.
+pub(super) async fn catalog(served: &AppState) -> Result<Value> {
     let all = schema::relations()?.map(|relation| {
         let kind = if relation.is_view { "view" } else { "table" };
         let columns = columns(relation.columns);
         json!({"name": relation.name, "kind": kind, "doc": relation.doc, "columns": columns})
     });
     let all: Vec<Value> = all.collect();
-    let questions = served.questions();
-    let questions: Vec<Value> = questions.iter().map(question).collect();
+    let questions = served.queries();
+    let questions: Vec<Value> = questions.iter().map(query_info).collect();
     Ok(json!({
         "name": served.options.name,
         "location": served.store.location().as_str(),
         "version": env!("CARGO_PKG_VERSION"),
         "files": served.options.files,
-        "kinds": Kind::ALL.map(Kind::name),
+        "kinds": ChartKind::ALL.map(ChartKind::name),
         "platforms": platforms(&served.store).await?,
         "rows": tables(&served.store).await?,
         "tables": all,
@@ -57,7 +57,7 @@ pub(super) async fn catalog(served: &Served) -> Result<Value> {
     }))
 }
 
-fn question(question: &Question) -> Value {
+fn query_info(question: &NamedQuery) -> Value {
     let parameters = question.parameters.iter().map(|parameter| {
         json!({
             "name": parameter.name,
@@ -81,22 +81,22 @@ fn question(question: &Question) -> Value {
     })
 }
 
-/// A text, and what of it stands before the cursor.
+/// Text of the editor, and the position of the cursor.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Typed {
+pub(super) struct CompletionRequest {
     text: String,
     before: String,
 }
 
-/// Words that fit what was begun.
-pub(super) async fn suggested(served: &Served, typed: &Typed) -> Result<Value> {
-    let words = served.words().await?;
-    let (begun, mut found) = of_sql(&words, &typed.text, &typed.before, |_| Vec::new());
-    found.retain(|candidate| candidate.fits(begun));
-    let words = found.iter().take(SUGGESTED).map(|candidate| {
+/// Completions of the current word.
+pub(super) async fn suggest_words(served: &AppState, typed: &CompletionRequest) -> Result<Value> {
+    let words = served.vocabulary().await?;
+    let (begun, mut found) = complete_sql(&words, &typed.text, &typed.before, |_| Vec::new());
+    found.retain(|candidate| candidate.matches_prefix(begun));
+    let words = found.iter().take(MAX_SUGGESTIONS).map(|candidate| {
         let space = if candidate.has_space() { " " } else { "" };
-        json!({"value": format!("{}{space}", candidate.typed(begun)), "doc": candidate.doc})
+        json!({"value": format!("{}{space}", candidate.completion_text(begun)), "doc": candidate.doc})
     });
     Ok(json!({"begun": begun, "words": words.collect::<Vec<_>>()}))
 }

@@ -1,4 +1,4 @@
-//! An answer as a file, a part at a time: the rows that are kept, which is all of them unless there was no room.
+//! Downloads of a result, streamed in parts. They contain the stored rows: all rows, unless the size limit was reached.
 
 use std::sync::Arc;
 
@@ -6,22 +6,22 @@ use axum::body::Bytes;
 use parquet::arrow::ArrowWriter;
 use tokio::sync::mpsc::Sender;
 
-use super::kept::Kept;
+use super::result_file::ResultFile;
 use super::windows::texts;
 use crate::error::{Error, Result};
 
-/// Ends of names, and what they stand for.
+/// File formats by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
-    /// Values as the page shows them, whole; nothing where there is none.
+    /// Complete values in the format of the page; empty for NULL.
     Csv,
-    /// Values as they are.
+    /// Values in their original types.
     Parquet,
 }
 
 impl FileKind {
-    /// `rows.csv` or `rows.parquet`.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Parses `rows.csv` or `rows.parquet`.
+    pub(super) fn from_file_name(name: &str) -> Option<Self> {
         match name {
             "rows.csv" => Some(Self::Csv),
             "rows.parquet" => Some(Self::Parquet),
@@ -37,18 +37,22 @@ impl FileKind {
     }
 }
 
-/// Whoever takes it.
-type Taken = Sender<std::io::Result<Bytes>>;
+/// Sender of the response body.
+type BodySender = Sender<std::io::Result<Bytes>>;
 
-/// Sends the file as it is written, until nobody takes it.
-pub(super) async fn send(kept: Arc<Kept>, kind: FileKind, to: &Taken) -> Result<()> {
+/// Sends the file while it is written, until the receiver is dropped.
+pub(super) async fn send_file(
+    kept: Arc<ResultFile>,
+    kind: FileKind,
+    to: &BodySender,
+) -> Result<()> {
     match kind {
-        FileKind::Csv => csv(&kept, to).await,
-        FileKind::Parquet => parquet(&kept, to).await,
+        FileKind::Csv => send_csv(&kept, to).await,
+        FileKind::Parquet => send_parquet(&kept, to).await,
     }
 }
 
-async fn csv(kept: &Kept, to: &Taken) -> Result<()> {
+async fn send_csv(kept: &ResultFile, to: &BodySender) -> Result<()> {
     let failed = |error: csv::Error| Error::Internal(error.to_string());
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = kept.schema().fields().iter().map(|field| field.name());
@@ -71,7 +75,7 @@ async fn csv(kept: &Kept, to: &Taken) -> Result<()> {
     Ok(())
 }
 
-async fn parquet(kept: &Kept, to: &Taken) -> Result<()> {
+async fn send_parquet(kept: &ResultFile, to: &BodySender) -> Result<()> {
     let failed = |error: parquet::errors::ParquetError| Error::Query(error.into());
     let schema = Arc::clone(kept.schema());
     let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).map_err(failed)?;
@@ -94,13 +98,13 @@ mod tests {
     use arrow::datatypes::Int64Type;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-    use super::super::kept::Keeping;
+    use super::super::result_file::ResultFileWriter;
     use super::*;
 
-    async fn sent(kept: &Arc<Kept>, kind: FileKind) -> Vec<u8> {
+    async fn collect_file(kept: &Arc<ResultFile>, kind: FileKind) -> Vec<u8> {
         let (to, mut taken) = tokio::sync::mpsc::channel(2);
         let kept = Arc::clone(kept);
-        let sending = tokio::spawn(async move { send(kept, kind, &to).await });
+        let sending = tokio::spawn(async move { send_file(kept, kind, &to).await });
         let mut file = Vec::new();
         while let Some(bytes) = taken.recv().await {
             file.extend_from_slice(&bytes.unwrap());
@@ -126,20 +130,21 @@ mod tests {
             RecordBatch::try_from_iter(columns).unwrap()
         };
         let folder = tempfile::tempdir().unwrap();
-        let mut keeping = Keeping::new(&folder.path().join("rows"), of(0..1).schema()).unwrap();
-        let kept = keeping.kept();
-        let csv = sent(&kept, FileKind::Csv).await;
+        let mut keeping =
+            ResultFileWriter::new(&folder.path().join("rows"), of(0..1).schema()).unwrap();
+        let kept = keeping.reader();
+        let csv = collect_file(&kept, FileKind::Csv).await;
         assert_eq!(csv, b"n,t,l\n", "no rows");
         for numbers in [0..2, 2..9000, 9000..9003] {
             keeping.push(of(numbers)).unwrap();
         }
         keeping.flush().unwrap();
-        let csv = String::from_utf8(sent(&kept, FileKind::Csv).await).unwrap();
+        let csv = String::from_utf8(collect_file(&kept, FileKind::Csv).await).unwrap();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 9004);
         assert_eq!(lines[1], "0,,\"[0, ]\"");
         assert_eq!(lines[9003], "9002,\"a \"\"text\"\", 9002\",\"[9002, ]\"");
-        let file = Bytes::from(sent(&kept, FileKind::Parquet).await);
+        let file = Bytes::from(collect_file(&kept, FileKind::Parquet).await);
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
         let whole = concat_batches(&batches[0].schema(), &batches).unwrap();

@@ -1,14 +1,14 @@
-//! Who is answered.
+//! Access control of requests.
 //!
-//! A page of the web can send requests to any port of this machine, with the browser's cookies, and can make a name of its own
-//! mean 127.0.0.1 (DNS rebinding). So a request
+//! A web page can send requests to any port of this machine with the browser's cookies, and can resolve its own host
+//! name to 127.0.0.1 (DNS rebinding). Therefore a request must
 //!
-//! - names this server by its own address (`Host`),
-//! - comes from this server's own page, or was typed (`Origin`, `Sec-Fetch-Site`),
-//! - and brings a secret of this process: the token, or the cookie that the token was changed for.
+//! - name this server by its own address (`Host`),
+//! - come from this server's own page, or from the address bar (`Origin`, `Sec-Fetch-Site`),
+//! - and contain a secret of this process: the token, or the cookie that replaces it.
 //!
-//! A browser gives the cookies of 127.0.0.1 to all of its ports. The cookie's path is random, and so it is given to nobody who
-//! does not know that path.
+//! A browser sends cookies of 127.0.0.1 to all of its ports. The path of the cookie is random, so that it is only sent
+//! to clients that know the path.
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, COOKIE, HOST, ORIGIN};
@@ -24,21 +24,22 @@ use url::form_urlencoded;
 use crate::error::{Error, Result};
 
 /// Name of the cookie.
-const NAME: &str = "tsql";
+const COOKIE_NAME: &str = "tsql";
 
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// What pages may do: nothing from elsewhere, no script in the text, in nobody's frame.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
+/// Content security policy of the page: no external content, no inline scripts, no framing.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
      frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What the store's own page may do, whose script stands in it: it is nobody, and so it reaches nothing here.
-const POLICY_OF_STORE: &str = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+/// Content security policy of the HTML report, which contains inline scripts. It has an opaque origin, so that its
+/// requests to this server are rejected.
+const REPORT_CONTENT_POLICY: &str = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
      img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// 128 bits of the system's, as 32 hexadecimal digits.
+/// Returns 128 random bits of the system, as 32 hexadecimal digits.
 fn secret() -> Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::getrandom(&mut bytes).map_err(|error| Error::Io {
@@ -51,23 +52,23 @@ fn secret() -> Result<String> {
     }))
 }
 
-/// Who is answered.
-pub(super) struct Gate {
+/// Access control of requests.
+pub(super) struct AccessControl {
     hosts: [String; 2],
     token: String,
     cookie: String,
     place: String,
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for AccessControl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Gate");
         shown.field("hosts", &self.hosts).finish_non_exhaustive()
     }
 }
 
-impl Gate {
-    /// The gate of a server on this port.
+impl AccessControl {
+    /// Creates the access control of a server on this port.
     pub(super) fn new(port: u16) -> Result<Self> {
         Ok(Self {
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
@@ -77,22 +78,23 @@ impl Gate {
         })
     }
 
-    /// The address to begin with: a secret.
+    /// Address with the token, which is a secret.
     pub(super) fn url(&self) -> String {
         let [host, _] = &self.hosts;
         format!("http://{host}/?token={}", self.token)
     }
 
-    /// Where all but the door is.
-    pub(super) fn place(&self) -> &str {
+    /// Base path of all routes except for the entry.
+    pub(super) fn base_path(&self) -> &str {
         &self.place
     }
 
-    /// What a browser is given for the token: the cookie, and the way in.
-    pub(super) fn let_in(&self) -> Response {
+    /// Response to the token: the cookie, and a redirect to the page.
+    pub(super) fn login_response(&self) -> Response {
         let (cookie, place) = (&self.cookie, &self.place);
-        let cookie = format!("{NAME}={cookie}; Path=/{place}/; HttpOnly; SameSite=Strict");
-        // The page goes on by itself: a browser that came from elsewhere shows a strict cookie only to what this page asks for.
+        let cookie = format!("{COOKIE_NAME}={cookie}; Path=/{place}/; HttpOnly; SameSite=Strict");
+        // The page redirects itself: after a navigation from another site, a browser sends a strict cookie only for
+        // requests of this page.
         let page = format!(
             "<!DOCTYPE html><html lang=\"en\"><title>tsql</title><link rel=\"icon\" href=\"data:,\"><meta http-equiv=\"refresh\" content=\"0;url=/{place}/\"></html>"
         );
@@ -103,9 +105,9 @@ impl Gate {
         (headers, page).into_response()
     }
 
-    /// Why a request is refused.
+    /// Reason for rejecting a request, if any.
     fn refusal(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
-        let host = only(headers, &HOST).unwrap_or_default();
+        let host = single_header(headers, &HOST).unwrap_or_default();
         let named = uri.authority().map_or(host, |authority| authority.as_str());
         let is_own = |name: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name));
         if !is_own(host) || !is_own(named) {
@@ -117,11 +119,12 @@ impl Gate {
             return Some("the request comes from another page");
         }
         let is_door = uri.path() == "/";
-        let site = headers.get(SITE).map(HeaderValue::as_bytes);
+        let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
         let is =
             |name: &HeaderName, value: &str| headers.get(name).is_some_and(|shown| shown == value);
-        // Whoever shows the token may come from elsewhere, as a link does, but only as a page of its own.
-        let comes_in = is_door && is(&MODE, "navigate") && is(&DEST, "document");
+        // A request with the token may come from another site, for instance through a link, but only as a top-level
+        // navigation.
+        let comes_in = is_door && is(&FETCH_MODE, "navigate") && is(&FETCH_DEST, "document");
         if !comes_in && !matches!(site, None | Some(b"same-origin" | b"none")) {
             return Some("the request comes from another site");
         }
@@ -144,38 +147,46 @@ impl Gate {
     }
 }
 
-/// The only value of a header.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+/// The only value of a header; `None` if it is repeated.
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let only = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(only)
 }
 
-/// The token of an address.
+/// Token in the query string.
 fn token(uri: &Uri) -> Option<String> {
     let mut pairs = form_urlencoded::parse(uri.query()?.as_bytes());
     let found = pairs.find(|(name, _)| name == "token");
     found.map(|(_, value)| value.into_owned())
 }
 
-/// The cookie of a request.
+/// Cookie of a request.
 fn cookie(headers: &HeaderMap) -> Option<String> {
     let shown = headers.get_all(COOKIE).iter();
     let shown = shown.filter_map(|shown| shown.to_str().ok());
     let mut pairs = shown.flat_map(|shown| shown.split(';'));
-    let found = pairs.find_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='));
+    let found = pairs.find_map(|pair| pair.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='));
     found.map(str::to_owned)
 }
 
-/// Answers only who may ask, and says in each answer what a browser may do with it.
-pub(super) async fn guard(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+/// Middleware that rejects unauthorized requests and adds security headers to all responses.
+pub(super) async fn check_request(
+    State(gate): State<Arc<AccessControl>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let refused = gate.refusal(request.method(), request.uri(), request.headers());
     let is_store = request.uri().path().ends_with("/store.html");
     let mut response = match refused {
         Some(reason) => (StatusCode::FORBIDDEN, format!("{reason}\n")).into_response(),
         None => next.run(request).await,
     };
-    let policy = if is_store { POLICY_OF_STORE } else { POLICY };
+    let policy = if is_store {
+        REPORT_CONTENT_POLICY
+    } else {
+        CONTENT_POLICY
+    };
     let said = [
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -201,7 +212,7 @@ pub(super) async fn guard(State(gate): State<Arc<Gate>>, request: Request, next:
 mod tests {
     use super::*;
 
-    fn refusal(gate: &Gate, uri: &str, shown: &[(&str, &str)]) -> Option<&'static str> {
+    fn refusal(gate: &AccessControl, uri: &str, shown: &[(&str, &str)]) -> Option<&'static str> {
         let mut headers = HeaderMap::new();
         for (name, value) in shown {
             headers.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
@@ -211,10 +222,10 @@ mod tests {
 
     #[test]
     fn only_the_own_page_with_the_secret_is_answered() {
-        let gate = Gate::new(7).unwrap();
+        let gate = AccessControl::new(7).unwrap();
         let door = format!("/?token={}", gate.token);
         let host = ("host", "127.0.0.1:7");
-        let cookie = format!("other=1; {NAME}={}", gate.cookie);
+        let cookie = format!("other=1; {COOKIE_NAME}={}", gate.cookie);
         let cookie = ("cookie", cookie.as_str());
         assert_eq!(gate.token.len(), 32);
         assert_eq!(refusal(&gate, &door, &[host]), None);

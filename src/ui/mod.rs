@@ -1,14 +1,14 @@
-//! A page on which a store is asked: a small server for one user of this machine.
+//! Web interface for queries on a store: a small server for one user of this machine.
 //!
 //! ```text
-//!  browser ─▶ gate ─▶ routes ─▶ a thread that plans ─▶ rows ─▶ disk ─▶ windows, sorted or drawn
-//!             │ own host, own page, secret                   └ lines: how far it is
-//!             └ 403                                             nobody reads them: the question ends
+//!  browser ─▶ gate ─▶ routes ─▶ a planning thread ─▶ rows ─▶ disk ─▶ windows, sorted or plotted
+//!             │ own host, own page, secret               └ lines: progress
+//!             └ 403                                        without a reader the query is cancelled
 //! ```
 //!
-//! - It listens on 127.0.0.1 alone, answers only who brings its secret, and only its own page: see `gate`.
-//! - It only reads: see `query::reading`. Files of the machine are not read unless it was told to.
-//! - An answer's rows go to the disk as they come, so that it may have any length; the page asks for some at a time.
+//! - It listens on 127.0.0.1 alone, and answers only requests with its secret from its own page: see `gate`.
+//! - It is read-only. Queries cannot read files of the machine unless this is enabled.
+//! - Result rows go to disk as they arrive, so that a result may have any length. The page requests some at a time.
 //!
 //! ```
 //! use tsql::{Store, ui::{Ui, UiOptions}};
@@ -19,20 +19,20 @@
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 
-mod answers;
-mod asking;
+mod app_state;
 mod catalog;
-mod computing;
+mod charts;
+mod error_body;
 mod files;
 mod gate;
-mod kept;
-mod news;
+mod live_updates;
 mod options;
-mod pictures;
+mod query_stream;
+mod query_threads;
+mod result_file;
+mod results;
 mod routes;
-mod served;
 mod sorting;
-mod told;
 mod windows;
 
 use std::net::Ipv4Addr;
@@ -49,10 +49,10 @@ pub use options::UiOptions;
 
 use crate::error::{Error, Result};
 use crate::store::Store;
-use gate::Gate;
-use served::Served;
+use app_state::AppState;
+use gate::AccessControl;
 
-/// A page that is served.
+/// The server of the web interface.
 pub struct Ui {
     listener: TcpListener,
     router: Router,
@@ -60,7 +60,7 @@ pub struct Ui {
 }
 
 impl std::fmt::Debug for Ui {
-    /// Without its address, which is a secret.
+    /// Omits the address, which is a secret.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("Ui");
         shown
@@ -70,10 +70,10 @@ impl std::fmt::Debug for Ui {
 }
 
 impl Ui {
-    /// Listens on 127.0.0.1. Nothing is answered before [`Ui::serve`].
+    /// Listens on 127.0.0.1. Requests are answered only by [`Ui::serve`].
     ///
     /// # Errors
-    /// [`Error::Argument`] where it cannot listen there, [`Error::Io`] where there is no room for answers.
+    /// [`Error::Argument`] if it cannot listen there, [`Error::Io`] if the folder for results cannot be created.
     pub async fn start(store: Store, options: UiOptions) -> Result<Self> {
         let port = options.port;
         let refused = |error: std::io::Error| Error::Argument {
@@ -83,9 +83,9 @@ impl Ui {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
-        let gate = Arc::new(Gate::new(port)?);
+        let gate = Arc::new(AccessControl::new(port)?);
         let url = gate.url();
-        let served = Arc::new(Served::new(store, options)?);
+        let served = Arc::new(AppState::new(store, options)?);
         Ok(Self {
             listener,
             router: routes::router(served, gate),
@@ -93,27 +93,27 @@ impl Ui {
         })
     }
 
-    /// The address to open. It is a secret: it lets in.
+    /// Address to open. It is a secret that grants access.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Answers until `stop` is ready; what runs is ended then.
+    /// Serves requests until `stop` is ready; running queries are then cancelled.
     ///
     /// # Errors
-    /// None that a single request meets.
+    /// None caused by a single request.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> Result<()> {
         let mut connections = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
             let stream = tokio::select! {
                 () = &mut stop => return Ok(()),
-                // Whoever has ended makes room.
+                // A finished connection makes space for another one.
                 Some(_) = connections.join_next() => continue,
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
-                    // Too many files are open, say: the next may be taken.
+                    // For instance too many open files; a later connection may succeed.
                     Err(_) => {
                         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                         continue;

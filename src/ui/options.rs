@@ -1,13 +1,13 @@
-//! How a page is served.
+//! Options of the web interface.
 
 use std::path::PathBuf;
 
 use crate::query::SessionOptions;
 
-/// Bytes that the rows of an answer may take on the disk, twice that while they are sorted.
-const ANSWER_BYTES: u64 = 2 << 30;
+/// Maximum size of a result's rows on disk, in bytes; twice that during a sort.
+const DEFAULT_ANSWER_BYTES: u64 = 2 << 30;
 
-/// How a page is served.
+/// Options of the web interface.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UiOptions {
@@ -27,51 +27,51 @@ impl Default for UiOptions {
             session: SessionOptions::default(),
             question_folders: Vec::new(),
             files: false,
-            answer_bytes: ANSWER_BYTES,
+            answer_bytes: DEFAULT_ANSWER_BYTES,
         }
     }
 }
 
 impl UiOptions {
-    /// The port on 127.0.0.1; a free one unless it is set.
+    /// Sets the port on 127.0.0.1. Default: a free port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// What the store is called on the page.
+    /// Sets the displayed name of the store.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// What questions may take. All that run have the memory together.
+    /// Sets the limits of queries. The memory limit is shared by all running queries.
     #[must_use]
     pub fn session(mut self, session: SessionOptions) -> Self {
         self.session = session;
         self
     }
 
-    /// Folders with questions of the user's own: see [`crate::query::own_questions`].
+    /// Sets folders with user-defined queries: see [`crate::query::user_queries`].
     #[must_use]
-    pub fn question_folders(mut self, folders: Vec<PathBuf>) -> Self {
+    pub fn query_folders(mut self, folders: Vec<PathBuf>) -> Self {
         self.question_folders = folders;
         self
     }
 
-    /// May questions read files of this machine and of the web (`FROM 'x.csv'`)? They may not unless it is set.
+    /// Allows queries to read files of this machine and of the web (`FROM 'x.csv'`). Default: not allowed.
     #[must_use]
     pub fn files(mut self, files: bool) -> Self {
         self.files = files;
         self
     }
 
-    /// Bytes that the rows of an answer may take on the disk, 2 GiB unless it is set; what is more is left out, and the page
-    /// says so.
+    /// Sets the maximum size of a result's rows on disk, in bytes. Default: 2 GiB. Further rows are left out, with a
+    /// note on the page.
     #[must_use]
-    pub fn answer_bytes(mut self, bytes: u64) -> Self {
+    pub fn result_bytes(mut self, bytes: u64) -> Self {
         self.answer_bytes = bytes;
         self
     }

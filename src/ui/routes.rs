@@ -1,20 +1,20 @@
-//! What can be asked over HTTP.
+//! HTTP routes.
 //!
-//! | path | answer |
+//! | path | response |
 //! |---|---|
-//! | `GET /?token=T` | the cookie, and the way in |
+//! | `GET /?token=T` | the cookie, and a redirect |
 //! | `GET /P/`, `style.css`, `script.js` | the page |
-//! | `GET /P/catalog` | tables, questions, platforms |
-//! | `GET /P/news` | rows by table whenever they change, as events |
-//! | `POST /P/suggest` | words to type |
-//! | `POST /P/ask` | lines of JSON: see `asking` |
+//! | `GET /P/catalog` | tables, queries, platforms |
+//! | `GET /P/news` | row counts by table after each change, as events |
+//! | `POST /P/suggest` | completions |
+//! | `POST /P/ask` | JSON lines: see `query_stream` |
 //! | `GET /P/answers/7/rows?from=0&count=100&by=2&down=1` | some rows, in an order |
-//! | `GET /P/answers/7/value?row=3&column=1` | one value, whole |
+//! | `GET /P/answers/7/value?row=3&column=1` | one complete value |
 //! | `GET /P/answers/7/file/rows.csv?by=2` | all rows as a file, or `rows.parquet` |
-//! | `POST /P/answers/7/picture` | a picture: SVG for the page, or a file |
+//! | `POST /P/answers/7/picture` | a chart: SVG for the page, or a file |
 //! | `POST /P/answers/7/forget` | nothing: its tab is closed |
-//! | `GET /P/store.html` | the store's page |
-//! | `GET /P/state` | what runs |
+//! | `GET /P/store.html` | the HTML report |
+//! | `GET /P/state` | number of running queries |
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -33,21 +33,21 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::answers::Order;
+use super::app_state::AppState;
+use super::charts::{ChartRequest, draw_chart};
+use super::error_body::ErrorBody;
 use super::files::{self, FileKind};
-use super::gate::{Gate, guard};
-use super::kept::Kept;
-use super::pictures::{Drawn, drawn};
-use super::served::Served;
-use super::told::Told;
-use super::{asking, catalog, news, sorting, windows};
+use super::gate::{AccessControl, check_request};
+use super::result_file::ResultFile;
+use super::results::SortOrder;
+use super::{catalog, live_updates, query_stream, sorting, windows};
 use crate::error::{Error, Result};
-use crate::plot::{Look, Size, Theme};
+use crate::plot::{Appearance, PlotSize, Theme};
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
-/// Files of one scope, in the order in which they use each other.
+/// Scripts in a common scope, in the order of their dependencies.
 const SCRIPT: &str = concat!(
     "(() => {\n",
     include_str!("page/base.js"),
@@ -61,42 +61,42 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-type Shared = State<Arc<Served>>;
+type Shared = State<Arc<AppState>>;
 
-/// All paths, behind the gate.
-pub(super) fn router(served: Arc<Served>, gate: Arc<Gate>) -> Router {
-    let at = |path: &str| format!("/{}/{path}", gate.place());
+/// All routes, behind the access control.
+pub(super) fn router(served: Arc<AppState>, gate: Arc<AccessControl>) -> Router {
+    let at = |path: &str| format!("/{}/{path}", gate.base_path());
     let door = Arc::clone(&gate);
     Router::new()
-        .route("/", get(move || async move { door.let_in() }))
+        .route("/", get(move || async move { door.login_response() }))
         .route(&at(""), get(async || text("text/html", PAGE.to_owned())))
         .route(&at("style.css"), get(async || text("text/css", style())))
         .route(
             &at("script.js"),
             get(async || text("text/javascript", script())),
         )
-        .route(&at("catalog"), get(told_catalog))
-        .route(&at("news"), get(told_news))
-        .route(&at("state"), get(told_state))
-        .route(&at("store.html"), get(store_page))
-        .route(&at("suggest"), post(suggest))
-        .route(&at("ask"), post(ask))
-        .route(&at("answers/{id}/rows"), get(rows))
-        .route(&at("answers/{id}/value"), get(value))
-        .route(&at("answers/{id}/picture"), post(picture))
-        .route(&at("answers/{id}/file/{name}"), get(file))
-        .route(&at("answers/{id}/forget"), post(forget))
+        .route(&at("catalog"), get(get_catalog))
+        .route(&at("news"), get(get_news))
+        .route(&at("state"), get(get_state))
+        .route(&at("store.html"), get(get_report))
+        .route(&at("suggest"), post(post_suggest))
+        .route(&at("ask"), post(post_query))
+        .route(&at("answers/{id}/rows"), get(get_rows))
+        .route(&at("answers/{id}/value"), get(get_value))
+        .route(&at("answers/{id}/picture"), post(post_chart))
+        .route(&at("answers/{id}/file/{name}"), get(get_file))
+        .route(&at("answers/{id}/forget"), post(post_forget))
         .fallback(async |_: Request| (StatusCode::NOT_FOUND, "there is no such page\n"))
-        .layer(from_fn_with_state(gate, guard))
+        .layer(from_fn_with_state(gate, check_request))
         .with_state(served)
 }
 
 fn style() -> String {
-    format!("{}{STYLE}", tsql_plot::colours())
+    format!("{}{STYLE}", tsql_plot::theme_css())
 }
 
 fn script() -> String {
-    format!("{}{SCRIPT}", tsql_plot::PICTURE_SCRIPT)
+    format!("{}{SCRIPT}", tsql_plot::PLOT_SCRIPT)
 }
 
 fn text(kind: &'static str, text: String) -> Response {
@@ -104,170 +104,185 @@ fn text(kind: &'static str, text: String) -> Response {
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
-fn of(answer: Result<Value>) -> Response {
+fn json_response(answer: Result<Value>) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     match answer {
         Ok(value) => (kind, value.to_string()).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
-fn refused(error: &Error) -> Response {
+fn error_response(error: &Error) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     let code = match error {
         Error::Io { .. } | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let told = serde_json::to_string(&Told::from(error)).unwrap_or_default();
+    let told = serde_json::to_string(&ErrorBody::from(error)).unwrap_or_default();
     (code, kind, told).into_response()
 }
 
-fn posted<T: DeserializeOwned>(bytes: &Bytes) -> Result<T> {
+fn parse_body<T: DeserializeOwned>(bytes: &Bytes) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| Error::Argument {
         name: "body",
         reason: error.to_string(),
     })
 }
 
-/// The numbers of a query string.
-fn numbers(uri: &Uri) -> HashMap<String, u64> {
+/// Numeric parameters of a query string.
+fn query_numbers(uri: &Uri) -> HashMap<String, u64> {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let numbers = pairs.filter_map(|(name, value)| Some((name.into_owned(), value.parse().ok()?)));
     numbers.collect()
 }
 
-async fn told_catalog(State(served): Shared) -> Response {
+async fn get_catalog(State(served): Shared) -> Response {
     let computing = served.computing.clone();
-    of(computing
-        .run(async move || catalog::catalog(&served).await)
-        .await)
+    json_response(
+        computing
+            .run(async move || catalog::catalog(&served).await)
+            .await,
+    )
 }
 
-async fn told_state(State(served): Shared) -> Response {
-    of(Ok(
-        json!({"running": served.running(), "answers": served.answers.count()}),
+async fn get_state(State(served): Shared) -> Response {
+    json_response(Ok(
+        json!({"running": served.running_count(), "answers": served.answers.count()}),
     ))
 }
 
-async fn told_news(State(served): Shared) -> Response {
+async fn get_news(State(served): Shared) -> Response {
     let computing = served.computing.clone();
-    match computing.lines(move |lines| news::tell(served, lines)) {
-        Ok(lines) => streamed("text/event-stream", lines),
-        Err(error) => refused(&error),
+    match computing.lines(move |lines| live_updates::stream_updates(served, lines)) {
+        Ok(lines) => stream_response("text/event-stream", lines),
+        Err(error) => error_response(&error),
     }
 }
 
-fn streamed(kind: &'static str, lines: impl Stream<Item = String> + Send + 'static) -> Response {
+fn stream_response(
+    kind: &'static str,
+    lines: impl Stream<Item = String> + Send + 'static,
+) -> Response {
     let body = Body::from_stream(lines.map(Ok::<_, Infallible>));
     ([(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
-async fn store_page(State(served): Shared) -> Response {
+async fn get_report(State(served): Shared) -> Response {
     let computing = served.computing.clone();
-    let page = computing.run(async move || served.page().await).await;
+    let page = computing
+        .run(async move || served.html_report().await)
+        .await;
     match page {
         Ok(page) => text("text/html", page.as_ref().to_owned()),
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
-async fn suggest(State(served): Shared, body: Bytes) -> Response {
-    let typed = match posted(&body) {
+async fn post_suggest(State(served): Shared, body: Bytes) -> Response {
+    let typed = match parse_body(&body) {
         Ok(typed) => typed,
-        Err(error) => return refused(&error),
+        Err(error) => return error_response(&error),
     };
     let computing = served.computing.clone();
-    of(computing
-        .run(async move || catalog::suggested(&served, &typed).await)
-        .await)
+    json_response(
+        computing
+            .run(async move || catalog::suggest_words(&served, &typed).await)
+            .await,
+    )
 }
 
-async fn ask(State(served): Shared, body: Bytes) -> Response {
-    let asked = match posted(&body) {
+async fn post_query(State(served): Shared, body: Bytes) -> Response {
+    let asked = match parse_body(&body) {
         Ok(asked) => asked,
-        Err(error) => return refused(&error),
+        Err(error) => return error_response(&error),
     };
     let computing = served.computing.clone();
-    match computing.lines(move |lines| asking::ask(served, asked, lines)) {
-        Ok(lines) => streamed("application/x-ndjson", lines),
-        Err(error) => refused(&error),
+    match computing.lines(move |lines| query_stream::stream_query(served, asked, lines)) {
+        Ok(lines) => stream_response("application/x-ndjson", lines),
+        Err(error) => error_response(&error),
     }
 }
 
-/// The order that a query string asks for.
-fn order(asked: &HashMap<String, u64>) -> Option<Order> {
+/// Sort order in a query string.
+fn parse_order(asked: &HashMap<String, u64>) -> Option<SortOrder> {
     let column = *asked.get("by")?;
-    Some(Order {
+    Some(SortOrder {
         column: usize::try_from(column).unwrap_or(usize::MAX),
         is_down: asked.get("down") == Some(&1),
     })
 }
 
-/// The rows of an answer, in this order or as the question gave them.
-async fn ordered(served: &Arc<Served>, id: u64, order: Option<Order>) -> Result<Arc<Kept>> {
+/// Rows of a result, in the requested order or that of the query.
+async fn rows_in_order(
+    served: &Arc<AppState>,
+    id: u64,
+    order: Option<SortOrder>,
+) -> Result<Arc<ResultFile>> {
     let answer = served.answers.get(id)?;
     let Some(order) = order else {
         return Ok(Arc::clone(&answer.rows));
     };
-    let _running = served.begun();
+    let _running = served.start_query();
     let context = served.session(Some("SELECT 1")).await?;
-    sorting::sorted(&served.answers, &answer, &context, order).await
+    sorting::sort_result(&served.answers, &answer, &context, order).await
 }
 
-async fn rows(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
-    let asked = numbers(&uri);
+async fn get_rows(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
+    let asked = query_numbers(&uri);
     let number = |name: &str| asked.get(name).copied();
-    let order = order(&asked);
+    let order = parse_order(&asked);
     let (from, count) = (number("from").unwrap_or(0), number("count").unwrap_or(100));
     let computing = served.computing.clone();
-    let window = async move || windows::window(&*ordered(&served, id, order).await?, from, count);
-    of(computing.run(window).await)
+    let window =
+        async move || windows::window(&*rows_in_order(&served, id, order).await?, from, count);
+    json_response(computing.run(window).await)
 }
 
-async fn value(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
-    let asked = numbers(&uri);
+async fn get_value(State(served): Shared, Path(id): Path<u64>, uri: Uri) -> Response {
+    let asked = query_numbers(&uri);
     let number = |name: &str| asked.get(name).copied();
-    let order = order(&asked);
+    let order = parse_order(&asked);
     let column = number("column").and_then(|column| usize::try_from(column).ok());
     let (row, column) = (
         number("row").unwrap_or(u64::MAX),
         column.unwrap_or(usize::MAX),
     );
     let computing = served.computing.clone();
-    let found = async move || windows::value(&*ordered(&served, id, order).await?, row, column);
-    of(computing.run(found).await)
+    let found =
+        async move || windows::value(&*rows_in_order(&served, id, order).await?, row, column);
+    json_response(computing.run(found).await)
 }
 
-/// What a picture is wanted as.
+/// Format of a chart image.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ImageRequest {
     #[serde(default)]
-    drawn: Drawn,
+    drawn: ChartRequest,
     /// `page`, `svg` or `png`.
     form: String,
     #[serde(default)]
     is_dark: bool,
 }
 
-async fn picture(State(served): Shared, Path(id): Path<u64>, body: Bytes) -> Response {
-    let wanted: Wanted = match posted(&body) {
+async fn post_chart(State(served): Shared, Path(id): Path<u64>, body: Bytes) -> Response {
+    let wanted: ImageRequest = match parse_body(&body) {
         Ok(wanted) => wanted,
-        Err(error) => return refused(&error),
+        Err(error) => return error_response(&error),
     };
     let computing = served.computing.clone();
-    let running = served.begun();
+    let running = served.start_query();
     let made = async move || {
         let _running = running;
         let answer = served.answers.get(id)?;
-        let chart = drawn(&answer, wanted.drawn).await?;
-        let look = Look {
+        let chart = draw_chart(&answer, wanted.drawn).await?;
+        let look = Appearance {
             theme: if wanted.is_dark {
                 Theme::Dark
             } else {
                 Theme::Light
             },
-            size: Size::Column,
+            size: PlotSize::Column,
         };
         Ok(match wanted.form.as_str() {
             "png" => ("image/png", chart.png(look, 1280).map_err(Error::Drawing)?),
@@ -277,24 +292,28 @@ async fn picture(State(served): Shared, Path(id): Path<u64>, body: Bytes) -> Res
     };
     match computing.run(made).await {
         Ok((kind, bytes)) => ([(header::CONTENT_TYPE, kind)], bytes).into_response(),
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
-/// All rows, whatever their number: written as they are taken.
-async fn file(State(served): Shared, Path((id, name)): Path<(u64, String)>, uri: Uri) -> Response {
-    let Some(kind) = FileKind::named(&name) else {
+/// All rows, streamed while they are written.
+async fn get_file(
+    State(served): Shared,
+    Path((id, name)): Path<(u64, String)>,
+    uri: Uri,
+) -> Response {
+    let Some(kind) = FileKind::from_file_name(&name) else {
         return (StatusCode::NOT_FOUND, "there is no such file\n").into_response();
     };
-    let order = order(&numbers(&uri));
+    let order = parse_order(&query_numbers(&uri));
     let computing = served.computing.clone();
-    let running = served.begun();
-    let found = async move || ordered(&served, id, order).await;
+    let running = served.start_query();
+    let found = async move || rows_in_order(&served, id, order).await;
     let bytes = match computing.run(found).await {
         Ok(rows) => computing.lines(async move |to| {
             let _running = running;
-            if let Err(error) = files::send(rows, kind, &to).await {
-                // Whoever takes it sees that it is not whole: the connection breaks.
+            if let Err(error) = files::send_file(rows, kind, &to).await {
+                // The broken connection shows the client that the file is incomplete.
                 let _ = to.send(Err(std::io::Error::other(error))).await;
             }
         }),
@@ -310,11 +329,11 @@ async fn file(State(served): Shared, Path((id, name)): Path<(u64, String)>, uri:
             ];
             (heads, Body::from_stream(bytes)).into_response()
         }
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
-async fn forget(State(served): Shared, Path(id): Path<u64>) -> Response {
-    served.answers.forget(id);
-    of(Ok(json!({})))
+async fn post_forget(State(served): Shared, Path(id): Path<u64>) -> Response {
+    served.answers.remove(id);
+    json_response(Ok(json!({})))
 }

@@ -1,37 +1,37 @@
-//! Rows of an answer in another order: sorted by the engine within its memory, and written down once more.
+//! Sorting of a result: an external sort by the engine, stored in another file.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::streaming::StreamingTable;
-use datafusion::error::{DataFusionError, Result as Answered};
+use datafusion::error::{DataFusionError, Result as CredentialCache};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::prelude::{SessionContext, ident};
 use futures::StreamExt as _;
 
-use super::answers::{Answer, Answers, Order};
-use super::kept::Kept;
+use super::result_file::ResultFile;
+use super::results::{QueryResult, ResultStore, SortOrder};
 use crate::error::{Error, Result};
 
-/// Column with the place of a row in the answer: equal rows stay in its order.
-const PLACE: &str = "place";
+/// Column with the row number in the original result, which makes the sort stable.
+const ROW_COLUMN: &str = "place";
 
-/// Rows that were written down, as a table of columns `c0`, `c1`, ... and their place.
+/// Stored rows as a table with the columns `c0`, `c1`, ... and the row number.
 #[derive(Debug)]
-struct Rows {
-    kept: Arc<Kept>,
+struct ResultTable {
+    kept: Arc<ResultFile>,
     schema: SchemaRef,
 }
 
-impl Rows {
-    fn of(kept: &Arc<Kept>) -> Self {
+impl ResultTable {
+    fn new(kept: &Arc<ResultFile>) -> Self {
         let columns = kept.schema().fields().iter().enumerate();
         let columns = columns
             .map(|(place, field)| Field::new(format!("c{place}"), field.data_type().clone(), true));
-        let place = Field::new(PLACE, DataType::UInt64, false);
+        let place = Field::new(ROW_COLUMN, DataType::UInt64, false);
         let columns: Vec<Field> = columns.chain([place]).collect();
         Self {
             kept: Arc::clone(kept),
@@ -40,8 +40,13 @@ impl Rows {
     }
 }
 
-/// A part of the rows, with their places.
-fn placed(kept: &Kept, schema: &SchemaRef, part: usize, first: u64) -> Result<RecordBatch> {
+/// Reads a part of the rows, with their row numbers.
+fn with_row_numbers(
+    kept: &ResultFile,
+    schema: &SchemaRef,
+    part: usize,
+    first: u64,
+) -> Result<RecordBatch> {
     let batch = kept.part(part, None)?;
     let places: UInt64Array = (first..first + batch.num_rows() as u64).collect();
     let places: ArrayRef = Arc::new(places);
@@ -50,7 +55,7 @@ fn placed(kept: &Kept, schema: &SchemaRef, part: usize, first: u64) -> Result<Re
     made.map_err(|error| Error::Query(error.into()))
 }
 
-impl PartitionStream for Rows {
+impl PartitionStream for ResultTable {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -58,8 +63,8 @@ impl PartitionStream for Rows {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (kept, schema) = (Arc::clone(&self.kept), Arc::clone(&self.schema));
         let mut first = 0;
-        let parts = (0..kept.parts()).map(move |part| -> Answered<RecordBatch> {
-            let batch = placed(&kept, &schema, part, first);
+        let parts = (0..kept.parts()).map(move |part| -> CredentialCache<RecordBatch> {
+            let batch = with_row_numbers(&kept, &schema, part, first);
             let batch = batch.map_err(|error| DataFusionError::External(error.into()))?;
             first += batch.num_rows() as u64;
             Ok(batch)
@@ -72,14 +77,14 @@ impl PartitionStream for Rows {
     }
 }
 
-/// The rows of an answer by an order. The last one that was asked for is kept.
-pub(super) async fn sorted(
-    answers: &Answers,
-    answer: &Answer,
+/// Rows of a result in an order. The last requested order is cached.
+pub(super) async fn sort_result(
+    answers: &ResultStore,
+    answer: &QueryResult,
     context: &SessionContext,
-    order: Order,
-) -> Result<Arc<Kept>> {
-    // Two who want the same wait for one sort; who wants another order after it takes its place.
+    order: SortOrder,
+) -> Result<Arc<ResultFile>> {
+    // Two requests for the same order share one sort. A later request for another order replaces it.
     let mut known = answer.sorted.lock().await;
     if let Some((known, rows, kept)) = known.as_ref()
         && *known == order
@@ -89,7 +94,7 @@ pub(super) async fn sorted(
     }
     *known = None;
     let count = answer.rows.rows();
-    let rows = Rows::of(&answer.rows);
+    let rows = ResultTable::new(&answer.rows);
     let columns = rows.schema.fields().len().saturating_sub(1);
     if order.column >= columns {
         return Err(Error::Argument {
@@ -101,10 +106,10 @@ pub(super) async fn sorted(
     let table = StreamingTable::try_new(schema, vec![Arc::new(rows)]).map_err(Error::Query)?;
     let frame = context.read_table(Arc::new(table)).map_err(Error::Query)?;
     let by = ident(format!("c{}", order.column)).sort(!order.is_down, false);
-    let frame = frame.sort(vec![by, ident(PLACE).sort(true, false)]);
+    let frame = frame.sort(vec![by, ident(ROW_COLUMN).sort(true, false)]);
     let frame = frame.map_err(Error::Query)?;
     let mut rows = frame.execute_stream().await.map_err(Error::Query)?;
-    let (_, mut keeping) = answers.keeping(Arc::clone(answer.rows.schema()))?;
+    let (_, mut keeping) = answers.create_file(Arc::clone(answer.rows.schema()))?;
     while let Some(batch) = rows.next().await {
         let batch = batch.map_err(Error::Query)?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -114,7 +119,7 @@ pub(super) async fn sorted(
         keeping.push(batch.map_err(|error| Error::Query(error.into()))?)?;
     }
     keeping.flush()?;
-    let kept = keeping.kept();
+    let kept = keeping.reader();
     *known = Some((order, count, Arc::clone(&kept)));
     Ok(kept)
 }

@@ -1,41 +1,44 @@
-//! Some rows of an answer, as JSON.
+//! Windows of rows as JSON.
 
 use arrow::array::{Array as _, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Value, json};
 
-use super::kept::Kept;
+use super::result_file::ResultFile;
 use crate::error::{Error, Result};
 
-/// Rows of a window.
-pub(super) const MOST_ROWS: u64 = 1000;
+/// Maximum number of rows of a window.
+pub(super) const MAX_WINDOW_ROWS: u64 = 1000;
 
-/// Characters of a value in a window; a single one is given whole, up to [`MOST_CHARACTERS`].
-const SHOWN: usize = 200;
+/// Maximum number of characters of a value in a window. A single value is returned up to [`MAX_VALUE_CHARACTERS`].
+const MAX_CELL_CHARACTERS: usize = 200;
 
-/// Characters of a single value.
-const MOST_CHARACTERS: usize = 1 << 20;
+/// Maximum number of characters of a single value.
+const MAX_VALUE_CHARACTERS: usize = 1 << 20;
 
-/// `{"from": 0, "rows": [["a", null], ...], "all": 1000000}`: values as text. What is cut ends in `…`.
-pub(super) fn window(kept: &Kept, from: u64, count: u64) -> Result<Value> {
+/// Returns `{"from": 0, "rows": [["a", null], ...], "all": 1000000}`, with values as text. Truncated values end in `…`.
+pub(super) fn window(kept: &ResultFile, from: u64, count: u64) -> Result<Value> {
     let mut rows: Vec<Value> = Vec::new();
-    for batch in kept.window(from, count.min(MOST_ROWS))? {
-        let texts = texts(&batch, SHOWN)?;
+    for batch in kept.window(from, count.min(MAX_WINDOW_ROWS))? {
+        let texts = texts(&batch, MAX_CELL_CHARACTERS)?;
         rows.extend(texts.into_iter().map(Value::from));
     }
     Ok(json!({"from": from, "rows": rows, "all": kept.rows()}))
 }
 
-/// One value, whole.
-pub(super) fn value(kept: &Kept, row: u64, column: usize) -> Result<Value> {
+/// Returns one complete value.
+pub(super) fn value(kept: &ResultFile, row: u64, column: usize) -> Result<Value> {
     let batch = kept.window(row, 1)?.into_iter().next();
     let batch = batch.and_then(|batch| batch.project(&[column]).ok());
     let batch = batch.ok_or_else(|| Error::Empty("the answer has no such value".to_owned()))?;
-    let text = texts(&batch, MOST_CHARACTERS)?.into_iter().flatten().next();
+    let text = texts(&batch, MAX_VALUE_CHARACTERS)?
+        .into_iter()
+        .flatten()
+        .next();
     Ok(json!({"value": text}))
 }
 
-/// Values as text, cut behind `most` characters.
+/// Formats values as text, truncated after `most` characters.
 pub(super) fn texts(batch: &RecordBatch, most: usize) -> Result<Vec<Vec<Option<String>>>> {
     let options = FormatOptions::default()
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
@@ -49,14 +52,14 @@ pub(super) fn texts(batch: &RecordBatch, most: usize) -> Result<Vec<Vec<Option<S
         let values = columns.iter().map(|(array, spelled)| {
             array
                 .is_valid(row)
-                .then(|| cut(spelled.value(row).to_string(), most))
+                .then(|| truncate_text(spelled.value(row).to_string(), most))
         });
         values.collect()
     };
     Ok((0..batch.num_rows()).map(row).collect())
 }
 
-fn cut(text: String, most: usize) -> String {
+fn truncate_text(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text,
         Some((end, _)) => {
@@ -74,7 +77,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_between_characters() {
-        assert_eq!(cut("ärger".to_owned(), 2), "är…");
-        assert_eq!(cut("är".to_owned(), 2), "är");
+        assert_eq!(truncate_text("ärger".to_owned(), 2), "är…");
+        assert_eq!(truncate_text("är".to_owned(), 2), "är");
     }
 }

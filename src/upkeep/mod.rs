@@ -1,4 +1,4 @@
-//! Upkeep: what interrupted runs and earlier versions have left.
+//! Maintenance: cleanup after interrupted runs and earlier versions.
 
+pub(crate) mod duplicate_sources;
 pub(crate) mod orphans;
-pub(crate) mod twins;

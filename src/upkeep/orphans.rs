@@ -1,11 +1,12 @@
-//! Rows that interrupted runs left behind: in a table, and not in the ledger.
+//! Orphaned rows: rows of interrupted runs that are in a table but not in the ingest log.
 //!
-//! A run over the same file replaces them; those of a file that nobody gives again can be taken away.
-//! They are in no answer until then (`store/acknowledged.rs`).
+//! A later run over the same file replaces them. If the file is never ingested again, they can be removed.
+//! Queries do not return them (`acknowledged.rs` of the store crate).
 //!
-//! They are claimed in the ledger's log before, as by a run that replaces them: one that wrote them and goes
-//! on after all finds the claim and begins again. So it loses nothing; but a stream that is at work would end,
-//! and so only rows are taken that are older than a [`LEASE`].
+//! Before their removal, the rows are claimed in the transaction log of the ingest log, as by a run that
+//! replaces them. If the original writer continues after all, it finds the claim and starts again, so it
+//! loses nothing. A running stream would fail, however. Therefore only rows older than a [`LEASE`] are
+//! removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,29 +18,29 @@ use datafusion::prelude::{cast, col, lit};
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::ingest::commits::claim;
-use crate::ingest::orphans::{Rows, TABLES};
-use crate::ledger::{Ledger, application};
-use crate::store::{At, Change, Rests, Snapshot, Store};
+use crate::ingest::commits::claim_app_id;
+use crate::ingest::orphans::{OrphanRows, TABLES};
+use crate::ingest_log::{IngestLog, transaction_app_id};
+use crate::store::{At, Change, RewriteCache, Snapshot, Store};
 
-/// How long a run may take from its rows to their entry in the ledger before it has to begin again.
+/// Maximum time between the rows of a run and their entry in the ingest log, before it has to start again.
 const LEASE: Duration = Duration::from_mins(15);
 
-/// Rows of a source that the ledger does not know.
+/// Rows of a source that are missing from the ingest log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Orphaned {
+pub(crate) struct OrphanedRows {
     pub(crate) table: &'static str,
     pub(crate) source_id: i64,
-    /// Its name, where the ledger knows the beginning of it or another name of it.
+    /// Name of the source, if the ingest log has its beginning or an alias.
     pub(crate) name: Option<String>,
     /// Dataset and platform of its records.
     pub(crate) place: Option<(String, String)>,
     pub(crate) rows: u64,
 }
 
-impl Orphaned {
-    /// In words, for people.
-    pub(crate) fn told(&self) -> String {
+impl OrphanedRows {
+    /// Describes the rows for users.
+    pub(crate) fn describe(&self) -> String {
         let place = self.place.as_ref();
         let place = place.map(|(dataset, platform)| format!(" ({dataset}, platform {platform})"));
         let place = place.unwrap_or_default();
@@ -58,18 +59,22 @@ impl Orphaned {
 }
 
 impl Store {
-    /// Rows of `records`, `runs` and `lines` that the ledger does not know, by source. Those of a run that
-    /// is at work are among them for a moment.
-    pub(crate) async fn orphaned(&self) -> Result<Vec<Orphaned>> {
-        Ok(find(self).await?.into_iter().map(|(one, _)| one).collect())
+    /// Finds rows of `records`, `runs` and `lines` that are missing from the ingest log, by source. Rows of
+    /// a running ingest are briefly included.
+    pub(crate) async fn find_orphaned(&self) -> Result<Vec<OrphanedRows>> {
+        Ok(find_with_offsets(self)
+            .await?
+            .into_iter()
+            .map(|(one, _)| one)
+            .collect())
     }
 
-    /// Takes away rows that the ledger does not know, if they were there `least_age` ago; gives what it
-    /// took.
+    /// Removes rows that are missing from the ingest log and at least `least_age` old. Returns the removed
+    /// rows.
     ///
     /// # Errors
     /// [`Error::Argument`] for an age that a running ingest may have, and failures of the storage.
-    pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+    pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<OrphanedRows>> {
         if least_age < LEASE {
             let least = LEASE.as_secs() / 60;
             let reason =
@@ -82,11 +87,11 @@ impl Store {
         self.remove_orphaned_since(least_age).await
     }
 
-    async fn remove_orphaned_since(&self, least_age: Duration) -> Result<Vec<Orphaned>> {
+    async fn remove_orphaned_since(&self, least_age: Duration) -> Result<Vec<OrphanedRows>> {
         let age_ms = i64::try_from(least_age.as_millis()).unwrap_or(i64::MAX);
         let then_ms = chrono::Utc::now().timestamp_millis().saturating_sub(age_ms);
         let then = self.at(&At::Time(then_ms)).await?;
-        let found = find(self).await?;
+        let found = find_with_offsets(self).await?;
         let mut old_files = BTreeMap::new();
         let mut young = BTreeSet::new();
         for table in TABLES {
@@ -96,18 +101,18 @@ impl Store {
             if let Some(now) = self.snapshot(table).await? {
                 let files = now.files().iter();
                 let new = files.filter(|file| !old.contains(&file.path)).cloned();
-                let rows = rows_of(&found, table);
-                let new = rows_in(self, table, &now.only(new.collect()), &rows).await?;
+                let rows = select_rows(&found, table);
+                let new = count_rows(self, table, &now.with_files(new.collect()), &rows).await?;
                 young.extend(new.into_keys());
             }
             old_files.insert(table, old);
         }
-        // As far as the ledger knows them: a run that takes one up again is not told that it is done.
-        let ledger = Ledger::load(self).await?;
+        // End bytes according to the ingest log, so that a resumed run does not consider itself complete.
+        let ledger = IngestLog::load(self).await?;
         let transactions = found.iter().map(|(one, _)| {
-            let source = ledger.source(one.source_id);
+            let source = ledger.source_by_id(one.source_id);
             let end = source.map_or(0, |source| source.end_byte.cast_signed());
-            (application(one.source_id), end)
+            (transaction_app_id(one.source_id), end)
         });
         let transactions: BTreeMap<String, i64> = transactions.collect();
         let transactions: Vec<(String, i64)> = transactions.into_iter().collect();
@@ -119,17 +124,17 @@ impl Store {
             return Ok(Vec::new());
         }
         for table in TABLES {
-            let rows = rows_of(&found, table);
+            let rows = select_rows(&found, table);
             if rows.is_empty() {
                 continue;
             }
-            let (filter, mut rests) = (rows.filter(table), Rests::default());
+            let (filter, mut rests) = (rows.filter(table), RewriteCache::default());
             let old = old_files.get(table);
             self.commit(table, "mend", async |snapshot: &Snapshot| {
                 let files = snapshot.files().iter();
                 let files = files.filter(|file| old.is_some_and(|old| old.contains(&file.path)));
-                let old = snapshot.only(files.cloned().collect());
-                let (rows, mut change) = self.without(table, &old, &filter, &mut rests).await?;
+                let old = snapshot.with_files(files.cloned().collect());
+                let (rows, mut change) = self.plan_delete(table, &old, &filter, &mut rests).await?;
                 change.transactions.clone_from(&transactions);
                 Ok((rows > 0).then_some(change))
             })
@@ -138,18 +143,22 @@ impl Store {
         Ok(found.into_iter().map(|(one, _)| one).collect())
     }
 
-    /// Claims rows in the ledger's log; false where it knows some of them by now.
-    async fn claim(&self, found: &[(Orphaned, i64)]) -> Result<bool> {
+    /// Claims rows in the transaction log of the ingest log. Returns false if the ingest log contains some
+    /// of them by now.
+    async fn claim(&self, found: &[(OrphanedRows, i64)]) -> Result<bool> {
         let mut claimed = false;
         self.commit("sources", "mend", async |snapshot: &Snapshot| {
-            let ledger = Ledger::at(self, snapshot).await?;
+            let ledger = IngestLog::load_version(self, snapshot).await?;
             claimed = found
                 .iter()
                 .all(|(one, from)| ledger.first_unknown(one.table, one.source_id) == *from);
             let version = snapshot.version().cast_signed() + 1;
             let ids: BTreeSet<i64> = found.iter().map(|(one, _)| one.source_id).collect();
             Ok(claimed.then(|| Change {
-                transactions: ids.into_iter().map(|id| (claim(id), version)).collect(),
+                transactions: ids
+                    .into_iter()
+                    .map(|id| (claim_app_id(id), version))
+                    .collect(),
                 ..Change::default()
             }))
         })
@@ -158,8 +167,8 @@ impl Store {
     }
 }
 
-fn rows_of(found: &[(Orphaned, i64)], table: &str) -> Rows {
-    let mut rows = Rows::default();
+fn select_rows(found: &[(OrphanedRows, i64)], table: &str) -> OrphanRows {
+    let mut rows = OrphanRows::default();
     for (one, from) in found {
         if one.table == table {
             rows.add(one.source_id, *from);
@@ -168,8 +177,8 @@ fn rows_of(found: &[(Orphaned, i64)], table: &str) -> Rows {
     rows
 }
 
-/// All rows that the ledger does not know, and where they begin.
-async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
+/// Finds all rows that are missing from the ingest log, with their first positions.
+async fn find_with_offsets(store: &Store) -> Result<Vec<(OrphanedRows, i64)>> {
     let mut snapshots = Vec::new();
     for table in TABLES {
         snapshots.extend(
@@ -179,8 +188,8 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
                 .map(|snapshot| (table, snapshot)),
         );
     }
-    // After the tables: what a run has written since is in it.
-    let ledger = Ledger::load(store).await?;
+    // Loaded after the tables, so it includes everything that runs have written since.
+    let ledger = IngestLog::load(store).await?;
     let mut found = Vec::new();
     for (table, snapshot) in snapshots {
         let stored: u64 = snapshot
@@ -200,19 +209,19 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
         if known.is_some_and(|(rows, _)| rows == stored) {
             continue;
         }
-        let mut suspects = Rows::default();
+        let mut suspects = OrphanRows::default();
         let mut places = BTreeMap::new();
-        for (id, place, rows) in counted(store, table, &snapshot).await? {
+        for (id, place, rows) in count_by_source(store, table, &snapshot).await? {
             let in_ledger = known.and_then(|(_, of)| of.get(&id)).copied().unwrap_or(0);
             if rows != in_ledger || ledger.first_unknown(table, id) == 0 {
                 suspects.add(id, ledger.first_unknown(table, id));
                 places.insert(id, place);
             }
         }
-        for (id, rows) in rows_in(store, table, &snapshot, &suspects).await? {
-            let name = ledger.source(id).map(|source| source.name.clone());
+        for (id, rows) in count_rows(store, table, &snapshot, &suspects).await? {
+            let name = ledger.source_by_id(id).map(|source| source.name.clone());
             let place = places.remove(&id).flatten();
-            let one = Orphaned {
+            let one = OrphanedRows {
                 table,
                 source_id: id,
                 name,
@@ -225,10 +234,10 @@ async fn find(store: &Store) -> Result<Vec<(Orphaned, i64)>> {
     Ok(found)
 }
 
-type Counted = (i64, Option<(String, String)>, u64);
+type SourceCount = (i64, Option<(String, String)>, u64);
 
-/// Rows of each source, with its dataset and platform.
-async fn counted(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<Counted>> {
+/// Row count of each source, with its dataset and platform.
+async fn count_by_source(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<SourceCount>> {
     let placed = table == "records";
     let mut groups = vec![col("source_id")];
     if placed {
@@ -255,21 +264,24 @@ async fn counted(store: &Store, table: &str, at: &Snapshot) -> Result<Vec<Counte
     Ok(found)
 }
 
-/// How many of these rows each source has.
-async fn rows_in(
+/// Number of these rows per source.
+async fn count_rows(
     store: &Store,
     table: &str,
     at: &Snapshot,
-    rows: &Rows,
+    rows: &OrphanRows,
 ) -> Result<BTreeMap<i64, u64>> {
     let mut found = BTreeMap::new();
     if rows.is_empty() || at.files().is_empty() {
         return Ok(found);
     }
     let frame = store.frame(table, at)?;
-    let place = cast(col(Rows::place(table)), arrow::datatypes::DataType::Int64);
+    let place = cast(
+        col(OrphanRows::position_column(table)),
+        arrow::datatypes::DataType::Int64,
+    );
     let frame = frame.select(vec![col("source_id"), place.alias("place")]);
-    let frame = frame.and_then(|frame| frame.filter(rows.among()));
+    let frame = frame.and_then(|frame| frame.filter(rows.source_filter()));
     let mut batches = frame
         .map_err(Error::Query)?
         .collect()
@@ -279,7 +291,7 @@ async fn rows_in(
         let ids = column::numbers::<Int64Type>(&batch, "source_id")?;
         let places = batch.column(1).as_primitive::<Int64Type>();
         for (id, place) in ids.values().iter().zip(places.values()) {
-            if rows.has(*id, *place) {
+            if rows.contains(*id, *place) {
                 *found.entry(*id).or_default() += 1;
             }
         }
@@ -317,8 +329,8 @@ mod tests {
         assert!(report.failed_files.is_empty(), "{report:?}");
     }
 
-    /// Takes the last commit of a table out of its log.
-    fn forget_last(table: &Path) {
+    /// Removes the last commit from a table's log.
+    fn remove_last_commit(table: &Path) {
         let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().flatten();
         let log = entries(table)
             .map(|entry| entry.path())
@@ -327,8 +339,8 @@ mod tests {
         std::fs::remove_file(last.unwrap()).unwrap();
     }
 
-    /// A store with `a.jsonl`, and with rows of `b.jsonl` that its ledger does not have.
-    async fn interrupted(folder: &Path) -> Store {
+    /// A store with `a.jsonl`, and with rows of `b.jsonl` that are missing from its ingest log.
+    async fn interrupted_store(folder: &Path) -> Store {
         let location = folder.join("s");
         let location = location.to_str().unwrap();
         let store = Store::create(location).await.unwrap();
@@ -337,7 +349,7 @@ mod tests {
         for file in ["a.jsonl", "b.jsonl"] {
             ingest(&store, &folder.join(file), Arc::new(|_| {})).await;
         }
-        forget_last(&folder.join("s/sources"));
+        remove_last_commit(&folder.join("s/sources"));
         Store::open(location).await.unwrap()
     }
 
@@ -353,21 +365,21 @@ mod tests {
     #[tokio::test]
     async fn rows_that_the_ledger_does_not_know_are_told_and_taken_away() {
         let folder = tempfile::tempdir().unwrap();
-        let store = interrupted(folder.path()).await;
-        let found = store.orphaned().await.unwrap();
+        let store = interrupted_store(folder.path()).await;
+        let found = store.find_orphaned().await.unwrap();
         let told: Vec<_> = found.iter().map(|one| (one.table, one.rows)).collect();
         assert_eq!(told, [("records", 7), ("lines", 1)]);
         let place = ("measured".to_owned(), "p".to_owned());
         assert_eq!(found[0].place, Some(place));
-        assert!(found[0].told().starts_with("7 rows of source"));
-        // They are in no answer, so that the store is sound.
+        assert!(found[0].describe().starts_with("7 rows of source"));
+        // Queries do not return them, so the check succeeds.
         let checked = store.check().await.unwrap();
         assert_eq!(checked.damage, []);
         assert_eq!(checked.mendable[0].count, 2);
         let context = store.session().await.unwrap();
         let counted = context.sql("SELECT line FROM records").await.unwrap();
         assert_eq!(counted.count().await.unwrap(), 5);
-        // They are young, and might be of a run that is at work.
+        // They are recent and could belong to a running ingest.
         let hour = Duration::from_hours(1);
         assert_eq!(store.remove_orphaned(hour).await.unwrap(), []);
         assert!(store.remove_orphaned(Duration::from_mins(1)).await.is_err());
@@ -380,7 +392,7 @@ mod tests {
             store.remove_orphaned_since(Duration::ZERO).await.unwrap(),
             []
         );
-        // The file can be ingested as if nothing had been.
+        // The file can be ingested as if there had been no interruption.
         ingest(&store, &folder.path().join("b.jsonl"), Arc::new(|_| {})).await;
         assert_eq!(records(&store).await, 12);
         assert_eq!(store.check().await.unwrap().damage, []);
@@ -389,11 +401,11 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_run_that_goes_on_with_them_stores_them_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let store = interrupted(folder.path()).await;
+        let store = interrupted_store(folder.path()).await;
         let (other, runtime) = (store.clone(), tokio::runtime::Handle::current());
         let done = Arc::new(AtomicBool::new(false));
         let hears = Arc::clone(&done);
-        // The run has found the rows and begins to read their file.
+        // The run has found the rows and starts reading their file.
         let progress = move |event: Event<'_>| {
             if matches!(event, Event::File(_)) && !hears.swap(true, Ordering::Relaxed) {
                 let gone = runtime.block_on(other.remove_orphaned_since(Duration::ZERO));
@@ -409,13 +421,13 @@ mod tests {
     #[tokio::test]
     async fn the_new_lines_of_a_file_that_grew_are_taken_away_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let store = interrupted(folder.path()).await;
+        let store = interrupted_store(folder.path()).await;
         let (a, b) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
         ingest(&store, &b, Arc::new(|_| {})).await;
         std::fs::write(&a, lines(1, 8)).unwrap();
         ingest(&store, &a, Arc::new(|_| {})).await;
         let location = store.location().local_directory().unwrap().to_owned();
-        forget_last(&location.join("sources"));
+        remove_last_commit(&location.join("sources"));
         let store = Store::open(location.to_str().unwrap()).await.unwrap();
         let gone = store.remove_orphaned_since(Duration::ZERO).await.unwrap();
         let gone: Vec<_> = gone
@@ -427,11 +439,11 @@ mod tests {
         assert_eq!(store.check().await.unwrap().damage, []);
     }
 
-    /// Rows that nobody gives again cost later runs nothing: the file that they lie in is not read.
+    /// Rows that are never ingested again cost later runs nothing: their data file is not read.
     #[tokio::test]
     async fn later_runs_do_not_look_at_them() {
         let folder = tempfile::tempdir().unwrap();
-        let store = interrupted(folder.path()).await;
+        let store = interrupted_store(folder.path()).await;
         let records = store.snapshot("records").await.unwrap().unwrap();
         for file in records.files().iter() {
             let path = folder.path().join("s/records").join(&file.path);

@@ -1,4 +1,4 @@
-//! What a worker says of itself: as JSON, and for Prometheus.
+//! Counters and status of a worker, as JSON and for Prometheus.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use datafusion::execution::runtime_env::RuntimeEnv;
 
-use crate::cluster::{Served, Status};
+use crate::cluster::{Status, StoreStatus};
 
-/// What is counted.
+/// Counters of a worker.
 #[derive(Debug)]
 pub(super) struct Counters {
     version: String,
-    stores: Vec<Served>,
+    stores: Vec<StoreStatus>,
     runtime: Arc<RuntimeEnv>,
     memory_limit_bytes: Option<usize>,
     pub(super) taken: AtomicU64,
@@ -24,7 +24,7 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn new(
         version: String,
-        stores: Vec<Served>,
+        stores: Vec<StoreStatus>,
         runtime: Arc<RuntimeEnv>,
         memory_limit_bytes: Option<usize>,
     ) -> Self {
@@ -53,8 +53,8 @@ impl Counters {
         }
     }
 
-    /// The text that Prometheus reads.
-    pub(super) fn text(&self, running: usize) -> String {
+    /// Returns the metrics in the Prometheus text format.
+    pub(super) fn prometheus_text(&self, running: usize) -> String {
         let status = self.status(running);
         let requests = crate::store::traffic();
         let mut text = String::new();

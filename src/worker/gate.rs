@@ -1,4 +1,4 @@
-//! What stands before the engine: who may ask, whether anything new is taken, and what is counted.
+//! Middleware in front of the engine: authentication, shutdown and counters.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,37 +20,42 @@ use tower::{Layer, Service};
 
 use super::counters::Counters;
 use super::panics;
-use super::question::{Questions, Running};
+use super::running_queries::{QueryGuard, RunningQueries};
 use crate::cluster::{STATUS_PATH, Security};
 
-/// Header with the number of the question that a plan belongs to: set here, whatever came in it.
-pub(super) const QUESTION: &str = "x-tsql-question";
+/// Request header with the number of the query that a plan belongs to. The gate sets it and discards any value
+/// from the client.
+pub(super) const QUERY_HEADER: &str = "x-tsql-question";
 
-/// A plan, and the stream that lasts as long as its question.
-const PLAN: &str = "/worker.WorkerService/CoordinatorChannel";
+/// gRPC path of a plan. Its request stream lasts as long as the query.
+const PLAN_PATH: &str = "/worker.WorkerService/CoordinatorChannel";
 
 const HEALTH_PATH: &str = "/health";
 const METRICS_PATH: &str = "/metrics";
 
-/// Pause between looks at whether all is done.
-const LOOK: Duration = Duration::from_millis(20);
+/// Pause between checks for running queries during shutdown.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Looks at which nothing ran, until nothing is expected to come.
-const IDLE_LOOKS: u32 = 10;
+/// Number of consecutive idle checks after which no further plan is expected.
+const IDLE_POLLS: u32 = 10;
 
-/// What stands before the engine.
+/// Middleware in front of the engine.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     security: Security,
-    questions: Questions,
+    questions: RunningQueries,
     counters: Arc<Counters>,
-    /// Where questions are computed.
+    /// Runtime that computes queries.
     computing: Handle,
 }
 
 impl Gate {
-    /// Questions are computed where this is called.
-    pub(super) fn new(security: Security, questions: Questions, counters: Arc<Counters>) -> Self {
+    /// Creates a gate. Queries run on the runtime that calls this function.
+    pub(super) fn new(
+        security: Security,
+        questions: RunningQueries,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             security,
             questions,
@@ -59,14 +64,14 @@ impl Gate {
         }
     }
 
-    /// Says that it stops, so that no question begins here any more, and waits for those that have: their parts come
-    /// one after the other.
-    pub(super) async fn stop(&self, grace: Duration) {
+    /// Reports that the worker is stopping, so that no new query starts here. Then waits for running queries,
+    /// whose stages arrive one after the other.
+    pub(super) async fn drain(&self, grace: Duration) {
         self.counters.stopping.store(true, Ordering::Relaxed);
         let begin = Instant::now();
         let mut idle = 0;
-        while idle < IDLE_LOOKS && begin.elapsed() < grace {
-            tokio::time::sleep(LOOK).await;
+        while idle < IDLE_POLLS && begin.elapsed() < grace {
+            tokio::time::sleep(POLL_INTERVAL).await;
             idle = if self.questions.count() == 0 {
                 idle + 1
             } else {
@@ -75,8 +80,8 @@ impl Gate {
         }
     }
 
-    /// The answer to what is no question; `None` for one.
-    fn plain(&self, request: &Request<Body>) -> Option<Response<Body>> {
+    /// Returns the response to any request that is not a query; `None` for a query.
+    fn respond_directly(&self, request: &Request<Body>) -> Option<Response<Body>> {
         let stopping = self.counters.stopping.load(Ordering::Relaxed);
         let path = request.uri().path();
         if path == HEALTH_PATH {
@@ -86,7 +91,7 @@ impl Gate {
                 StatusCode::OK
             };
             let text = if stopping { "stopping\n" } else { "ok\n" };
-            return Some(text_of(code, "text/plain", text.to_owned()));
+            return Some(text_response(code, "text/plain", text.to_owned()));
         }
         if !self.security.admits(request.headers().get(AUTHORIZATION)) {
             self.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -101,11 +106,15 @@ impl Gate {
             STATUS_PATH => {
                 let status = serde_json::to_string(&self.counters.status(running));
                 let status = status.unwrap_or_default();
-                Some(text_of(StatusCode::OK, "application/json", status))
+                Some(text_response(StatusCode::OK, "application/json", status))
             }
             METRICS_PATH => {
                 let kind = "text/plain; version=0.0.4";
-                Some(text_of(StatusCode::OK, kind, self.counters.text(running)))
+                Some(text_response(
+                    StatusCode::OK,
+                    kind,
+                    self.counters.prometheus_text(running),
+                ))
             }
             _ => None,
         }
@@ -117,7 +126,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with(b"application/grpc"))
 }
 
-fn text_of(code: StatusCode, kind: &'static str, text: String) -> Response<Body> {
+fn text_response(code: StatusCode, kind: &'static str, text: String) -> Response<Body> {
     let mut response = Response::new(Body::new(text));
     *response.status_mut() = code;
     let headers = response.headers_mut();
@@ -126,24 +135,24 @@ fn text_of(code: StatusCode, kind: &'static str, text: String) -> Response<Body>
 }
 
 impl<S> Layer<S> for Gate {
-    type Service = Gated<S>;
+    type Service = GatedService<S>;
 
-    fn layer(&self, inner: S) -> Gated<S> {
-        Gated {
+    fn layer(&self, inner: S) -> GatedService<S> {
+        GatedService {
             gate: self.clone(),
             inner,
         }
     }
 }
 
-/// The engine behind the gate.
+/// The engine's service behind the gate.
 #[derive(Clone, Debug)]
-pub(super) struct Gated<S> {
+pub(super) struct GatedService<S> {
     gate: Gate,
     inner: S,
 }
 
-impl<S> Service<Request<Body>> for Gated<S>
+impl<S> Service<Request<Body>> for GatedService<S>
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Future: Send + 'static,
@@ -158,30 +167,30 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        if let Some(answer) = self.gate.plain(&request) {
+        if let Some(answer) = self.gate.respond_directly(&request) {
             return async { Ok(answer) }.boxed();
         }
-        // The one that is ready is taken, a clone of it need not be.
+        // Uses the service that is ready; a clone of it may not be.
         let clone = self.inner.clone();
         let mut ready = std::mem::replace(&mut self.inner, clone);
         let counters = Arc::clone(&self.gate.counters);
-        let request = self.gate.begun(request);
+        let request = self.gate.register_query(request);
         let computing = self.gate.computing.clone();
-        let panics = panics::so_far();
+        let panics = panics::panic_count();
         async move {
             let mut tasks = JoinSet::new();
             tasks.spawn_on(async move { ready.call(request).await }, &computing);
             let answered = match tasks.join_next().await {
                 Some(Ok(answered)) => answered?,
-                // A panic: the question fails, the worker goes on.
+                // A panic: the query fails, and the worker goes on.
                 _ => Status::internal("the worker failed over this plan").into_http(),
             };
-            let counted = failed(answered.headers());
+            let counted = is_grpc_error(answered.headers());
             counters
                 .failed
                 .fetch_add(u64::from(counted), Ordering::Relaxed);
             Ok(answered.map(|inner| {
-                Body::new(Ending {
+                Body::new(ResponseBody {
                     inner,
                     counters,
                     panics,
@@ -193,36 +202,36 @@ where
 }
 
 impl Gate {
-    /// A plan begins a part of a question, which lasts as long as the stream that it comes in.
-    fn begun(&self, mut request: Request<Body>) -> Request<Body> {
-        request.headers_mut().remove(QUESTION);
-        if request.uri().path() != PLAN {
+    /// Registers a query for the lifetime of the request stream.
+    fn register_query(&self, mut request: Request<Body>) -> Request<Body> {
+        request.headers_mut().remove(QUERY_HEADER);
+        if request.uri().path() != PLAN_PATH {
             return request;
         }
         let running = self.questions.begin();
         self.counters.taken.fetch_add(1, Ordering::Relaxed);
         let number = HeaderValue::from(running.number());
-        request.headers_mut().insert(QUESTION, number);
+        request.headers_mut().insert(QUERY_HEADER, number);
         request.map(|inner| {
             let running = Some(running);
-            Body::new(Lasting { inner, running })
+            Body::new(RequestBody { inner, running })
         })
     }
 }
 
-/// Did the engine answer with an error?
-fn failed(headers: &HeaderMap) -> bool {
+/// Returns true if the engine responded with an error.
+fn is_grpc_error(headers: &HeaderMap) -> bool {
     let code = headers.get("grpc-status").map(HeaderValue::as_bytes);
     code.is_some_and(|code| code != b"0")
 }
 
-/// A stream that keeps a question running until it ends, or breaks.
-struct Lasting {
+/// A request body that keeps a query running until it ends or breaks.
+struct RequestBody {
     inner: Body,
-    running: Option<Running>,
+    running: Option<QueryGuard>,
 }
 
-impl http_body::Body for Lasting {
+impl http_body::Body for RequestBody {
     type Data = Bytes;
     type Error = Status;
 
@@ -238,15 +247,15 @@ impl http_body::Body for Lasting {
     }
 }
 
-/// An answer, whose end is looked at.
-struct Ending {
+/// A response body whose trailers are checked.
+struct ResponseBody {
     inner: Body,
     counters: Arc<Counters>,
-    /// Panics before it began.
+    /// Panic count at the start of the response.
     panics: u64,
 }
 
-impl http_body::Body for Ending {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = Status;
 
@@ -261,9 +270,9 @@ impl http_body::Body for Ending {
         let Some(trailers) = frame.trailers_ref() else {
             return Poll::Ready(Some(Ok(frame)));
         };
-        if failed(trailers) {
+        if is_grpc_error(trailers) {
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
-        } else if panics::so_far() != self.panics {
+        } else if panics::panic_count() != self.panics {
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
             let reason = "a part of a question failed unforeseen, and rows may be missing";
             return Poll::Ready(Some(Err(Status::internal(reason))));
@@ -280,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// The end of an answer.
+    /// A response body that ends at once.
     struct End(Option<HeaderMap>);
 
     impl http_body::Body for End {
@@ -297,15 +306,15 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_during_which_something_panicked_is_no_answer() {
-        panics::count();
-        let (runtime, _) = crate::query::runtime(None).unwrap();
+        panics::install_counting_hook();
+        let (runtime, _) = crate::query::build_runtime(None).unwrap();
         let counters = Arc::new(Counters::new(String::new(), Vec::new(), runtime, None));
         let mut done = HeaderMap::new();
         done.insert("grpc-status", HeaderValue::from_static("0"));
-        let mut ending = Ending {
+        let mut ending = ResponseBody {
             inner: Body::new(End(Some(done))),
             counters: Arc::clone(&counters),
-            panics: panics::so_far(),
+            panics: panics::panic_count(),
         };
         let panicked = tokio::spawn(async { panic!("for a test") }).await;
         assert!(panicked.is_err());

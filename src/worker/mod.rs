@@ -1,26 +1,26 @@
-//! A worker: runs parts of questions that other machines have planned.
+//! A worker: runs stages of queries that other machines have planned.
 //!
 //! ```text
-//!  connection ─▶ gate ─▶ plan is decoded ─▶ looked at, readers put in ─▶ runs ─▶ rows
-//!                │ token, stopping, counts   (plans: known nodes, files      │
-//!                │                            of the pinned versions only)   │
-//!                └ /health /status /metrics          stops with its question ◀┘ (question)
+//!  connection ─▶ gate ─▶ decoding ─▶ checks, cancellable readers ─▶ execution ─▶ rows
+//!                │ token, stopping, counters   (plans: supported nodes,     │
+//!                │                              files of pinned versions)   │
+//!                └ /health /status /metrics    stops with its query ◀───────┘ (running_queries)
 //! ```
 //!
-//! It serves the stores that it was started with, read with its own credentials, and nothing else: a plan names a
-//! store by its identity and tables by their versions, and each file of a plan must be one of those. There are no
-//! sinks. Memory is shared by all that runs, and what does not fit goes to temporary files.
+//! A worker serves the stores that it was started with, using its own credentials, and nothing else. A plan
+//! names a store by its identity and tables by their versions, and each file of a plan must belong to one of
+//! them. There are no sinks. All running queries share the memory limit and spill to temporary files.
 
 mod counters;
 mod gate;
 mod panics;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod plan_harness;
 mod plans;
-mod question;
-mod served;
+mod running_queries;
+mod served_stores;
 #[cfg(test)]
 mod tests;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod tried;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,18 +33,18 @@ use tokio::task::JoinSet;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-use crate::cluster::{Connections, GONE, QUIET, Security, speaking};
+use crate::cluster::{Connections, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, Security, io_runtime};
 use crate::error::{Error, Result};
 use crate::store::Store;
 use counters::Counters;
 use gate::Gate;
-use question::Questions;
-use served::ServedStores;
+use running_queries::RunningQueries;
+use served_stores::ServedStores;
 
-/// How long streams may take to end when all is done.
-const ENDED: Duration = Duration::from_secs(1);
+/// Time for streams to end during shutdown.
+const STREAM_DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// How a worker is started.
+/// Options of a worker.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WorkerOptions {
@@ -68,35 +68,36 @@ impl Default for WorkerOptions {
 }
 
 impl WorkerOptions {
-    /// Address and port; those of this machine only unless it is set. Port 0 takes a free one.
+    /// Sets address and port; by default only this machine can connect. Port 0 selects a free port.
     #[must_use]
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.listen = address.into();
         self
     }
 
-    /// What it wants to see of whoever asks it, and shows other workers.
+    /// Sets the credentials that it requires from clients and presents to other workers.
     #[must_use]
     pub fn security(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// Memory that all it runs may take for joins, sorts and groups, in bytes; more goes to temporary files.
+    /// Sets the total memory limit of joins, sorts and aggregates in bytes; beyond it they spill to temporary
+    /// files.
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// How long a question may run here; ten minutes unless it is set.
+    /// Sets the time limit of a query; ten minutes by default.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// How long what runs may go on when the worker is to stop; half a minute unless it is set.
+    /// Sets how long running queries may continue during shutdown; half a minute by default.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -104,7 +105,7 @@ impl WorkerOptions {
     }
 }
 
-/// A worker that listens.
+/// A listening worker.
 pub struct Worker {
     listener: TcpListener,
     address: SocketAddr,
@@ -123,10 +124,11 @@ impl std::fmt::Debug for Worker {
 }
 
 impl Worker {
-    /// Listens for questions about these stores. Takes none before [`Worker::serve`].
+    /// Starts to listen for queries of these stores. Accepts none before [`Worker::serve`].
     ///
     /// # Errors
-    /// [`Error::Argument`] where others could ask it without showing who they are, or it cannot listen there.
+    /// [`Error::Argument`] if other machines could connect without authentication, or if it cannot listen on
+    /// the address.
     pub async fn start(stores: Vec<Store>, options: WorkerOptions) -> Result<Self> {
         let refused = |reason: String| Error::Argument {
             name: "listen",
@@ -137,22 +139,22 @@ impl Worker {
             listener.map_err(|error| refused(format!("`{}`: {error}", options.listen)))?;
         let address = listener.local_addr();
         let address = address.map_err(|error| refused(error.to_string()))?;
-        if !address.ip().is_loopback() && !options.security.keeps_strangers_out() {
+        if !address.ip().is_loopback() && !options.security.requires_authentication() {
             return Err(refused(format!(
                 "{address} can be reached by others, who could read the stores\nhint: a token \
                  (TSQL_TOKEN, TSQL_TOKEN_FILE), or certificates of both sides (--tls-cert, --tls-key, --tls-ca)"
             )));
         }
-        let (runtime, spilled) = crate::query::runtime(options.memory_limit_bytes)?;
+        let (runtime, spilled) = crate::query::build_runtime(options.memory_limit_bytes)?;
         let stores = Arc::new(ServedStores::new(stores)?);
-        let questions = Questions::new(options.deadline);
+        let questions = RunningQueries::new(options.deadline);
         let counters = Arc::new(Counters::new(
-            crate::query::version(),
-            stores.shown(),
+            crate::query::plan_version(),
+            stores.status(),
             Arc::clone(&runtime),
             options.memory_limit_bytes,
         ));
-        let sessions = plans::Sessions {
+        let sessions = plans::WorkerSessions {
             stores,
             questions: questions.clone(),
             connections: Connections::new(options.security.clone()),
@@ -170,36 +172,36 @@ impl Worker {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes questions until `stop` is ready; then none, and ends when those that run are done, or their time is
-    /// over.
+    /// Accepts queries until `stop` resolves. Then it accepts none, and returns when running queries have
+    /// finished or the grace period is over.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot go on listening.
+    /// [`Error::Io`] if it cannot continue to listen.
     pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<()> {
         let failed = |source: std::io::Error| Error::Io {
             path: self.address.to_string().into(),
             source,
         };
-        panics::count();
+        panics::install_counting_hook();
         let listener = self.listener.into_std().map_err(failed)?;
         let (gate, grace) = (self.gate, self.options.grace);
         let (stopping, stopped) = tokio::sync::oneshot::channel();
         let told = gate.clone();
         let late = async move {
             stop.await;
-            told.stop(grace).await;
-            // Whoever has all rows still reads the end of its streams.
+            told.drain(grace).await;
+            // A client that has all rows still reads the end of its streams.
             let _ = stopping.send(());
-            tokio::time::sleep(ENDED).await;
+            tokio::time::sleep(STREAM_DRAIN_TIME).await;
         };
         let mut server = Server::builder();
-        if let Some(tls) = self.options.security.of_server()? {
+        if let Some(tls) = self.options.security.server_tls()? {
             server = server
                 .tls_config(tls)
                 .map_err(|error| failed(std::io::Error::other(error)))?;
@@ -207,12 +209,12 @@ impl Worker {
         let server = server
             .accept_http1(true)
             .tcp_nodelay(true)
-            .http2_keepalive_interval(Some(QUIET))
-            .http2_keepalive_timeout(Some(GONE))
+            .http2_keepalive_interval(Some(KEEP_ALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
             .http2_adaptive_window(Some(true))
             .layer(gate);
         let service = self.engine.into_worker_server();
-        // Whoever drops this future drops the server.
+        // Dropping this future drops the server.
         let mut tasks = JoinSet::new();
         let served = async move {
             let listener = TcpListener::from_std(listener)?;
@@ -224,7 +226,7 @@ impl Worker {
                 () = late => Ok(()),
             }
         };
-        tasks.spawn_on(served, speaking()?);
+        tasks.spawn_on(served, io_runtime()?);
         match tasks.join_next().await {
             Some(Ok(served)) => served.map_err(failed),
             Some(Err(error)) => Err(failed(std::io::Error::other(error))),

@@ -1,4 +1,4 @@
-//! What a plan may name, and with what it is run.
+//! Checks what plans of clients may read, and builds their sessions.
 
 use std::sync::Arc;
 
@@ -21,61 +21,61 @@ use object_store::ObjectStore;
 use tsql_folders::Scratch;
 use url::Url;
 
-use super::gate::QUESTION;
-use super::question::{Question, Questions, WhileWanted};
-use super::served::{Readable, ServedStores, refused};
-use crate::cluster::{Connections, Pinned, known};
+use super::gate::QUERY_HEADER;
+use super::running_queries::{CancellableReaderFactory, RunningQueries, RunningQuery};
+use super::served_stores::{QueryTables, ServedStores, refusal};
+use crate::cluster::{Connections, Pinned, check_node};
 use crate::store::{Settings, scan_of_store};
 
-/// Makes the session of each part of a question.
-pub(super) struct Sessions {
+/// Builds the session of each stage task.
+pub(super) struct WorkerSessions {
     pub(super) stores: Arc<ServedStores>,
-    pub(super) questions: Questions,
+    pub(super) questions: RunningQueries,
     pub(super) connections: Connections,
     pub(super) memory_limit_bytes: Option<usize>,
-    /// Where what does not fit goes.
+    /// Folder for spilled data.
     pub(super) spilled: Option<Arc<Scratch>>,
 }
 
 #[async_trait]
-impl WorkerSessionBuilder for Sessions {
+impl WorkerSessionBuilder for WorkerSessions {
     async fn build_session_state(&self, context: WorkerQueryContext) -> Result<SessionState> {
-        let (state, looking) = self.looking(context).await?;
+        let (state, looking) = self.session_and_checker(context).await?;
         let builder = SessionStateBuilder::new_from_existing(state);
         let builder = builder.with_distributed_worker_plan_rewrite_handler(looking);
         Ok(builder.build())
     }
 }
 
-impl Sessions {
-    /// The session of a part of a question, and what looks at its plan.
-    pub(super) async fn looking(
+impl WorkerSessions {
+    /// Returns the session of a stage task, and the checker of its plan.
+    pub(super) async fn session_and_checker(
         &self,
         context: WorkerQueryContext,
-    ) -> Result<(SessionState, Looking)> {
+    ) -> Result<(SessionState, PlanChecker)> {
         let WorkerQueryContext { builder, headers } = context;
-        let question = self.question(&headers)?;
+        let question = self.find_query(&headers)?;
         let mut builder = builder
             .with_distributed_option_extension_from_headers::<Pinned>(&headers)?
             .with_distributed_option_extension_from_headers::<Settings>(&headers)?;
         let config = builder.config().get_or_insert_default();
         let pinned = config.options().extensions.get::<Pinned>().cloned();
-        let readable = self.stores.readable(&pinned.unwrap_or_default()).await?;
+        let readable = self.stores.open_tables(&pinned.unwrap_or_default()).await?;
         if let Some(spilled) = &self.spilled {
             config.set_extension(Arc::clone(spilled));
         }
         let shared = builder.runtime_env().take();
         let shared = shared.ok_or_else(|| DataFusionError::Internal("no runtime".to_owned()))?;
         let runtime = RuntimeEnvBuilder::from_runtime_env(&shared)
-            .with_object_store_registry(Arc::new(Only::of(&readable)))
+            .with_object_store_registry(Arc::new(SingleStoreRegistry::new(&readable)))
             .build()?;
         let runtime = Arc::new(runtime);
         let builder = builder
             .with_runtime_env(Arc::clone(&runtime))
             .with_distributed_channel_resolver(self.connections.clone());
-        let state = crate::query::of_part(builder, self.memory_limit_bytes);
+        let state = crate::query::worker_state(builder, self.memory_limit_bytes);
         let state = state.map_err(|error| DataFusionError::External(error.into()))?;
-        let looking = Looking {
+        let looking = PlanChecker {
             readable,
             question,
             runtime,
@@ -83,25 +83,25 @@ impl Sessions {
         Ok((state, looking))
     }
 
-    fn question(&self, headers: &HeaderMap) -> Result<Arc<Question>> {
+    fn find_query(&self, headers: &HeaderMap) -> Result<Arc<RunningQuery>> {
         let number = headers
-            .get(QUESTION)
+            .get(QUERY_HEADER)
             .and_then(|number| number.to_str().ok());
         let number = number.and_then(|number| number.parse().ok());
-        let question = number.and_then(|number| self.questions.of(number));
-        question.ok_or_else(|| refused("a plan that belongs to no question"))
+        let question = number.and_then(|number| self.questions.find(number));
+        question.ok_or_else(|| refusal("a plan that belongs to no question"))
     }
 }
 
-/// The objects of one store, and no others: neither files of this machine nor other buckets.
+/// Object store registry with one store only: neither local files nor other buckets.
 #[derive(Debug)]
-struct Only {
+struct SingleStoreRegistry {
     url: Url,
     objects: Arc<dyn ObjectStore>,
 }
 
-impl Only {
-    fn of(readable: &Readable) -> Self {
+impl SingleStoreRegistry {
+    fn new(readable: &QueryTables) -> Self {
         Self {
             url: readable.url.clone(),
             objects: Arc::clone(&readable.objects),
@@ -109,7 +109,7 @@ impl Only {
     }
 }
 
-impl ObjectStoreRegistry for Only {
+impl ObjectStoreRegistry for SingleStoreRegistry {
     fn register_store(&self, _: &Url, _: Arc<dyn ObjectStore>) -> Option<Arc<dyn ObjectStore>> {
         None
     }
@@ -118,36 +118,36 @@ impl ObjectStoreRegistry for Only {
         if url.scheme() == self.url.scheme() && url.host_str() == self.url.host_str() {
             return Ok(Arc::clone(&self.objects));
         }
-        Err(refused("a file that is in no store of the question"))
+        Err(refusal("a file that is in no store of the question"))
     }
 }
 
-/// Looks at a plan before it runs, and has its files read with care.
-pub(super) struct Looking {
-    readable: Readable,
-    question: Arc<Question>,
+/// Checks a plan before it runs, and replaces its file readers by cancellable ones.
+pub(super) struct PlanChecker {
+    readable: QueryTables,
+    question: Arc<RunningQuery>,
     runtime: Arc<RuntimeEnv>,
 }
 
-impl WorkerPlanRewriteHandler for Looking {
+impl WorkerPlanRewriteHandler for PlanChecker {
     fn rewrite_worker_plan(
         &self,
         event: WorkerPlanRewriteEvent<'_>,
     ) -> Result<WorkerPlanRewriteEventResponse> {
         let options = event.session_config.options();
         let plan = event.plan.transform_down(|node| {
-            known(&node).map_err(|reason| refused(&reason))?;
+            check_node(&node).map_err(|reason| refusal(&reason))?;
             match scan_of_store(&node) {
                 None => Ok(Transformed::no(node)),
-                Some(scan) => self.read(scan, options).map(Transformed::yes),
+                Some(scan) => self.rewrite_scan(scan, options).map(Transformed::yes),
             }
         });
         plan.data().map(WorkerPlanRewriteEventResponse::new)
     }
 }
 
-impl Looking {
-    fn read(
+impl PlanChecker {
+    fn rewrite_scan(
         &self,
         scan: &FileScanConfig,
         options: &ConfigOptions,
@@ -158,10 +158,10 @@ impl Looking {
         };
         let folder = first.object_meta.location.parts().next();
         let table = folder.and_then(|folder| self.readable.tables.get(folder.as_ref()));
-        let table = table.ok_or_else(|| refused("a table that the question did not name"))?;
+        let table = table.ok_or_else(|| refusal("a table that the question did not name"))?;
         let question = Arc::clone(&self.question);
-        let scan = table.reading(scan, &self.runtime, options, |inner| {
-            Arc::new(WhileWanted { inner, question })
+        let scan = table.restore_scan(scan, &self.runtime, options, |inner| {
+            Arc::new(CancellableReaderFactory { inner, question })
         })?;
         Ok(DataSourceExec::from_data_source(scan))
     }

@@ -1,4 +1,4 @@
-//! Workers in this process, asked through their ports.
+//! In-process workers that are queried through their ports.
 
 mod compared_plans;
 
@@ -9,12 +9,12 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::SessionContext;
 
-use super::tried::{Tried, changed};
+use super::plan_harness::{PlanHarness, mutate_bytes};
 use super::*;
 use crate::cluster::Workers;
-use crate::query::{SessionOptions, collect as asked, questions, rounded};
+use crate::query::{SessionOptions, built_in_queries, collect as asked, round_floats};
 
-/// Questions of which each needs something else of the stages.
+/// Queries that each need something else of the stages.
 const QUESTIONS: [&str; 25] = [
     "SELECT platform, count(*), sum(runtime_ns), median(runtime_ns) FROM records GROUP BY platform",
     "SELECT * FROM records",
@@ -39,7 +39,7 @@ const QUESTIONS: [&str; 25] = [
     "SELECT source_id, line, sum(runtime_ns) OVER (PARTITION BY platform ORDER BY source_id, line) FROM records",
     "SELECT source_id, line, row_number() OVER (ORDER BY source_id, line) FROM records",
     "SELECT platform, avg(x) FROM (SELECT platform, unnest(repeats_ns) AS x FROM records) GROUP BY 1",
-    // The order that files have, through joins.
+    // File order that is preserved through joins.
     "SELECT s.name, g.workload_key, r.line, min(r.runtime_ns) OVER (PARTITION BY r.source_id, r.graph_id ORDER BY r.line)
      FROM records r JOIN graphs g ON g.graph_id = r.graph_id JOIN files s ON s.source_id = r.source_id",
     "SELECT g.graph_id, count(*), min(r.line) FROM graphs g JOIN records r ON g.graph_id = r.graph_id GROUP BY 1",
@@ -47,7 +47,7 @@ const QUESTIONS: [&str; 25] = [
      JOIN files s ON s.source_id = r.source_id JOIN graphs g ON g.graph_id = r.graph_id GROUP BY 1, 2",
 ];
 
-/// Starts workers for a store; their list.
+/// Starts workers for a store; returns their list.
 async fn workers(store: &Store, count: usize) -> Workers {
     let mut list = Vec::new();
     for _ in 0..count {
@@ -64,15 +64,15 @@ async fn session(store: &Store, workers: &Workers) -> SessionContext {
     store.session_with(&options).await.unwrap()
 }
 
-/// What was decided about the last question.
+/// Returns the decision about the last query.
 fn decisions(context: &SessionContext) -> String {
     crate::cluster::decisions(context).join("; ")
 }
 
-/// The rows as text, in an order of their own.
-fn sorted(batches: &[RecordBatch]) -> Vec<String> {
+/// Returns the rows as sorted lines of text.
+fn sorted_lines(batches: &[RecordBatch]) -> Vec<String> {
     let text = pretty_format_batches(batches).unwrap().to_string();
-    let mut lines: Vec<String> = text.lines().map(rounded).collect();
+    let mut lines: Vec<String> = text.lines().map(round_floats).collect();
     lines.sort();
     lines
 }
@@ -92,15 +92,19 @@ async fn workers_answer_as_one_machine_does() {
             let wanted = asked(&alone, sql).await.unwrap();
             let found = asked(&context, sql).await.unwrap();
             let decided = decisions(&context);
-            assert_eq!(sorted(&found), sorted(&wanted), "{count}: {sql}: {decided}");
+            assert_eq!(
+                sorted_lines(&found),
+                sorted_lines(&wanted),
+                "{count}: {sql}: {decided}"
+            );
             sent += usize::from(decided.starts_with("sent"));
         }
     }
-    // Some have a single stage, or a node that no worker runs.
+    // Some queries have a single stage, or a node that no worker runs.
     assert!(sent > QUESTIONS.len(), "{sent} were sent");
 }
 
-/// Window functions with what bytes of a plan do not carry, and the same ones without.
+/// Window functions with properties that serialized plans do not carry, and the same functions without them.
 const HIDDEN: [[&str; 2]; 9] = [
     [
         "count(*) FILTER (WHERE error_no = 0) OVER (PARTITION BY platform ORDER BY source_id, line)",
@@ -171,19 +175,23 @@ async fn window_functions_that_bytes_do_not_carry_run_here() {
                 let wanted = asked(&alone, &sql).await.unwrap();
                 let found = asked(&context, &sql).await.unwrap();
                 let decided = decisions(&context);
-                assert_eq!(sorted(&found), sorted(&wanted), "{sql}: {decided}");
+                assert_eq!(
+                    sorted_lines(&found),
+                    sorted_lines(&wanted),
+                    "{sql}: {decided}"
+                );
                 assert!(decided.contains(&decision), "{sql}: {decided}");
             }
         }
     }
-    // Groups take the place of a window without an order: their filters are carried.
+    // Aggregates replace a window without an order; their filters are serialized.
     let sql = "SELECT source_id, line, count(*) FILTER (WHERE error_no = 0) OVER (PARTITION BY platform) AS w FROM records";
     let wanted = asked(&alone, sql).await.unwrap();
     let found = asked(&context, sql).await.unwrap();
-    assert_eq!(sorted(&found), sorted(&wanted));
+    assert_eq!(sorted_lines(&found), sorted_lines(&wanted));
 }
 
-/// A window over rows that come in the opposite order is turned around, which bytes do not carry either.
+/// A window over rows in the opposite order is reversed, which serialized plans do not carry either.
 #[tokio::test(flavor = "multi_thread")]
 async fn reversed_windows_answer_as_one_machine_does() {
     let store = Store::demo().await.unwrap();
@@ -203,8 +211,8 @@ async fn reversed_windows_answer_as_one_machine_does() {
         let wanted = asked(&alone, &sql).await.unwrap();
         let found = asked(&context, &sql).await.unwrap();
         assert_eq!(
-            sorted(&found),
-            sorted(&wanted),
+            sorted_lines(&found),
+            sorted_lines(&wanted),
             "{sql}: {}",
             decisions(&context)
         );
@@ -217,16 +225,21 @@ async fn ready_made_questions_have_the_same_answers() {
     let alone = store.session().await.unwrap();
     let context = session(&store, &workers(&store, 2).await).await;
     let mut answered = 0;
-    for question in questions() {
+    for question in built_in_queries() {
         let ask = async |context: &SessionContext| {
-            let frame = question.ask(context, &[]).await?;
+            let frame = question.run(context, &[]).await?;
             frame.collect().await.map_err(Error::Query)
         };
         let Ok(wanted) = ask(&alone).await else {
             continue;
         };
         let found = ask(&context).await.unwrap();
-        assert_eq!(sorted(&found), sorted(&wanted), "{}", question.name);
+        assert_eq!(
+            sorted_lines(&found),
+            sorted_lines(&wanted),
+            "{}",
+            question.name
+        );
         answered += 1;
     }
     assert!(answered > 10, "{answered}");
@@ -236,8 +249,8 @@ async fn ready_made_questions_have_the_same_answers() {
 async fn whoever_is_not_there_or_not_right_is_left_out() {
     let (store, other) = (Store::demo().await.unwrap(), Store::demo().await.unwrap());
     let count = "SELECT count(*), sum(line) FROM records WHERE line > 0";
-    let wanted = sorted(&asked(&store.session().await.unwrap(), count).await.unwrap());
-    // A port that was free a moment ago.
+    let wanted = sorted_lines(&asked(&store.session().await.unwrap(), count).await.unwrap());
+    // A port that was free just before.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let dead = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -247,7 +260,7 @@ async fn whoever_is_not_there_or_not_right_is_left_out() {
         (workers(&other, 1).await, "does not serve this store"),
     ] {
         let context = session(&store, &workers).await;
-        assert_eq!(sorted(&asked(&context, count).await.unwrap()), wanted);
+        assert_eq!(sorted_lines(&asked(&context, count).await.unwrap()), wanted);
         let decided = decisions(&context);
         assert!(
             decided.contains(reason) && decided.contains("ran here"),
@@ -296,27 +309,27 @@ async fn a_deadline_ends_a_question_with_a_sentence() {
     assert!(told.contains("deadline"), "{told}");
 }
 
-/// Plans with bytes that somebody changed: refused, or still about files of the version that is pinned.
+/// Plans with mutated bytes are rejected, or still read files of the pinned version.
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_plans_are_refused_or_read_what_is_served() {
     let store = Store::demo().await.unwrap();
-    let tried = Arc::new(Tried::new(&store).await.unwrap());
+    let tried = Arc::new(PlanHarness::new(&store).await.unwrap());
     let sql = "SELECT sketch, count(*) FROM records JOIN configurations USING (config_id) WHERE runtime_ns > 5 GROUP BY 1";
-    let bytes = tried.written(sql).await.unwrap();
-    let (read, task) = tried.read(&bytes).await.unwrap();
+    let bytes = tried.encode_query(sql).await.unwrap();
+    let (read, task) = tried.decode_plan(&bytes).await.unwrap();
     assert!(collect(read, task).await.is_err(), "its question is over");
     let mut random = fastrand::Rng::with_seed(11);
     let (mut refused, mut read) = (0, 0);
     for _ in 0..2000 {
         let mut changes = vec![0; 4 * random.usize(1..4)];
         random.fill(&mut changes);
-        let changed = changed(&bytes, &changes);
+        let changed = mutate_bytes(&bytes, &changes);
         let asked = Arc::clone(&tried);
-        // Who decodes may panic, as the gate expects.
-        match tokio::spawn(async move { asked.read(&changed).await }).await {
+        // Decoding may panic, as the gate expects.
+        match tokio::spawn(async move { asked.decode_plan(&changed).await }).await {
             Err(_) | Ok(Err(_)) => refused += 1,
             Ok(Ok((plan, _))) => {
-                assert_eq!(tried.strange_file(&plan), None);
+                assert_eq!(tried.unserved_file(&plan), None);
                 read += 1;
             }
         }
@@ -329,23 +342,23 @@ async fn plans_about_files_of_the_machine_are_refused() {
     let store = Store::demo().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret.parquet");
-    // Sessions of tsql make no such plans: a client that is not tsql does.
+    // Sessions of tsql make no such plans; a foreign client can.
     let alone = SessionContext::new().enable_url_table();
     let copy = |file: &std::path::Path| {
         let file = file.display();
         format!("COPY (SELECT 1 AS a) TO '{file}' STORED AS PARQUET")
     };
     asked(&alone, &copy(&file)).await.unwrap();
-    let tried = Tried::new(&store).await.unwrap();
+    let tried = PlanHarness::new(&store).await.unwrap();
     let other = folder.path().join("x.parquet");
     let mut written = 0;
     for sql in [format!("SELECT * FROM '{}'", file.display()), copy(&other)] {
         let plan = alone.sql(&sql).await.unwrap().create_physical_plan().await;
-        let Ok(bytes) = tried.bytes(plan.unwrap()) else {
+        let Ok(bytes) = tried.encode_plan(plan.unwrap()) else {
             continue;
         };
         written += 1;
-        let refused = tried.read(&bytes).await.unwrap_err().to_string();
+        let refused = tried.decode_plan(&bytes).await.unwrap_err().to_string();
         assert!(
             refused.contains("refused") || refused.contains("no store"),
             "{refused}"

@@ -82,7 +82,7 @@ fn given_back(place: &Place, store: &str, name: &str) -> Vec<u8> {
 fn three_stores_become_one() {
     let place = laboratories();
     let told = place.ok(&["copy", "a.store", "all"]).stderr;
-    assert!(told.contains("made the store all"), "{told}");
+    assert!(told.contains("created the store all"), "{told}");
     assert!(
         told.contains("3 sources new, 0 grown, 0 other names, 0 known"),
         "{told}"

@@ -308,7 +308,7 @@ const REFUSED: [(&str, &str); 14] = [
     ("restore|--all", "no row of retracted matches"),
     (
         "--at|records@1|retract|--where|line = 1|--why|x",
-        "cannot be changed",
+        "cannot use it",
     ),
 ];
 

@@ -82,7 +82,7 @@ fn twins_are_found_whatever_their_compression() {
         place.ok(&["check"]);
         let told = place.ok(&["export", "--to", "back"]).stderr;
         assert!(told.contains("6 files"), "{told}");
-        let anew = "4 of them compressed anew: the same bytes inside, another container";
+        let anew = "4 of them were compressed again: the same content in another container";
         assert!(told.contains(anew), "{told}");
         for (name, bytes) in &files {
             let name = name.replace("p/", "back/");
@@ -177,8 +177,8 @@ fn names_that_cannot_be_files_come_back_under_others() {
     ] {
         assert_eq!(content(&place, &format!("back/{name}")), text, "{name}");
     }
-    assert!(told.contains("a\\u{0}b: comes back as a%00b"), "{told}");
-    assert!(told.contains("f: comes back as f~2"), "{told}");
+    assert!(told.contains("a\\u{0}b: written as a%00b"), "{told}");
+    assert!(told.contains("f: written as f~2"), "{told}");
     let mut others: Vec<String> = ["back/x/_/y~2", "back/x/_/y~3"]
         .map(|name| content(&place, name))
         .to_vec();
@@ -211,7 +211,7 @@ fn files_that_are_there_are_not_replaced_unasked() {
     place.ok(&to);
     // The same once more, and over the very files that were ingested: all may stay.
     let again = place.ok(&to).stderr;
-    assert!(again.contains("4 of them were there already"), "{again}");
+    assert!(again.contains("4 of them existed already"), "{again}");
     let original = place.read("p/c.json.gz");
     place.ok(&["export", "--to", "."]);
     assert_eq!(place.read("p/c.json.gz"), original);
@@ -303,11 +303,11 @@ fn an_export_of_nothing_says_so() {
             "no source matches `q/*`",
         ),
         (
-            vec!["--input-format", "tenset", "--where", "line > 99"],
+            vec!["--format", "tenset", "--where", "line > 99"],
             "no record matches `line > 99`",
         ),
         (
-            vec!["--input-format", "graphnet", "--where", "path = 'x'"],
+            vec!["--format", "graphnet", "--where", "path = 'x'"],
             "no sample of GraphNet matches",
         ),
     ] {

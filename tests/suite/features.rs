@@ -77,14 +77,14 @@ fn rows_that_fit_are_taken_once_and_the_others_told_with_their_lines() {
             && told.contains("refused: 4 rows with more or fewer numbers than the others"),
         "{told}"
     );
-    let told = import(&place, "y.jsonl", &["--version", "2"], 0);
+    let told = import(&place, "y.jsonl", &["--revision", "2"], 0);
     assert!(
         told.contains("ansor@2: 4 rows of 3 numbers, 4 new"),
         "{told}"
     );
     for (more, said) in [
-        (["--version", "4"], "ansor has 2 versions"),
-        (["--version", "0"], "versions count from 1"),
+        (["--revision", "4"], "ansor has 2 versions"),
+        (["--revision", "0"], "versions count from 1"),
         (["--column", "none"], "it has no column `none`"),
     ] {
         let told = import(&place, "y.jsonl", &more, 2);
@@ -164,7 +164,7 @@ fn files_for_training_have_them_with_their_version() {
         "f.jsonl",
         "--name",
         "ansor",
-        "--version",
+        "--revision",
         "2",
     ]);
     place.ok(&["export", "--verify", "files"]);

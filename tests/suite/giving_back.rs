@@ -143,7 +143,7 @@ fn compressed_files_come_back_compressed() {
     assert_eq!(&kept[..2], ["p,50", "q,50"]);
     place.ok(&["check"]);
     let told = place.ok(&["export", "--to", "back"]).stderr;
-    assert!(told.contains("3 of them compressed anew"), "{told}");
+    assert!(told.contains("3 of them were compressed again"), "{told}");
     let packed = place.read("back/q/b.json.zst");
     assert_eq!(zstd::decode_all(&packed[..]).unwrap(), text.as_bytes());
     let packed = place.read("back/p/a.json.gz");

@@ -186,7 +186,7 @@ async fn step(store: &Store, folder: &Path, model: &mut Model, step: &Step) -> b
             assert!(report.failed_files.is_empty(), "{report:?}");
             return model.take(NAMES[name], &bytes);
         }
-        Step::Fold => drop(store.fold().await.unwrap()),
+        Step::Fold => drop(store.merge_small_files().await.unwrap()),
         Step::Optimize { again } => {
             let options = OptimizeOptions::default().again(again);
             store.optimize(&options).await.unwrap();

@@ -109,7 +109,10 @@ fn a_file_that_grows_keeps_its_labels_and_gets_new_values() {
     // What is there already keeps its own, and that is told; another name of it has its own.
     place.write("p/b.json", log(1, 6));
     let told = ingest(&["night=9"]);
-    assert!(told.contains("note: nothing was new in 1 file,"), "{told}");
+    assert!(
+        told.contains("note: 1 file contained no new records,"),
+        "{told}"
+    );
     assert_eq!(place.rows(ALL), [&now[..], &["p/b.json,night,9"]].concat());
     assert!(!ingest(&[]).contains("note: "));
     place.assert_sound(&["p/a.json", "p/b.json"]);
@@ -145,7 +148,10 @@ fn a_stream_has_the_labels_that_it_was_sent_with_last() {
     let both = ["streams/p/s.json,driver,2", "streams/p/s.json,night,7"];
     assert_eq!(place.rows(ALL), both);
     let told = append("night=8", &log(1, 6));
-    assert!(told.contains("note: nothing was new in 1 file,"), "{told}");
+    assert!(
+        told.contains("note: 1 file contained no new records,"),
+        "{told}"
+    );
     assert_eq!(place.rows(ALL), both);
     place.assert_sound(&[]);
 }

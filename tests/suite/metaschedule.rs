@@ -509,8 +509,7 @@ fn lines_of_databases_are_never_exported_without_their_workloads() {
             ran.stderr
         );
         assert!(
-            ran.stderr
-                .contains("hint: `tsql export --format databases -o DIR`"),
+            ran.stderr.contains("hint: `tsql export databases -o DIR`"),
             "{}",
             ran.stderr
         );

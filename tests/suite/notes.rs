@@ -129,7 +129,7 @@ fn what_cannot_be_noted_is_told_and_changes_nothing() {
     for (args, wanted) in [
         (
             vec!["x"],
-            "a note is about something\nhint: --where SQL, --source PATTERN or --platform NAME",
+            "nothing to annotate was named\nhint: --where SQL, --source PATTERN or --platform NAME",
         ),
         (vec!["", "--platform", "k80"], "a note has some text"),
         (vec![" \n", "--platform", "k80"], "a note has some text"),

@@ -144,16 +144,16 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_to_do() {
         (
             &["plot", sql, "-o", "x.gif"],
             2,
-            "`x.gif` is no name of a picture\nhint: FILE.svg, FILE.png or FILE.html",
+            "`x.gif` has no known extension\nhint: FILE.svg, FILE.png or FILE.html",
         ),
         (&["plot", sql, "--kind", "pie"], 2, "pie"),
         (
             &["plot", "SELECT 1; SELECT 2"],
             2,
-            "a picture is of the answer to one query",
+            "a plot shows the result of one query",
         ),
         (&["plot", "SELECT x"], 1, "x"),
-        (&["plot"], 2, "nothing to draw"),
+        (&["plot"], 2, "no query was given"),
         (
             &["plot", "@failures-by-knd"],
             2,
@@ -246,7 +246,7 @@ fn a_page_is_one_file_with_what_the_store_has() {
         "data-name=\"epyc-1t\"",
         "<dt>records</dt><dd>480</dd>",
         "Best so far",
-        "tsql plot --question platforms-compared",
+        "tsql plot @platforms-compared",
     ] {
         assert!(html.contains(text), "{text}");
     }

@@ -87,7 +87,7 @@ fn strict_stops_at_the_first_and_stores_nothing_of_the_file() {
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr
-            .starts_with("made the store .tsql\nerror: p/a.json:3: "),
+            .starts_with("created the store .tsql\nerror: p/a.json:3: "),
         "{}",
         ran.stderr
     );

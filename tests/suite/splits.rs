@@ -36,7 +36,7 @@ fn twelve() -> (Place, Vec<String>) {
 async fn told(store: &Store, sql: &str) -> Vec<String> {
     let options = SessionOptions::default().sql(sql);
     let context = store.session_with(&options).await.unwrap();
-    let frame = tsql::query::ask(&context, sql, &[]).await.unwrap();
+    let frame = tsql::query::run_sql(&context, sql, &[]).await.unwrap();
     let batches = frame.collect().await.unwrap();
     let mut rows = Vec::new();
     for batch in &batches {

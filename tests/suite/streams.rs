@@ -34,7 +34,7 @@ fn a_stream_that_is_sent_again_adds_what_is_new() {
     let same = place.tsql_with_input(&append(&[]), text.as_bytes());
     assert_eq!(same.code, Some(0), "{}", same.stderr);
     assert!(
-        same.stderr.contains("0 lines in 0 groups"),
+        same.stderr.contains("0 lines in 0 batches"),
         "{}",
         same.stderr
     );

@@ -230,7 +230,7 @@ fn the_lock_file_has_one_arrow_and_one_engine() {
 
 /// The names of formats: those of their rooms, and others.
 fn formats() -> Vec<String> {
-    let names = tsql_formats::Named::all().into_iter();
+    let names = tsql_formats::NamedFormat::all().into_iter();
     let names = names.map(|format| format.name().to_owned());
     names.chain(FORMATS.map(str::to_owned)).collect()
 }

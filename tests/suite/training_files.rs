@@ -161,7 +161,7 @@ async fn parts(python: PathBuf) {
         .session_with(&tsql::SessionOptions::default().sql(sql))
         .await
         .unwrap();
-    let frame = tsql::query::ask(&session, sql, &[]).await.unwrap();
+    let frame = tsql::query::run_sql(&session, sql, &[]).await.unwrap();
     let expected = frame.count().await.unwrap() as u64;
     let rows: u64 = manifest.parts.iter().map(|part| part.rows).sum();
     assert_eq!(rows, expected);
@@ -383,7 +383,7 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
         .unwrap_err()
         .to_string();
     assert!(told.contains("thesis.tex"), "{told}");
-    let alone = options.clone().ungrouped();
+    let alone = options.clone().without_groups();
     let manifest = store
         .write_training_files(&path(place.path(), "rows"), &alone)
         .await

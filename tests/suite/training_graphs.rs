@@ -413,7 +413,7 @@ async fn the_command_says_what_is_not_one_stream() {
         ),
         (
             &["tile:xla", "-o", "x.npz"],
-            "an npz file holds one step of one file",
+            "an npz file holds one batch of one file",
         ),
         (
             &["tile:xla", "--split", "tests"],

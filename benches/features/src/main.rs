@@ -15,7 +15,7 @@ fn main() {
     let [kind, threads, rounds, file] = &words[..] else {
         panic!("features llvm|cuda THREADS ROUNDS FILE");
     };
-    let target = Target::named(kind).expect("llvm or cuda");
+    let target = Target::from_name(kind).expect("llvm or cuda");
     let threads: usize = threads.parse().expect("threads");
     let rounds: usize = rounds.parse().expect("rounds");
     let text = std::fs::read_to_string(file).expect("a readable file");

@@ -1,9 +1,9 @@
-//! Whole numbers of one width after each other, bit by bit.
+//! Fixed-width bit packing of integers.
 //!
-//! The numbers (zigzag) have the greatest width, up to 64 bits, of which all fit the bytes. The lowest
-//! bits of the first byte come first.
+//! All numbers are zigzag-encoded and share one width: the largest that fits the byte length, up to 64
+//! bits. Bits are stored least significant first.
 
-/// Appends `values` in as many bits as the largest of them needs.
+/// Appends `values` with the bit width that the largest of them needs.
 pub fn write(values: &[i64], out: &mut Vec<u8>) {
     let folded: Vec<u64> = values
         .iter()
@@ -15,7 +15,7 @@ pub fn write(values: &[i64], out: &mut Vec<u8>) {
         .max()
         .unwrap_or(0);
     let length = (values.len() * needed as usize).div_ceil(8);
-    let Some(width) = width(length, values.len()) else {
+    let Some(width) = bit_width(length, values.len()) else {
         return;
     };
     let (mut held, mut count) = (0_u128, 0);
@@ -33,10 +33,10 @@ pub fn write(values: &[i64], out: &mut Vec<u8>) {
     }
 }
 
-/// The width of `count` numbers in `length` bytes.
-fn width(length: usize, count: usize) -> Option<u32> {
+/// Bit width of `count` numbers in `length` bytes.
+fn bit_width(length: usize, count: usize) -> Option<u32> {
     let bits = length.checked_mul(8)?;
-    // Dividing 32 bits takes half the time.
+    // A 32-bit division takes half the time.
     let width = match (u32::try_from(bits), u32::try_from(count)) {
         (Ok(bits), Ok(count)) => bits.checked_div(count)?,
         _ => u32::try_from(bits.checked_div(count)?.min(64)).ok()?,
@@ -44,7 +44,7 @@ fn width(length: usize, count: usize) -> Option<u32> {
     Some(width.min(64))
 }
 
-/// The `count` numbers that `bytes` hold, neither more nor less; `None` otherwise.
+/// Unpacks exactly `count` numbers from `bytes`. Returns `None` if the length does not match.
 pub fn read(bytes: &[u8], count: usize) -> Option<Vec<i64>> {
     let mut values = Vec::with_capacity(count.min(bytes.len() * 8 + 1));
     read_each(bytes, count, |value| {
@@ -54,8 +54,8 @@ pub fn read(bytes: &[u8], count: usize) -> Option<Vec<i64>> {
     Some(values)
 }
 
-/// Hands the `count` numbers that `bytes` hold to `each`; `None` where there are not so many, or
-/// where `each` says so.
+/// Calls `each` with the `count` numbers in `bytes`. Returns `None` if the length does not match or `each`
+/// returns `None`.
 #[inline]
 pub(crate) fn read_each(
     bytes: &[u8],
@@ -65,40 +65,44 @@ pub(crate) fn read_each(
     if count == 0 {
         return bytes.is_empty().then_some(());
     }
-    let width = width(bytes.len(), count)?;
+    let width = bit_width(bytes.len(), count)?;
     if bytes.len() != (count * width as usize).div_ceil(8) {
         return None;
     }
     if width <= 57 {
-        let words = Words::of(bytes);
+        let words = Words::new(bytes);
         let mask = (1_u64 << width) - 1;
         let mut first = 0;
         for _ in 0..count {
-            each(unfolded((words.at_byte(first / 8) >> (first % 8)) & mask))?;
+            each(zigzag_decode(
+                (words.at_byte(first / 8) >> (first % 8)) & mask,
+            ))?;
             first += width as usize;
         }
         return Some(());
     }
     for number in 0..count {
         let first = number * width as usize;
-        let (low, shift) = (Words::of(bytes).at_byte(first / 8), first % 8);
+        let (low, shift) = (Words::new(bytes).at_byte(first / 8), first % 8);
         let high = bytes.get(first / 8 + 8).copied().unwrap_or(0);
         let wide = (u128::from(high) << 64 | u128::from(low)) >> shift;
-        each(unfolded(u64::try_from(wide & ((1 << width) - 1)).ok()?))?;
+        each(zigzag_decode(
+            u64::try_from(wide & ((1 << width) - 1)).ok()?,
+        ))?;
     }
     Some(())
 }
 
-/// Bytes of which eight can be read at any place; those past the end are 0.
+/// Bytes from which a 64-bit word can be read at any offset. Bytes past the end read as 0.
 enum Words<'a> {
-    /// Fewer than eight.
+    /// Fewer than eight bytes.
     One(u64),
     Many(&'a [u8]),
 }
 
 impl<'a> Words<'a> {
     #[inline]
-    fn of(bytes: &'a [u8]) -> Self {
+    fn new(bytes: &'a [u8]) -> Self {
         if bytes.len() >= 8 {
             return Self::Many(bytes);
         }
@@ -106,13 +110,13 @@ impl<'a> Words<'a> {
         Self::One(bytes.fold(0, |word, &byte| (word << 8) | u64::from(byte)))
     }
 
-    /// The eight bytes from `at` on as a number.
+    /// The little-endian 64-bit word at byte offset `at`.
     #[inline]
     fn at_byte(&self, at: usize) -> u64 {
         let (word, past) = match self {
             Self::One(word) => (*word, at),
             Self::Many(bytes) => {
-                // Read within the bytes, then shifted: a copy with zeros behind costs more.
+                // Reading inside the slice and shifting is faster than a copy padded with zeros.
                 let begin = at.min(bytes.len() - 8);
                 let word = bytes.get(begin..).and_then(<[u8]>::first_chunk);
                 (u64::from_le_bytes(*word.unwrap_or(&[0; 8])), at - begin)
@@ -123,7 +127,7 @@ impl<'a> Words<'a> {
 }
 
 #[inline]
-fn unfolded(folded: u64) -> i64 {
+fn zigzag_decode(folded: u64) -> i64 {
     (folded >> 1).cast_signed() ^ -((folded & 1).cast_signed())
 }
 

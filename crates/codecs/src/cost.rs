@@ -1,24 +1,26 @@
-//! What an operation of XLA costs, from its 140 features and those of its operands: what its multiplications and additions are,
-//! and the bytes of what it gives. As XLA's own cost analysis counts (`xla/service/hlo_cost_analysis.cc`): a multiplication and an
-//! addition are two operations, and what a window reads of padding or between dilated elements is none.
+//! Cost of an XLA operation: FLOPs and output bytes, from its 140 features and those of its operands.
+//!
+//! The rules are those of XLA's cost analysis (`xla/service/hlo_cost_analysis.cc`). A multiply-add counts
+//! as two operations. Window elements that fall on padding or between dilated elements count as none.
 
 use crate::hlo::FEATURE_COUNT;
 
-/// The features of a node: 140 numbers.
+/// Features of a node: 140 numbers.
 pub type Features = [i64; FEATURE_COUNT];
 
 const CONVOLUTION: i64 = 26;
 const DOT: i64 = 34;
 
-/// Most dimensions that features tell of.
-const MOST_DIMENSIONS: usize = 6;
-/// Most of them that convolutions tell the places of.
-const MOST_SPATIAL: usize = 4;
-/// Most elements that a window (or what it gives, if that is less) has along a dimension, and most that its input is spread by: real
-/// ones have thousands, and a damaged graph is not to keep anyone waiting.
-const MOST_STEPS: i128 = 1 << 16;
+/// Maximum number of dimensions that the features describe.
+const MAX_DIMENSIONS: usize = 6;
+/// Maximum number of spatial dimensions that the features of a convolution describe.
+const MAX_SPATIAL: usize = 4;
+/// Maximum window size (or output size, if smaller) along a dimension, and maximum base dilation.
+///
+/// Real graphs have thousands at most. The limit bounds the run time on damaged graphs.
+const MAX_STEPS: i128 = 1 << 16;
 
-// Places among the features.
+// Offsets in the feature vector.
 const INVALID: usize = 2;
 const DIMENSIONS: usize = 21;
 const ELEMENTS: usize = 28;
@@ -36,67 +38,75 @@ const OUTPUT_BATCH: usize = 105;
 const OUTPUT_FEATURE: usize = 106;
 const FEATURE_GROUPS: usize = 107;
 
-/// Bytes of an element of each type, in the order of the features; 0 for what has no size of its own (tuples, tokens).
+/// Bytes per element by type, in the order of the features. Tuples and tokens have no size (0).
 const ELEMENT_BYTES: [i64; 19] = [0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16, 0, 0, 0];
 
-/// Multiplications and additions of a `dot` or `convolution` (opcodes of [`crate::hlo`]); 0 of all others, which move more than they
-/// compute. The order of operands does not matter. `None` where operands are lacking or do not fit.
+/// FLOPs of a `dot` or `convolution` (opcodes of [`crate::hlo`]). All other operations are memory-bound and
+/// count as 0.
 ///
-/// Features do not say which dimensions a `dot` contracts: those that fit the sizes, and of several ways the one with the fewest.
+/// The order of operands does not matter. Returns `None` if operands are missing or do not fit.
+///
+/// The features do not contain the contracted dimensions of a `dot`. They are inferred from the sizes. If
+/// several assignments fit, the one with the fewest contracted dimensions is used.
 pub fn flop_count(opcode: i64, features: &Features, operands: &[Features]) -> Option<i64> {
     if !matches!(opcode, DOT | CONVOLUTION) {
         return Some(0);
     }
     let (a, b) = match operands {
-        // A graph says once what is used twice.
+        // The graph lists an operand once even if it is used twice.
         [one] => (one, one),
         [a, b] => (a, b),
         _ => return None,
     };
     if opcode == DOT {
-        return dot(features, a, b);
+        return dot_flops(features, a, b);
     }
-    // The one that fits as the kernel; where both do, the fewer.
-    let ways = [convolution(features, a, b), convolution(features, b, a)];
+    // The operand that fits is the kernel. If both fit, the smaller count is used.
+    let ways = [
+        convolution_flops(features, a, b),
+        convolution_flops(features, b, a),
+    ];
     ways.into_iter().flatten().min()
 }
 
-/// Bytes of what an operation gives; `None` for a tuple or a token.
+/// Output bytes of an operation. Returns `None` for a tuple or a token.
 pub fn byte_count(features: &Features) -> Option<i64> {
     let mut types = features.iter().skip(INVALID).zip(ELEMENT_BYTES);
     let (_, bytes) = types.find(|(is_it, bytes)| **is_it == 1 && *bytes > 0)?;
-    elements(features).checked_mul(bytes)
+    element_count(features).checked_mul(bytes)
 }
 
-/// The sizes of what it gives, as far as features tell them.
+/// Output shape, as far as the features describe it.
 fn dimensions(features: &Features) -> impl Iterator<Item = i64> + Clone + '_ {
-    let sizes = features.iter().skip(DIMENSIONS).take(MOST_DIMENSIONS);
+    let sizes = features.iter().skip(DIMENSIONS).take(MAX_DIMENSIONS);
     sizes.copied().take_while(|size| *size > 0)
 }
 
-/// How many numbers it gives.
-fn elements(features: &Features) -> i64 {
+/// Number of output elements.
+fn element_count(features: &Features) -> i64 {
     let sizes = dimensions(features);
-    // Of more dimensions the product is told, rounded to 24 bits.
-    if sizes.clone().count() == MOST_DIMENSIONS {
-        return at(features, ELEMENTS, 0);
+    // For more dimensions only their product is known, rounded to 24 bits.
+    if sizes.clone().count() == MAX_DIMENSIONS {
+        return feature_at(features, ELEMENTS, 0);
     }
     sizes.product()
 }
 
-fn at(features: &Features, start: usize, place: usize) -> i64 {
+fn feature_at(features: &Features, start: usize, place: usize) -> i64 {
     features.get(start + place).copied().unwrap_or_default()
 }
 
-/// The size of the dimension whose place stands among the features at `place`.
-fn size(of: &Features, features: &Features, place: usize) -> Option<i64> {
-    let dimension = usize::try_from(at(features, place, 0)).ok()?;
-    (dimension < MOST_DIMENSIONS).then(|| at(of, DIMENSIONS, dimension))
+/// Size of the dimension whose index is the feature at `place`.
+fn size_of_dimension(of: &Features, features: &Features, place: usize) -> Option<i64> {
+    let dimension = usize::try_from(feature_at(features, place, 0)).ok()?;
+    (dimension < MAX_DIMENSIONS).then(|| feature_at(of, DIMENSIONS, dimension))
 }
 
-/// What is given has the sizes of the batch, then those that only `a` has, then those that only `b` has; what both have besides the batch is
-/// contracted.
-fn dot(product: &Features, a: &Features, b: &Features) -> Option<i64> {
+/// FLOPs of a `dot`.
+///
+/// The output shape is the batch dimensions, then those of `a` only, then those of `b` only. Dimensions
+/// that both have besides the batch are contracted.
+fn dot_flops(product: &Features, a: &Features, b: &Features) -> Option<i64> {
     let sizes = |features| dimensions(features).collect::<Vec<i64>>();
     let (given, a, b) = (sizes(product), sizes(a), sizes(b));
     let shared = (a.len() + b.len()).checked_sub(given.len())?;
@@ -105,17 +115,17 @@ fn dot(product: &Features, a: &Features, b: &Features) -> Option<i64> {
         let of_one = |one: &[i64], other: &[i64]| {
             let count = one.len().checked_sub(batch.len() + contracted)?;
             let (of_one, of_other) = own.split_at_checked(count)?;
-            let left = without(one, [batch, of_one])?;
-            (left == without(other, [batch, of_other])?).then_some(left)
+            let left = remove_sizes(one, [batch, of_one])?;
+            (left == remove_sizes(other, [batch, of_other])?).then_some(left)
         };
         let left = of_one(&a, &b).or_else(|| of_one(&b, &a))?;
         let length = left.into_iter().try_fold(1_i64, i64::checked_mul)?;
-        elements(product).checked_mul(length)?.checked_mul(2)
+        element_count(product).checked_mul(length)?.checked_mul(2)
     })
 }
 
-/// The sizes that are left, in order, when these are taken out; `None` where one is not there.
-fn without(sizes: &[i64], taken: [&[i64]; 2]) -> Option<Vec<i64>> {
+/// Removes the `taken` sizes from `sizes` and sorts the rest. Returns `None` if one is missing.
+fn remove_sizes(sizes: &[i64], taken: [&[i64]; 2]) -> Option<Vec<i64>> {
     let mut left = sizes.to_vec();
     for size in taken.concat() {
         let place = left.iter().position(|other| *other == size)?;
@@ -125,43 +135,46 @@ fn without(sizes: &[i64], taken: [&[i64]; 2]) -> Option<Vec<i64>> {
     Some(left)
 }
 
-fn convolution(output: &Features, input: &Features, kernel: &Features) -> Option<i64> {
+fn convolution_flops(output: &Features, input: &Features, kernel: &Features) -> Option<i64> {
     let spatial = dimensions(output).count().checked_sub(2)?;
-    if spatial > MOST_SPATIAL
-        || size(kernel, output, KERNEL_OUTPUT) != size(output, output, OUTPUT_FEATURE)
+    if spatial > MAX_SPATIAL
+        || size_of_dimension(kernel, output, KERNEL_OUTPUT)
+            != size_of_dimension(output, output, OUTPUT_FEATURE)
     {
         return None;
     }
-    let channels = size(kernel, output, KERNEL_INPUT)?;
-    if size(input, output, INPUT_FEATURE)? != channels * at(output, FEATURE_GROUPS, 0) {
+    let channels = size_of_dimension(kernel, output, KERNEL_INPUT)?;
+    if size_of_dimension(input, output, INPUT_FEATURE)?
+        != channels * feature_at(output, FEATURE_GROUPS, 0)
+    {
         return None;
     }
     let is_spatial = |dimension: &usize| {
-        let others = [OUTPUT_BATCH, OUTPUT_FEATURE].map(|place| at(output, place, 0));
+        let others = [OUTPUT_BATCH, OUTPUT_FEATURE].map(|place| feature_at(output, place, 0));
         others
             .iter()
             .all(|other| usize::try_from(*other) != Ok(*dimension))
     };
-    // Those of the output are not told: they are the others, in their order.
-    let places = (0..MOST_DIMENSIONS).filter(is_spatial).take(spatial);
+    // The spatial dimensions of the output are not in the features. They are the remaining ones, in order.
+    let places = (0..MAX_DIMENSIONS).filter(is_spatial).take(spatial);
     let mut flops = 2_i64
-        .checked_mul(size(output, output, OUTPUT_BATCH)?)?
-        .checked_mul(size(output, output, OUTPUT_FEATURE)?)?
+        .checked_mul(size_of_dimension(output, output, OUTPUT_BATCH)?)?
+        .checked_mul(size_of_dimension(output, output, OUTPUT_FEATURE)?)?
         .checked_mul(channels)?;
     for (place, dimension) in places.enumerate() {
         let window = Window {
-            size: at(output, WINDOW, place),
-            stride: at(output, STRIDE, place).max(1),
-            padding_low: at(output, PADDING_LOW, place),
-            dilation: at(output, WINDOW_DILATION, place).max(1),
-            base_dilation: at(output, BASE_DILATION, place).max(1),
+            size: feature_at(output, WINDOW, place),
+            stride: feature_at(output, STRIDE, place).max(1),
+            padding_low: feature_at(output, PADDING_LOW, place),
+            dilation: feature_at(output, WINDOW_DILATION, place).max(1),
+            base_dilation: feature_at(output, BASE_DILATION, place).max(1),
         };
-        if size(kernel, output, KERNEL_SPATIAL + place)? != window.size {
+        if size_of_dimension(kernel, output, KERNEL_SPATIAL + place)? != window.size {
             return None;
         }
-        let from = size(input, output, INPUT_SPATIAL + place)?;
-        let to = at(output, DIMENSIONS, dimension);
-        flops = flops.checked_mul(window.reads(from, to)?)?;
+        let from = size_of_dimension(input, output, INPUT_SPATIAL + place)?;
+        let to = feature_at(output, DIMENSIONS, dimension);
+        flops = flops.checked_mul(window.count_reads(from, to)?)?;
     }
     Some(flops)
 }
@@ -176,13 +189,15 @@ struct Window {
 }
 
 impl Window {
-    /// How often it reads an element of `from`, for all `to` places together. `None` beyond [`MOST_STEPS`].
-    fn reads(&self, from: i64, to: i64) -> Option<i64> {
+    /// Number of reads of an element of the input (size `from`) over all `to` window positions. Returns
+    /// `None` beyond [`MAX_STEPS`].
+    fn count_reads(&self, from: i64, to: i64) -> Option<i64> {
         if from < 1 || to < 1 || self.size < 1 {
             return Some(0);
         }
-        // Element `e` lies at `e * spread`, and is read where `place * stride + step * dilation - padding` is that. Places and steps
-        // may change their roles: of the many are counted, by the few, those that fit.
+        // Element `e` is at `e * spread`. It is read if `place * stride + step * dilation - padding` equals
+        // that. Positions and steps are interchangeable, so the loop runs over the smaller set and counts
+        // matches in the larger.
         let (places, steps) = ((to, self.stride), (self.size, self.dilation));
         let ((few, pace), (many, stride)) = if to < self.size {
             (places, steps)
@@ -191,7 +206,7 @@ impl Window {
         };
         let [few, pace, many, stride] = [few, pace, many, stride].map(i128::from);
         let spread = i128::from(self.base_dilation);
-        if few.max(spread) > MOST_STEPS {
+        if few.max(spread) > MAX_STEPS {
             return None;
         }
         let last = (i128::from(from) - 1) * spread;
@@ -226,8 +241,8 @@ fn gcd(a: i128, b: i128) -> i128 {
 mod tests {
     use super::*;
 
-    /// Features of what has these sizes, 32-bit floats.
-    fn of(sizes: &[i64]) -> Features {
+    /// Features of a 32-bit float array of this shape.
+    fn features_of_shape(sizes: &[i64]) -> Features {
         let mut features = [0; FEATURE_COUNT];
         features[13] = 1;
         features[DIMENSIONS..DIMENSIONS + sizes.len()].copy_from_slice(sizes);
@@ -253,14 +268,14 @@ mod tests {
                 2 * 96 * 128 * 128 * 64,
             ),
             (&[4096], &[4096], &[], 2 * 4096),
-            // Both dimensions are contracted, as in the gradient of a weight.
+            // Both dimensions are contracted, as in a weight gradient.
             (
                 &[8, 128, 768],
                 &[8, 128, 3072],
                 &[768, 3072],
                 2 * 8 * 128 * 768 * 3072,
             ),
-            // Heads and what they have are contracted, and 8 · 128 is no batch.
+            // Heads and head size are contracted. The 8 · 128 is not a batch.
             (
                 &[8, 128, 12, 64],
                 &[12, 64, 768],
@@ -270,36 +285,52 @@ mod tests {
             (&[1024, 2], &[2, 768], &[1024, 768], 2 * 1024 * 2 * 768),
         ] {
             assert_eq!(
-                flop_count(DOT, &of(product), &[of(a), of(b)]),
+                flop_count(
+                    DOT,
+                    &features_of_shape(product),
+                    &[features_of_shape(a), features_of_shape(b)]
+                ),
                 Some(flops),
                 "{a:?} {b:?}"
             );
             assert_eq!(
-                flop_count(DOT, &of(product), &[of(b), of(a)]),
+                flop_count(
+                    DOT,
+                    &features_of_shape(product),
+                    &[features_of_shape(b), features_of_shape(a)]
+                ),
                 Some(flops),
                 "{b:?} {a:?}"
             );
         }
         assert_eq!(
-            flop_count(DOT, &of(&[2, 3]), &[of(&[2, 5]), of(&[7, 3])]),
+            flop_count(
+                DOT,
+                &features_of_shape(&[2, 3]),
+                &[features_of_shape(&[2, 5]), features_of_shape(&[7, 3])]
+            ),
             None
         );
-        // Each row by each other one of the same 27.
-        let twice = flop_count(DOT, &of(&[512, 27, 27]), &[of(&[512, 27, 128])]);
+        // Each row with each other row of the same 27.
+        let twice = flop_count(
+            DOT,
+            &features_of_shape(&[512, 27, 27]),
+            &[features_of_shape(&[512, 27, 128])],
+        );
         assert_eq!(twice, Some(2 * 512 * 27 * 27 * 128));
-        assert_eq!(flop_count(DOT, &of(&[2, 3]), &[]), None);
-        assert_eq!(flop_count(2, &of(&[2, 3]), &[]), Some(0));
+        assert_eq!(flop_count(DOT, &features_of_shape(&[2, 3]), &[]), None);
+        assert_eq!(flop_count(2, &features_of_shape(&[2, 3]), &[]), Some(0));
     }
 
-    /// A convolution of two dimensions, `NHWC` by `HWIO`.
-    fn of_window(
+    /// A 2-D convolution, `NHWC` by `HWIO`.
+    fn convolution_features(
         output: &[i64],
         window: i64,
         stride: i64,
         padding: i64,
         base_dilation: i64,
     ) -> Features {
-        let mut features = of(output);
+        let mut features = features_of_shape(output);
         for (place, dimension) in (0..2).zip(0..) {
             features[WINDOW + place] = window;
             features[STRIDE + place] = stride;
@@ -319,17 +350,24 @@ mod tests {
 
     #[test]
     fn convolutions_do_not_count_what_is_padded() {
-        // The first of ResNet-50: 112 places by 7, less 3 + 1 at the start and 2 at the end that are padding.
-        let first = of_window(&[1, 112, 112, 64], 7, 2, 3, 1);
-        let (input, kernel) = (of(&[1, 224, 224, 3]), of(&[7, 7, 3, 64]));
+        // The first convolution of ResNet-50: 112 positions times 7, minus 3 + 1 padded reads at the start
+        // and 2 at the end.
+        let first = convolution_features(&[1, 112, 112, 64], 7, 2, 3, 1);
+        let (input, kernel) = (
+            features_of_shape(&[1, 224, 224, 3]),
+            features_of_shape(&[7, 7, 3, 64]),
+        );
         let reads = 112 * 7 - (3 + 1) - 2;
         let flops = Some(2 * 64 * 3 * reads * reads);
         assert_eq!(flop_count(CONVOLUTION, &first, &[input, kernel]), flops);
         assert_eq!(flop_count(CONVOLUTION, &first, &[kernel, input]), flops);
         assert_eq!(flop_count(CONVOLUTION, &first, &[input, input]), None);
-        // Its gradient by the input reads between the elements of what comes in: as many pairs as above.
-        let back = of_window(&[1, 224, 224, 3], 7, 1, 3, 2);
-        let (input, kernel) = (of(&[1, 112, 112, 64]), of(&[7, 7, 64, 3]));
+        // Its input gradient reads between the elements of its input: as many pairs as above.
+        let back = convolution_features(&[1, 224, 224, 3], 7, 1, 3, 2);
+        let (input, kernel) = (
+            features_of_shape(&[1, 112, 112, 64]),
+            features_of_shape(&[7, 7, 64, 3]),
+        );
         assert_eq!(flop_count(CONVOLUTION, &back, &[input, kernel]), flops);
     }
 
@@ -337,7 +375,7 @@ mod tests {
     fn reads_of_a_window_are_those_counted_one_by_one() {
         let mut compared = 0;
         for case in 0..20_000_i64 {
-            // Digits of a case that is multiplied, as a cheap choice.
+            // Digits of a multiplied case number, as a cheap pseudo-random choice.
             let digit = |place: u32, base: i64| (case * 7_919 + 13) / 11_i64.pow(place) % base;
             let window = Window {
                 size: 1 + digit(0, 7),
@@ -356,7 +394,7 @@ mod tests {
                     reads += i64::from(is_read);
                 }
             }
-            assert_eq!(window.reads(from, to), Some(reads), "case {case}");
+            assert_eq!(window.count_reads(from, to), Some(reads), "case {case}");
             compared += i64::from(reads > 0);
         }
         assert!(compared > 10_000, "{compared}");
@@ -371,17 +409,17 @@ mod tests {
             dilation: 1,
             base_dilation: 1,
         };
-        assert_eq!(window(i64::MAX).reads(i64::MAX, i64::MAX), None);
-        assert_eq!(window(3).reads(i64::MAX, i64::MAX), None);
-        assert_eq!(window(1).reads(i64::MAX, 5), Some(5));
-        assert_eq!(window(i64::MAX).reads(7, 5), Some(7 + 6 + 5 + 4 + 3));
+        assert_eq!(window(i64::MAX).count_reads(i64::MAX, i64::MAX), None);
+        assert_eq!(window(3).count_reads(i64::MAX, i64::MAX), None);
+        assert_eq!(window(1).count_reads(i64::MAX, 5), Some(5));
+        assert_eq!(window(i64::MAX).count_reads(7, 5), Some(7 + 6 + 5 + 4 + 3));
     }
 
     #[test]
     fn bytes_are_those_of_the_type() {
-        assert_eq!(byte_count(&of(&[2, 3])), Some(24));
-        assert_eq!(byte_count(&of(&[])), Some(4));
-        let mut tuple = of(&[]);
+        assert_eq!(byte_count(&features_of_shape(&[2, 3])), Some(24));
+        assert_eq!(byte_count(&features_of_shape(&[])), Some(4));
+        let mut tuple = features_of_shape(&[]);
         (tuple[13], tuple[18]) = (0, 1);
         assert_eq!(byte_count(&tuple), None);
     }

@@ -1,24 +1,25 @@
-//! Core graphs as bytes: node types, edges and lists of nodes of an HLO graph.
+//! Byte encoding of core graphs: node types, edges and node lists of an HLO graph.
 //!
-//! Nodes repeat: of 21,918 nodes of a transformer 455 differ. A *node type* is an opcode with its
-//! 140 features; a graph lists the types that it has and gives each node the place of its type in
-//! that list. What is packed here is also what is hashed, so it may never change silently.
+//! Nodes repeat: of 21,918 nodes of a transformer, 455 differ. A *node type* is an opcode with its 140
+//! features. A graph lists its distinct node types and stores an index into that list for each node.
+//!
+//! The packed bytes are also hashed, so the encoding must never change silently.
 
 use crate::hlo::FEATURE_COUNT;
 use crate::identity;
 use crate::varint;
 
-/// What is compiled: a kernel whose tiles are chosen, or a program whose layouts are.
+/// What is compiled: a kernel with tile configurations, or a program with layout configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum GraphKind {
     /// A kernel.
     Tile,
     /// A program.
     Layout,
 }
 
-impl Kind {
-    /// Its name in `graphs.kind`.
+impl GraphKind {
+    /// Name in `graphs.kind`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tile => "tile",
@@ -26,33 +27,33 @@ impl Kind {
         }
     }
 
-    /// The kind of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Tile, Self::Layout]
             .into_iter()
             .find(|kind| kind.name() == name)
     }
 }
 
-/// An opcode with its features, as packed by [`pack_features`].
+/// An opcode with its features as packed by [`pack_features`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeType {
-    /// Its number, of which [`opcode_name`](crate::hlo::opcode_name) is the name.
+    /// Opcode number; see [`opcode_name`](crate::hlo::opcode_name).
     pub opcode: i16,
-    /// All 140, packed.
+    /// All 140 features, packed.
     pub features: Vec<u8>,
 }
 
 /// A core graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// What it is compiled for.
-    pub kind: Kind,
+    /// Kind of the compiled unit.
+    pub kind: GraphKind,
     /// Distinct node types in the order of their first nodes.
     pub types: Vec<NodeType>,
-    /// For each node the place of its type.
+    /// Index into `types` for each node.
     pub type_of_node: Vec<u32>,
-    /// User and operand: the first uses the result of the second.
+    /// Pairs of user and operand: the first uses the result of the second.
     pub edges: Vec<(u32, u32)>,
     /// The configurable nodes.
     pub slots: Vec<u32>,
@@ -61,7 +62,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// What the graph is known by: XXH3-128 of all of it, in hex.
+    /// Content hash of the graph: XXH3-128 in hex.
     pub fn content_hash(&self) -> String {
         let mut types = Vec::new();
         for node_type in &self.types {
@@ -83,7 +84,7 @@ impl Graph {
     }
 }
 
-/// The features of a node, those that are not 0: the distance from the one before, and the value.
+/// Packs the non-zero features of a node: the distance from the previous one, and the value.
 pub fn pack_features(row: &[i64]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(96);
     let mut last = -1;
@@ -97,7 +98,7 @@ pub fn pack_features(row: &[i64]) -> Vec<u8> {
     packed
 }
 
-/// The features that [`pack_features`] packed; `None` for other bytes.
+/// Undoes [`pack_features`]. Returns `None` for other bytes.
 pub fn unpack_features(mut packed: &[u8]) -> Option<[i64; FEATURE_COUNT]> {
     let mut row = [0; FEATURE_COUNT];
     let mut place = 0_usize;
@@ -109,7 +110,7 @@ pub fn unpack_features(mut packed: &[u8]) -> Option<[i64; FEATURE_COUNT]> {
     Some(row)
 }
 
-/// Numbers as they are.
+/// Packs numbers as varints.
 pub fn pack_numbers(numbers: &[u32]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(numbers.len() * 2);
     for &number in numbers {
@@ -127,7 +128,7 @@ pub fn unpack_numbers(mut packed: &[u8]) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
-/// Numbers as steps from one to the next.
+/// Delta-encodes numbers.
 pub fn pack_steps<T: Copy + Into<i64>>(numbers: &[T]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(numbers.len() * 2);
     let mut last = 0_i64;
@@ -156,8 +157,10 @@ const SORTED: u8 = 1;
 /// First byte of any other packed edges.
 const UNSORTED: u8 = 0;
 
-/// Edges of a graph of `nodes`. In real graphs users rise and come after their operands: then the
-/// number of operands of each node, and for each edge the distance to the operand.
+/// Packs the edges of a graph of `nodes` nodes.
+///
+/// In real graphs users ascend and follow their operands. Then the operand count of each node is stored,
+/// and for each edge the distance to the operand.
 pub fn pack_edges(edges: &[(u32, u32)], nodes: usize) -> Vec<u8> {
     let rising = edges
         .iter()
@@ -207,7 +210,7 @@ pub fn unpack_edges(packed: &[u8], nodes: usize) -> Option<Vec<(u32, u32)>> {
     }
     for user in 0..u32::try_from(nodes).ok()? {
         let degree = usize::try_from(varint::read_unsigned(&mut rest)?).ok()?;
-        // Each edge takes a byte or more: what is damaged asks for no memory.
+        // Each edge takes at least one byte, so damaged input cannot request more memory than its length.
         if degree > rest.len() {
             return None;
         }
@@ -257,11 +260,11 @@ mod tests {
         assert_eq!(unpack_steps(&pack_steps(&steps)).unwrap(), steps);
     }
 
-    /// May never change: graphs would be stored twice.
+    /// The hash must never change: graphs would be stored twice.
     #[test]
     fn the_hash_never_changes() {
         let graph = Graph {
-            kind: Kind::Layout,
+            kind: GraphKind::Layout,
             types: vec![NodeType {
                 opcode: 26,
                 features: pack_features(&[1, 0, -3]),

@@ -1,25 +1,25 @@
-//! XLA's HLO vocabulary as TpuGraphs numbers it: opcodes and node features.
+//! XLA's HLO vocabulary as numbered by TpuGraphs: opcodes and node features.
 //!
-//! Sources: `hlo_opcode.h` of XLA for the numbers of the opcodes, and the featurizer of TpuGraphs
+//! Sources: XLA's `hlo_opcode.h` for the opcode numbers, and the featurizer of TpuGraphs
 //! (<https://github.com/google-research-datasets/tpu_graphs>, `featurizers.h`) for the features.
 
-/// Name of an opcode; `None` for a number that the dataset does not use.
+/// Name of an opcode. Returns `None` for a number that the dataset does not use.
 pub fn opcode_name(opcode: i64) -> Option<&'static str> {
     OPCODES.get(usize::try_from(opcode).ok()?).copied()
 }
 
-/// Place of a node feature among the [`FEATURE_COUNT`], from 0.
+/// Index of a node feature among the [`FEATURE_COUNT`], from 0.
 pub fn feature_index(name: &str) -> Option<usize> {
     FEATURES.iter().position(|feature| *feature == name)
 }
 
-/// Features of a node.
+/// Number of features of a node.
 pub const FEATURE_COUNT: usize = 140;
 
-/// Numbers of opcodes, from 0.
+/// Number of opcodes.
 pub const OPCODE_COUNT: usize = 121;
 
-/// By number; 0 is no opcode, 97 and 101 are no longer in XLA.
+/// Opcode names by number. 0 is not an opcode; XLA has removed 97 and 101.
 pub(crate) const OPCODES: [&str; OPCODE_COUNT] = [
     "unknown",
     "abs",
@@ -144,7 +144,8 @@ pub(crate) const OPCODES: [&str; OPCODE_COUNT] = [
     "tan",
 ];
 
-/// By their place in a row of `node_feat`. Lists are padded with 0; the product of an empty list is 1.
+/// Feature names in the order of a row of `node_feat`. Lists are padded with 0. The product of an empty
+/// list is 1.
 pub const FEATURES: [&str; FEATURE_COUNT] = [
     "is_root",
     "element_size_in_bits",

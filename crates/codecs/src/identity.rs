@@ -1,16 +1,19 @@
-//! Content hashes: what makes two graphs, environments, programs or files the same.
+//! Content hashes that identify graphs, environments, programs and files.
 //!
-//! Identifiers of graphs, environments and sources are XXH3-64 of a canonical byte form, stored as `Int64`. Two machines that read the
-//! same data give it the same identifiers. The canonical form is a list of parts, each preceded by
-//! its length as eight little-endian bytes, so that no two different lists share their bytes; the
-//! first part names the kind of thing and the version of the form. The test vectors below may
-//! never change: a new form gets a new first part.
+//! Identifiers of graphs, environments and sources are XXH3-64 of a canonical byte form, stored as `Int64`.
+//! Two machines that read the same data compute the same identifiers.
+//!
+//! The canonical form is a list of parts, each prefixed with its length as eight little-endian bytes, so
+//! that different lists never share their bytes. The first part names the kind of object and the version of
+//! the form.
+//!
+//! The test vectors below must never change. A new form gets a new first part.
 
 use std::io::{self, Read};
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-/// The canonical form of a thing of `kind` with these parts.
+/// Canonical form of an object of `kind` with these parts.
 fn canonical(kind: &str, parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 8).sum::<usize>());
     for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
@@ -20,17 +23,17 @@ fn canonical(kind: &str, parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Identifier of a thing of `kind` with these parts.
+/// Identifier of an object of `kind` with these parts.
 fn content_id(kind: &str, parts: &[&[u8]]) -> i64 {
     XxHash3_64::oneshot(&canonical(kind, parts)).cast_signed()
 }
 
-/// XXH3-128 of the parts of a core graph, in hex: the workload key of graphs that have no name.
+/// XXH3-128 of the parts of a core graph, in hex. It is the workload key of graphs without a name.
 pub fn core_hash(parts: &[&[u8]]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(&canonical("core/1", parts)))
 }
 
-/// XXH3-128 of the canonical text of what a graph computes, in hex: the same for the same computation.
+/// XXH3-128 of the canonical text of a computation, in hex. Equal computations have equal hashes.
 pub fn computation_hash(text: &str) -> String {
     let parts = [text.as_bytes()];
     let hash = XxHash3_128::oneshot(&canonical("computation/1", &parts));
@@ -43,8 +46,9 @@ pub fn graph_key(dataset: &str, workload_key: &str) -> Key {
     Key(XxHash3_128::oneshot(&canonical("graph-key/1", &parts)))
 }
 
-/// Key of an environment: XXH3-128 of what is known of it, each with its place among all that may be known. What is not known
-/// leaves nothing behind, so that a place that is added later changes no key.
+/// Key of an environment: XXH3-128 of its known fields, each with its field index.
+///
+/// Unknown fields are skipped, so adding a field later changes no key.
 pub fn environment_key<'a>(known: impl IntoIterator<Item = Option<&'a str>>) -> Key {
     let places = (0_u32..).zip(known);
     let known: Vec<([u8; 4], &[u8])> = places
@@ -58,22 +62,22 @@ pub fn environment_key<'a>(known: impl IntoIterator<Item = Option<&'a str>>) -> 
     )))
 }
 
-/// What names a thing in every store: 128 bits of its content.
+/// Store-independent key: a 128-bit content hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(u128);
 
 impl Key {
-    /// Its bytes, in the order of the text.
-    pub fn bytes(self) -> [u8; 16] {
+    /// Returns the bytes in the order of the text form.
+    pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// The key of these bytes.
-    pub fn of_bytes(bytes: [u8; 16]) -> Self {
+    /// Creates a key from its bytes.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))
     }
 
-    /// The key that a text is: 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
         let digits: &[u8; 32] = text.as_bytes().try_into().ok()?;
         let mut key = 0;
@@ -96,27 +100,27 @@ impl std::fmt::Display for Key {
     }
 }
 
-/// A graph: its dataset and its workload key, verbatim.
+/// Identifier of a graph: its dataset and its workload key, verbatim.
 pub fn graph_id(dataset: &str, workload_key: &str) -> i64 {
     content_id("graph/1", &[dataset.as_bytes(), workload_key.as_bytes()])
 }
 
-/// An environment: its columns as one canonical text.
+/// Identifier of an environment: its dataset and its columns as one canonical text.
 pub fn environment_id(dataset: &str, text: &str) -> i64 {
     content_id("environment/1", &[dataset.as_bytes(), text.as_bytes()])
 }
 
-/// A sample of GraphNet: its path and the hash of its files.
+/// Identifier of a GraphNet sample: its path and the hash of its files.
 pub fn sample_id(path: &str, files_hash: &str) -> i64 {
     content_id("sample/1", &[path.as_bytes(), files_hash.as_bytes()])
 }
 
-/// A text that a file consists of.
+/// Identifier of a stored text.
 pub fn text_id(text: &[u8]) -> i64 {
     content_id("text/1", &[text])
 }
 
-/// A source file: unique by platform and export name.
+/// Identifier of a source file: unique by dataset, platform and name.
 pub fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
     content_id(
         "source/1",
@@ -124,19 +128,19 @@ pub fn source_id(dataset: &str, platform: &str, name: &str) -> i64 {
     )
 }
 
-/// XXH3-128 of a program's canonical steps: equal programs of one graph have equal hashes.
+/// XXH3-128 of a program's canonical steps. Equal programs of one graph have equal hashes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProgramHash(u128);
 
 impl ProgramHash {
-    /// Hash of `steps` in TVM's own spelling.
-    pub fn of(steps: &[u8]) -> Self {
+    /// Hashes `steps` in TVM's own spelling.
+    pub fn from_steps(steps: &[u8]) -> Self {
         Self(XxHash3_128::oneshot(steps))
     }
 
-    /// Hash of what a layout configuration chose for one of its nodes: the node's place in the row
-    /// as four little-endian bytes, then the 18 numbers.
-    pub fn of_slot(slot: u32, vector: &[u8; 18]) -> Self {
+    /// Hashes the layout choice for one node of a layout configuration: the slot as four little-endian
+    /// bytes, then the 18 numbers.
+    pub fn from_slot(slot: u32, vector: &[u8; 18]) -> Self {
         let mut bytes = [0; 22];
         let (place, numbers) = bytes.split_at_mut(4);
         place.copy_from_slice(&slot.to_le_bytes());
@@ -144,9 +148,9 @@ impl ProgramHash {
         Self(XxHash3_128::oneshot(&bytes))
     }
 
-    /// Hash of the same steps of a kernel that was built from this program in this way; the hash itself
-    /// where nothing is known of either.
-    pub fn of_kernel(self, program: Option<&str>, build: Option<&str>) -> Self {
+    /// Combines the hash with the program and build of a kernel. Returns the hash itself if neither is
+    /// known.
+    pub fn for_kernel(self, program: Option<&str>, build: Option<&str>) -> Self {
         if program.is_none() && build.is_none() {
             return self;
         }
@@ -158,10 +162,10 @@ impl ProgramHash {
         Self(XxHash3_128::oneshot(&canonical("kernel/1", &parts)))
     }
 
-    /// Key of the configuration with this hash of this graph: XXH3-128 of the graph's identifier and the hash.
+    /// Key of this configuration of a graph: XXH3-128 of the graph identifier and the hash.
     ///
-    /// It follows from no number that a store gave out, nor from how a sketch was packed: `graph_id` follows from the graph's
-    /// content, the hash from the steps as they are written out.
+    /// The key does not depend on numbers that a store assigns or on how a sketch is packed: `graph_id`
+    /// follows from the graph's content, the hash from the unpacked steps.
     pub fn key(self, graph_id: i64) -> Key {
         let (graph, steps) = (graph_id.to_le_bytes(), self.0.to_le_bytes());
         Key(XxHash3_128::oneshot(&canonical(
@@ -170,13 +174,13 @@ impl ProgramHash {
         )))
     }
 
-    /// Hash of both together, in whatever order and grouping they are added.
+    /// Combines two hashes. The operation is commutative and associative.
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
 }
 
-/// XXH3-128 of a file, fed piece by piece.
+/// Incremental XXH3-128 of a file.
 #[derive(Clone)]
 pub struct ContentHasher(twox_hash::xxhash3_128::Hasher);
 
@@ -187,23 +191,24 @@ impl Default for ContentHasher {
 }
 
 impl ContentHasher {
-    /// One that was fed nothing.
+    /// Creates a hasher with no input.
     pub fn new() -> Self {
         Self(twox_hash::xxhash3_128::Hasher::new())
     }
 
-    /// The hash of these bytes.
-    pub fn of(bytes: &[u8]) -> String {
+    /// Hashes these bytes.
+    pub fn hash_bytes(bytes: &[u8]) -> String {
         let mut hasher = Self::new();
         hasher.update(bytes);
         hasher.hex()
     }
 
-    /// How many bytes a stream gives until it ends, and their hash.
+    /// Reads a stream to its end. Returns its length in bytes and its hash.
     ///
     /// # Errors
-    /// What fails to be read.
-    pub fn of_stream(mut stream: impl Read) -> io::Result<(u64, String)> {
+    ///
+    /// Read errors of the stream.
+    pub fn hash_stream(mut stream: impl Read) -> io::Result<(u64, String)> {
         let (mut hasher, mut bytes) = (Self::new(), 0);
         let mut buffer = vec![0; 1 << 18];
         loop {
@@ -216,12 +221,12 @@ impl ContentHasher {
         }
     }
 
-    /// Feeds the next piece.
+    /// Feeds more bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
 
-    /// The hash of all that it was fed, as 32 hexadecimal digits.
+    /// Hash of all input so far, as 32 hexadecimal digits.
     pub fn hex(&self) -> String {
         format!("{:032x}", self.0.finish_128())
     }
@@ -248,11 +253,11 @@ mod tests {
         );
         assert_eq!(environment_id("tenset", "llvm"), -2_956_937_190_754_609_606);
         assert_eq!(
-            ProgramHash::of(b"[[\"CI\", 1]]").0,
+            ProgramHash::from_steps(b"[[\"CI\", 1]]").0,
             0xc681_ca7e_c1c0_f2eb_150a_c9d5_6f98_c246
         );
         assert_eq!(
-            ProgramHash::of_slot(7, &std::array::from_fn(|place| [1, 0, 255][place.min(2)])).0,
+            ProgramHash::from_slot(7, &std::array::from_fn(|place| [1, 0, 255][place.min(2)])).0,
             0x9f41_e4b1_d785_c6c2_3fa7_75ac_972b_ab3c
         );
         assert_eq!(
@@ -263,12 +268,12 @@ mod tests {
             computation_hash("out: s0\n"),
             "d3582753c892c878e38854c4f9eea83b"
         );
-        let steps = ProgramHash::of(b"{\"TILE\": 8}");
+        let steps = ProgramHash::from_steps(b"{\"TILE\": 8}");
         assert_eq!(
-            steps.of_kernel(Some("mm@1"), Some("cc 12 -O3")).0,
+            steps.for_kernel(Some("mm@1"), Some("cc 12 -O3")).0,
             0x0c7a_2368_c7c3_42a0_a65e_d422_eaf2_ea5e
         );
-        assert_eq!(steps.of_kernel(None, None), steps);
+        assert_eq!(steps.for_kernel(None, None), steps);
         assert_eq!(
             graph_key("tenset", "[\"matmul\", 8, 8]").to_string(),
             "8f6d3f46f839feec851e4690141aac4c"
@@ -281,10 +286,10 @@ mod tests {
             steps.key(-8_068_421_683_032_550_993).to_string(),
             "b6d66f1c83de2e484058d5cf32fa6c8a"
         );
-        assert_ne!(steps.of_kernel(None, Some("")), steps);
+        assert_ne!(steps.for_kernel(None, Some("")), steps);
         assert_ne!(
-            steps.of_kernel(Some("x"), None),
-            steps.of_kernel(None, Some("x"))
+            steps.for_kernel(Some("x"), None),
+            steps.for_kernel(None, Some("x"))
         );
     }
 
@@ -292,7 +297,7 @@ mod tests {
     fn keys_come_back_from_their_text_and_their_bytes() {
         let key = graph_key("tenset", "x");
         assert_eq!(Key::parse(&key.to_string()), Some(key));
-        assert_eq!(Key::of_bytes(key.bytes()), key);
+        assert_eq!(Key::from_bytes(key.to_bytes()), key);
         assert_eq!(Key(0xab).to_string(), "000000000000000000000000000000ab");
         for text in ["", "ab", &"g".repeat(32), &"+".repeat(32), &"a".repeat(33)] {
             assert_eq!(Key::parse(text), None, "{text}");
@@ -320,8 +325,8 @@ mod tests {
         let mut pieces = ContentHasher::new();
         pieces.update(b"ab");
         pieces.update(b"c");
-        assert_eq!(pieces.hex(), ContentHasher::of(b"abc"));
-        let stream = ContentHasher::of_stream(b"abc".as_slice()).unwrap();
+        assert_eq!(pieces.hex(), ContentHasher::hash_bytes(b"abc"));
+        let stream = ContentHasher::hash_stream(b"abc".as_slice()).unwrap();
         assert_eq!(stream, (3, pieces.hex()));
     }
 }

@@ -1,8 +1,8 @@
-//! Pieces of JSON text, as written: where a string or a number ends, what a list holds.
+//! Scanning of JSON text without changing it: lengths of tokens, elements of lists, members of objects.
 //!
-//! For logs that must come back to the byte; whoever only wants the values takes `serde_json`.
+//! For logs that must be restored byte for byte. Use `serde_json` if only the values matter.
 
-/// Length of the JSON string at the start of `text`, quotes included.
+/// Length of the JSON string at the start of `text`, including quotes.
 pub fn string_length(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -50,8 +50,9 @@ pub fn number_length(text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// `text` (valid JSON) with `, ` and `: ` between and no other space, as TVM and Python write it.
-pub fn spaced(text: &[u8]) -> Vec<u8> {
+/// Rewrites `text` (valid JSON) with `, ` and `: ` as separators and no other spaces, as TVM and Python
+/// write it.
+pub fn normalize_spacing(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 4);
     let (mut start, mut at) = (0, 0);
     while let Some(&byte) = text.get(at) {
@@ -74,13 +75,13 @@ pub fn spaced(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Length of the string that begins there, or of all that follows where it does not end.
+/// Length of the string at `at`, or of the rest of the text if it does not end.
 fn length_at(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or(&[]);
     string_length(rest).unwrap_or(rest.len())
 }
 
-/// Appends `text` as a JSON string in ASCII, as Python writes it.
+/// Appends `text` as an ASCII JSON string, as Python writes it.
 pub fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for character in text.chars() {
@@ -103,7 +104,7 @@ pub fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends `text` (valid JSON) without the spaces between its parts.
+/// Appends `text` (valid JSON) without spaces between tokens.
 pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
     let (mut start, mut at) = (0, 0);
     while let Some(&byte) = text.get(at) {
@@ -120,46 +121,47 @@ pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text.get(start..).unwrap_or(&[]));
 }
 
-/// The elements of the JSON list that `text` is, as written; `None` where it is no list.
+/// Elements of a JSON list, as written. Returns `None` if `text` is not a list.
 pub fn elements(text: &str) -> Option<Vec<&str>> {
     serde_json::from_str::<Vec<serde::de::IgnoredAny>>(text).ok()?;
-    elements_of_valid(text)
+    elements_unchecked(text)
 }
 
-/// The elements of a list that is known to be JSON, because what it stands in is; `None` where it is no list. Of
-/// what is no JSON the parts mean nothing.
-pub fn elements_of_valid(text: &str) -> Option<Vec<&str>> {
-    parts(text.trim().strip_prefix('[')?.strip_suffix(']')?)
+/// Elements of a list that is already known to be valid JSON. Returns `None` if `text` is not a list.
+///
+/// The result is meaningless for invalid JSON.
+pub fn elements_unchecked(text: &str) -> Option<Vec<&str>> {
+    split_top_level(text.trim().strip_prefix('[')?.strip_suffix(']')?)
 }
 
-/// The elements of the list that `text` is, of the lists and objects in it, and so on, `depth` levels in all, each as
-/// written and after those in it, with its level from 0; `None` where it is no list. Of what is no JSON the parts mean
-/// nothing.
-pub fn elements_within(text: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
-    within(text.trim().strip_prefix('[')?.strip_suffix(']')?, depth)
+/// Elements of a list and of the lists and objects nested in it, up to `depth` levels. Each comes as
+/// written, after its own elements, with its level from 0.
+///
+/// Returns `None` if `text` is not a list. The result is meaningless for invalid JSON.
+pub fn nested_elements(text: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
+    split_nested(text.trim().strip_prefix('[')?.strip_suffix(']')?, depth)
 }
 
-/// Keys and values of the JSON object that `text` is, as written, quotes included; `None` where it
-/// is no object.
+/// Keys (with quotes) and values of a JSON object, as written. Returns `None` if `text` is not an object.
 pub fn members(text: &str) -> Option<Vec<(&str, &str)>> {
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let mut members = Vec::new();
-    for part in parts(inner)? {
+    for part in split_top_level(inner)? {
         let (key, rest) = part.split_at_checked(string_length(part.as_bytes())?)?;
         members.push((key, rest.trim_start().strip_prefix(':')?.trim()));
     }
     Some(members)
 }
 
-/// What stands between the commas of a list or an object.
-fn parts(inner: &str) -> Option<Vec<&str>> {
-    let parts = within(inner, 1)?.into_iter();
+/// Splits the inside of a list or object at its top-level commas.
+fn split_top_level(inner: &str) -> Option<Vec<&str>> {
+    let parts = split_nested(inner, 1)?.into_iter();
     Some(parts.map(|(_, part)| part).collect())
 }
 
-/// The same of what is in its parts, and so on, `depth` levels in all.
-fn within(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
+/// Splits the inside of a list or object, and of the nested ones, up to `depth` levels.
+fn split_nested(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
     let (bytes, mut parts, mut at) = (inner.as_bytes(), Vec::new(), 0);
     let (mut level, mut starts) = (0_usize, vec![0; depth]);
     while let Some(&byte) = bytes.get(at) {
@@ -197,8 +199,8 @@ fn within(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
     Some(parts)
 }
 
-/// `text` (JSON) with the members of all objects sorted by their keys, `, ` and `: ` between;
-/// strings and numbers stay as they are written. `None` where it is no JSON.
+/// Rewrites JSON with sorted object keys and `, ` and `: ` as separators. Strings and numbers stay as
+/// written. Returns `None` for invalid JSON.
 pub fn canonical(text: &str) -> Option<String> {
     let joined = |parts: Option<Vec<String>>| Some(parts?.join(", "));
     match text.trim_start().as_bytes().first()? {
@@ -257,14 +259,14 @@ mod tests {
             elements(text),
             Some(vec![r#""a,]""#, "[1, [2]]", r#"{"b": 3}"#, "1.50"])
         );
-        assert_eq!(elements_of_valid(text), elements(text));
-        assert_eq!(elements_of_valid("{}"), None);
-        let within = |depth| elements_within(r#"[1, [[2, 3] , "]"], []]"#, depth);
+        assert_eq!(elements_unchecked(text), elements(text));
+        assert_eq!(elements_unchecked("{}"), None);
+        let within = |depth| nested_elements(r#"[1, [[2, 3] , "]"], []]"#, depth);
         let first = [(0, "1"), (0, r#"[[2, 3] , "]"]"#), (0, "[]")];
         assert_eq!(within(1), Some(first.to_vec()));
         let second = [first[0], (1, "[2, 3]"), (1, r#""]""#), first[1], first[2]];
         assert_eq!(within(2), Some(second.to_vec()));
-        assert_eq!(elements_within("{}", 2), None);
+        assert_eq!(nested_elements("{}", 2), None);
         assert_eq!(
             (elements("[]"), elements("{}"), elements("[1")),
             (Some(vec![]), None, None)

@@ -1,18 +1,18 @@
-//! Decimal numbers as they stand in logs: exact digits, and the two spellings that writers use.
+//! Decimal numbers in logs: exact digits, and the two number formats of log writers.
 //!
-//! TVM prints with C++'s default of six significant digits (`%g`), Python prints the shortest text
-//! that reads back as the same double. A [`Decimal`] holds what was written, without rounding.
+//! TVM prints C++'s default of six significant digits (`%g`). Python prints the shortest text that reads
+//! back as the same double. A [`Decimal`] holds the written digits without rounding.
 
 /// `digits * 10^exponent`, with no trailing zero in `digits` (zero is `0 * 10^0`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {
-    /// Its digits and sign.
+    /// Digits with sign.
     pub digits: i64,
-    /// The power of ten of its last digit.
+    /// Power of ten of the last digit.
     pub exponent: i32,
 }
 
-/// How a number is spelled.
+/// Number format of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// C++ `ostream << double`: at most six digits, scientific below 1e-4 and from 1e6 on.
@@ -21,18 +21,18 @@ pub enum Spelling {
     Shortest,
 }
 
-/// Powers of ten that a double holds exactly.
+/// Powers of ten that are exact as doubles.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Integers up to here are exact in a double.
-const EXACT: i64 = 1 << 53;
+/// Integers up to this are exact as doubles.
+const MAX_EXACT_INTEGER: i64 = 1 << 53;
 
 impl Decimal {
-    /// Parses a JSON number of at most 18 significant digits; `None` for more, or an exponent
-    /// beyond what a double can have.
+    /// Parses a JSON number of at most 18 significant digits. Returns `None` for more digits, or an
+    /// exponent outside the range of doubles.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (negative, text) = match text.split_first() {
             Some((b'-', rest)) => (true, rest),
@@ -63,7 +63,7 @@ impl Decimal {
             digits: if negative { -digits } else { digits },
             exponent,
         }
-        .trimmed();
+        .trim_zeros();
         (decimal.exponent.abs() <= 400).then_some(decimal)
     }
 
@@ -74,8 +74,8 @@ impl Decimal {
         Self::parse(buffer.bytes())
     }
 
-    /// The same number without trailing zeros in its digits.
-    pub fn trimmed(mut self) -> Self {
+    /// Removes trailing zeros from the digits.
+    pub fn trim_zeros(mut self) -> Self {
         if self.digits == 0 {
             return Self {
                 digits: 0,
@@ -89,9 +89,9 @@ impl Decimal {
         self
     }
 
-    /// The same number with at least six digits, so that numbers of six digits and less that lie
-    /// near each other have the same exponent. Zero stays zero.
-    pub fn padded(mut self) -> Self {
+    /// Extends the digits to at least six, so that close numbers of up to six digits share an exponent.
+    /// Zero stays zero.
+    pub fn pad_digits(mut self) -> Self {
         while self.digits != 0 && self.digits.abs() < 100_000 {
             self.digits *= 10;
             self.exponent -= 1;
@@ -99,7 +99,7 @@ impl Decimal {
         self
     }
 
-    /// The digits when written with `exponent`; `None` where that is no integer of 18 digits.
+    /// Digits at the given `exponent`. Returns `None` if they are not an integer of 18 digits.
     pub fn digits_at(self, exponent: i32) -> Option<i64> {
         if self.digits == 0 {
             return Some(0);
@@ -109,7 +109,7 @@ impl Decimal {
     }
 
     /// `self * 10^places`.
-    pub fn shifted(self, places: i32) -> Self {
+    pub fn scale_by_power(self, places: i32) -> Self {
         Self {
             digits: self.digits,
             exponent: self.exponent + if self.digits == 0 { 0 } else { places },
@@ -123,8 +123,8 @@ impl Decimal {
         let power = usize::try_from(exponent.unsigned_abs());
         let power = power.ok().and_then(|index| POWERS.get(index));
         match power {
-            // One rounding, as both are exact.
-            Some(power) if self.digits.unsigned_abs() <= EXACT.unsigned_abs() => {
+            // One rounding: both factors are exact.
+            Some(power) if self.digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs() => {
                 #[expect(clippy::cast_precision_loss, reason = "exact: checked above")]
                 let digits = self.digits as f64;
                 if exponent < 0 {
@@ -137,8 +137,8 @@ impl Decimal {
         }
     }
 
-    /// Appends the number in `spelling`; false (and nothing appended) where the spelling cannot
-    /// hold it.
+    /// Appends the number in `spelling`. Returns false, and appends nothing, if the spelling cannot
+    /// represent it.
     pub fn write(self, spelling: Spelling, out: &mut Vec<u8>) -> bool {
         let mut buffer = [0_u8; 20];
         let digits = write_digits(self.digits.unsigned_abs(), &mut buffer);
@@ -165,7 +165,7 @@ impl Decimal {
     }
 }
 
-/// Times a power of ten, for many numbers.
+/// Precomputed factor `10^exponent` for scaling many numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     exponent: i32,
@@ -173,15 +173,15 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Times `10^exponent`.
-    pub fn of(exponent: i32) -> Self {
+    /// Creates the factor `10^exponent`.
+    pub fn new(exponent: i32) -> Self {
         let index = usize::try_from(exponent.unsigned_abs()).ok();
         let power = index.and_then(|index| POWERS.get(index)).copied();
         Self { exponent, power }
     }
 
     /// `value * 10^exponent` with one rounding.
-    pub fn scaled(self, value: f64) -> f64 {
+    pub fn scale(self, value: f64) -> f64 {
         match self.power {
             Some(power) if self.exponent < 0 => value / power,
             Some(power) => value * power,
@@ -193,7 +193,7 @@ impl Scale {
     pub fn apply(self, digits: i64) -> f64 {
         let Some(power) = self
             .power
-            .filter(|_| digits.unsigned_abs() <= EXACT.unsigned_abs())
+            .filter(|_| digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs())
         else {
             return ratio(digits, 1, self.exponent);
         };
@@ -207,8 +207,8 @@ impl Scale {
     }
 }
 
-/// The double nearest to `digits / divisor * 10^exponent`: one rounding where all factors are
-/// exact doubles, else through the decimal text.
+/// The double nearest to `digits / divisor * 10^exponent`. Rounds once if all factors are exact doubles,
+/// else converts through decimal text.
 pub fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
     let power = usize::try_from(exponent.unsigned_abs())
         .ok()
@@ -217,14 +217,17 @@ pub fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "both are exact: checked below")]
         let (above, below) = (digits as f64, divisor as f64);
         #[expect(clippy::cast_precision_loss, reason = "a bound")]
-        let exact = EXACT as f64;
-        if digits.unsigned_abs() <= EXACT.unsigned_abs() && exponent < 0 && below * power <= exact {
+        let exact = MAX_EXACT_INTEGER as f64;
+        if digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs()
+            && exponent < 0
+            && below * power <= exact
+        {
             return above / (below * power);
         }
         if exponent >= 0 && above.abs() * power <= exact {
             return above * power / below;
         }
-        if digits.unsigned_abs() <= EXACT.unsigned_abs() && divisor == 1 {
+        if digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs() && divisor == 1 {
             return if exponent < 0 {
                 above / power
             } else {
@@ -253,7 +256,7 @@ fn write_digits(mut value: u64, buffer: &mut [u8; 20]) -> &[u8] {
     buffer.get(start..).unwrap_or(&[])
 }
 
-/// Appends `digits`, the first of which stands for `10^leading`, as C's `%g` does: scientific below 1e-4 and from
+/// Appends `digits`, the first with the value `10^leading`, like C's `%g`: scientific below 1e-4 and from
 /// `10^limit` on.
 pub fn write_general(digits: &[u8], leading: i32, limit: i32, out: &mut Vec<u8>) {
     if leading < -4 || leading >= limit {
@@ -341,8 +344,8 @@ impl std::fmt::Write for Buffer {
     }
 }
 
-/// The integer from 0 on that `text` spells in the only way that [`write_integer`] writes it.
-pub(crate) fn integer(text: &[u8]) -> Option<i64> {
+/// Parses a non-negative integer in the exact form that [`write_integer`] writes.
+pub(crate) fn parse_integer(text: &[u8]) -> Option<i64> {
     let plain = match text {
         [] | [b'0', _, ..] => false,
         _ => text.len() <= 18 && text.iter().all(u8::is_ascii_digit),
@@ -356,7 +359,7 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn spelled(text: &str, spelling: Spelling) -> String {
+    fn spell(text: &str, spelling: Spelling) -> String {
         let mut out = Vec::new();
         assert!(
             Decimal::parse(text.as_bytes())
@@ -366,7 +369,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// What `printf '%g'` prints, checked against the C library.
+    /// Expected: output of `printf '%g'` of the C library.
     #[test]
     fn six_digits_are_spelled_as_cpp_does() {
         for text in [
@@ -384,11 +387,11 @@ mod tests {
             "1e-05",
             "-2.5",
         ] {
-            assert_eq!(spelled(text, Spelling::SixDigits), text);
+            assert_eq!(spell(text, Spelling::SixDigits), text);
         }
     }
 
-    /// What Python's `repr` prints (integral values without the `.0`, as TVM's integers load).
+    /// Expected: Python's `repr` (integral values without the `.0`, as TVM's integers load).
     #[test]
     fn shortest_is_spelled_as_python_does() {
         for text in [
@@ -399,7 +402,7 @@ mod tests {
             "0.1",
             "1234567.25",
         ] {
-            assert_eq!(spelled(text, Spelling::Shortest), text);
+            assert_eq!(spell(text, Spelling::Shortest), text);
         }
     }
 

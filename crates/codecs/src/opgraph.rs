@@ -1,40 +1,41 @@
-//! Captured torch and paddle graphs as bytes: operations, what they consume, what is returned.
+//! Byte encoding of captured torch and paddle graphs: operations, operands and returned values.
 //!
-//! Calls repeat: of 1.37 M statements 8,095 differ once their operands are blanked. An *operation
-//! type* is such a call with `?` for each operand; a graph lists its types and gives each node the
-//! place of its type, as graphs of TpuGraphs do. Names of values are no part of it. What is packed
-//! here is also what is hashed, so it may never change silently.
+//! Calls repeat: of 1.37 M statements, 8,095 differ after blanking the operands. An *operation type* is a
+//! call with `?` for each operand. A graph lists its types and stores a type index for each node, as graphs
+//! of TpuGraphs do. Value names are not included.
+//!
+//! The packed bytes are also hashed, so the encoding must never change silently.
 
 use crate::graph::pack_numbers;
 use crate::identity;
 use crate::varint;
 
-/// A call with its operands blanked.
+/// A call with blanked operands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OpType {
-    /// The call, `?` for each operand.
+    /// The call with `?` for each operand.
     pub signature: String,
-    /// Values that it returns.
+    /// Number of returned values.
     pub outputs: u32,
-    /// Its name in GraphNet's vocabulary: `conv2d`, `Tensor.view`, `iadd`; `None` for text that
-    /// the reader does not know.
+    /// Name in GraphNet's vocabulary: `conv2d`, `Tensor.view`, `iadd`. `None` for text that the reader does
+    /// not understand.
     pub op: Option<String>,
     /// `call_function`, `call_method`, `list` or `unparsed`.
     pub kind: &'static str,
-    /// What is called, as the file spells it.
+    /// Called function, as written in the file.
     pub target: Option<String>,
     /// Constants as a JSON object, by the position or keyword of the argument.
     pub attributes: String,
-    /// Position or keyword of the argument that each operand is (part of), with commas between.
+    /// Position or keyword of the argument that contains each operand, comma-separated.
     pub places: String,
 }
 
-/// What a node consumes, or a graph returns.
+/// An operand of a node, or a returned value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// An argument of the graph.
     Argument(u32),
-    /// The result of a node that came before, and which one of its outputs.
+    /// A previous node, and the index of its output.
     Node(u32, u32),
 }
 
@@ -43,22 +44,22 @@ pub enum Operand {
 pub struct OpGraph {
     /// `torch` or `paddle`.
     pub framework: &'static str,
-    /// How many arguments it takes.
+    /// Number of arguments.
     pub argument_count: u32,
     /// Distinct types in the order of their first nodes.
     pub types: Vec<OpType>,
-    /// For each of them its signature without numbers.
+    /// Signature without numbers, for each type.
     pub shape_free: Vec<String>,
-    /// For each node the place of its type.
+    /// Index into `types` for each node.
     pub type_of_node: Vec<u32>,
-    /// What each node consumes, in the order of its call.
+    /// Operands of each node, in call order.
     pub operands: Vec<Vec<Operand>>,
-    /// What it returns, in order.
+    /// Returned values, in order.
     pub returns: Vec<Operand>,
 }
 
 impl OpGraph {
-    /// What the graph is known by: XXH3-128 of all of it, in hex.
+    /// Content hash of the graph: XXH3-128 in hex.
     pub fn content_hash(&self) -> String {
         let mut types = Vec::new();
         for one in &self.types {
@@ -68,7 +69,7 @@ impl OpGraph {
         self.hash(&types, &pack_numbers(&self.type_of_node))
     }
 
-    /// The same without any number in the calls: equal for shape variants of one model.
+    /// Content hash without the numbers in calls. It is equal for shape variants of a model.
     pub fn shape_free_hash(&self) -> String {
         let mut places: std::collections::HashMap<(&str, u32), u32> = Default::default();
         let mut types = Vec::new();
@@ -89,7 +90,7 @@ impl OpGraph {
         self.hash(&types, &pack_numbers(&nodes))
     }
 
-    /// XXH3-128 of the names of the operations in their order, in hex.
+    /// XXH3-128 of the operation names in order, in hex.
     pub fn op_sequence_hash(&self) -> String {
         let mut names = Vec::new();
         for op in self.ops() {
@@ -98,13 +99,13 @@ impl OpGraph {
         identity::core_hash(&[b"op sequence", &names])
     }
 
-    /// The names of the operations in their order.
+    /// Operation names in order.
     pub fn ops(&self) -> impl Iterator<Item = Option<&str>> {
         let nodes = self.type_of_node.iter();
         nodes.map(|&place| self.types.get(place as usize)?.op.as_deref())
     }
 
-    /// Uses of values by nodes.
+    /// Number of uses of values by nodes.
     pub fn edge_count(&self) -> usize {
         self.operands.iter().map(Vec::len).sum()
     }
@@ -122,7 +123,7 @@ impl OpGraph {
         ])
     }
 
-    /// How many operands each node has, then all of them (see `Packer`).
+    /// Packs the operand count of each node, then all operands (see `Packer`).
     pub fn pack_operands(&self) -> Vec<u8> {
         let counts = self.operands.iter().map(Vec::len);
         let counts: Vec<u32> = counts
@@ -138,7 +139,7 @@ impl OpGraph {
         packed
     }
 
-    /// What is returned, as if by one more node.
+    /// Packs the returned values, as operands of one extra node.
     pub fn pack_returns(&self) -> Vec<u8> {
         let end = u32::try_from(self.type_of_node.len()).unwrap_or(u32::MAX);
         let mut packed = Vec::new();
@@ -155,9 +156,9 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Undoes [`OpGraph::pack_operands`]: for each node what it consumes; `None` for other bytes.
+/// Undoes [`OpGraph::pack_operands`]: the operands of each node. Returns `None` for other bytes.
 pub fn unpack_operands(mut packed: &[u8], nodes: usize) -> Option<Vec<Vec<Operand>>> {
-    // Each count takes a byte or more: what is damaged asks for no memory.
+    // Each count takes at least one byte, so damaged input cannot request more memory than its length.
     let mut counts = Vec::with_capacity(nodes.min(packed.len()));
     for _ in 0..nodes {
         counts.push(varint::read_unsigned(&mut packed)?);
@@ -185,12 +186,15 @@ pub fn unpack_returns(mut packed: &[u8], nodes: usize) -> Option<Vec<Operand>> {
     Some(all)
 }
 
-/// Operands as one number each, four times a distance plus: 0 for the first output of the node so
-/// far back, 1 for the argument so far after the furthest one so far, 2 for the one so far before
-/// it, 3 for another output (which follows) of the node so far back.
+/// Encodes an operand as one number: four times a distance plus a tag.
+///
+/// - 0: first output of the node that many places back.
+/// - 1: the argument that far after the furthest one so far.
+/// - 2: the argument that far before it.
+/// - 3: another output (which follows) of the node that many places back.
 #[derive(Default)]
 struct Packer {
-    /// The furthest argument so far, plus one.
+    /// Furthest argument so far, plus one.
     arguments: u32,
 }
 

@@ -1,19 +1,19 @@
-//! The list of repeats of one measurement, in few bytes and without loss.
+//! Lossless, compact encoding of the repeats of one measurement.
 //!
-//! `runtime_ns` is the mean of the repeats, correctly rounded. One repeat *is* the mean, so nothing
-//! else is kept. Of several, all but the last are kept as differences from the mean, in units of
-//! the last decimal place that any of them has; the last follows from the sum.
+//! `runtime_ns` is the correctly rounded mean of the repeats. A single repeat equals the mean, so nothing
+//! else is stored. Of several, all but the last are stored as differences from the mean, in units of the
+//! last decimal place that any of them has. The last one follows from the sum.
 //!
 //! ```text
 //! varint  exponent * 2 + explicit       value of one unit: 10^exponent s
 //! bits    difference (zigzag)           explicit = 0: repeats 1 .. n-1, from the rounded mean
-//!   or    digits (zigzag)               explicit = 1: all n, where the mean does not give the sum
+//!   or    digits (zigzag)               explicit = 1: all n, if the mean does not give the sum
 //!
-//! varint  RAW, then n doubles (s)       where they have no common unit within 18 digits
+//! varint  RAW, then n doubles (s)       if they have no common unit within 18 digits
 //! ```
 //!
-//! Bits and not bytes: differences of a percent or two have 14 to 17 bits. The width of a number
-//! follows from the number of bytes.
+//! Bits are used instead of bytes because differences of a percent or two have 14 to 17 bits. The width
+//! of a number follows from the byte length.
 
 use tsql_metrics::stats;
 
@@ -21,52 +21,53 @@ use crate::number::{Decimal, Scale, ratio};
 use crate::{bits, varint};
 
 /// Decimal places between the seconds of a log and nanoseconds.
-pub const NANO: i32 = 9;
+pub const NANO_PLACES: i32 = 9;
 
-/// Up to here (2^50) a half can be added exactly enough to round by cutting off, which is no call.
-const NEAR: f64 = 1_125_899_906_842_624.0;
+/// Below this (2^50), adding a half and truncating rounds exactly. It avoids a function call.
+const ROUND_BY_TRUNCATION_LIMIT: f64 = 1_125_899_906_842_624.0;
 
-/// The head that doubles follow; no exponent is as large.
+/// Header value before raw doubles. No exponent is this large.
 const RAW: i64 = 1 << 20;
 
-/// Most repeats of a measurement: a line has 16 MiB at most. Equal ones take no bytes, so that a count that
-/// is damaged must not ask for memory without end.
-const MOST: i32 = 1 << 23;
+/// Maximum number of repeats of a measurement; a line has at most 16 MiB.
+///
+/// Equal repeats take no bytes, so a damaged count must not request unbounded memory.
+const MAX_REPEATS: i32 = 1 << 23;
 
 /// The columns of a measurement's repeats.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Packed {
+pub struct PackedRepeats {
     /// Mean in nanoseconds.
     pub runtime_ns: f64,
-    /// The other repeats; `None` where the mean says it all.
+    /// The other repeats. `None` if the mean determines them.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// Packs `costs` (seconds); `None` for an empty list.
-pub fn pack(costs: &[Decimal]) -> Option<Packed> {
+/// Packs `costs` (seconds). Returns `None` for an empty list.
+pub fn pack(costs: &[Decimal]) -> Option<PackedRepeats> {
     if costs.is_empty() {
         return None;
     }
     pack_in_units(costs).or_else(|| Some(pack_raw(costs)))
 }
 
-fn pack_raw(costs: &[Decimal]) -> Packed {
+fn pack_raw(costs: &[Decimal]) -> PackedRepeats {
     let mut bytes = Vec::with_capacity(costs.len() * 8 + 3);
     varint::write(RAW, &mut bytes);
     let mut total = 0.0;
     for cost in costs {
-        total += cost.to_f64(NANO);
+        total += cost.to_f64(NANO_PLACES);
         bytes.extend_from_slice(&cost.to_f64(0).to_le_bytes());
     }
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let count = costs.len() as f64;
-    Packed {
+    PackedRepeats {
         runtime_ns: total / count,
         bytes: Some(bytes),
     }
 }
 
-fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
+fn pack_in_units(costs: &[Decimal]) -> Option<PackedRepeats> {
     let exponent = costs
         .iter()
         .filter(|cost| cost.digits != 0)
@@ -78,17 +79,17 @@ fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
     for cost in costs {
         total = total.checked_add(cost.digits_at(exponent)?)?;
     }
-    let runtime_ns = ratio(total, count, exponent + NANO);
+    let runtime_ns = ratio(total, count, exponent + NANO_PLACES);
     if let [cost] = costs
-        && single(runtime_ns) == Some(*cost)
+        && single_repeat(runtime_ns) == Some(*cost)
     {
-        return Some(Packed {
+        return Some(PackedRepeats {
             runtime_ns,
             bytes: None,
         });
     }
     let mut bytes = Vec::with_capacity(costs.len() * 3);
-    if costs.len() > 1 && sum(runtime_ns, count, exponent) == Some(total) {
+    if costs.len() > 1 && sum_in_units(runtime_ns, count, exponent) == Some(total) {
         varint::write(i64::from(exponent) * 2, &mut bytes);
         let mean = rounded_mean(total, count);
         let others = costs.iter().take(costs.len() - 1);
@@ -101,13 +102,13 @@ fn pack_in_units(costs: &[Decimal]) -> Option<Packed> {
         let digits: Option<Vec<i64>> = costs.iter().map(|cost| cost.digits_at(exponent)).collect();
         bits::write(&digits?, &mut bytes);
     }
-    Some(Packed {
+    Some(PackedRepeats {
         runtime_ns,
         bytes: Some(bytes),
     })
 }
 
-/// Appends the repeats (seconds) to `costs`; `None` where the columns do not fit together.
+/// Appends the repeats (seconds) to `costs`. Returns `None` if the columns are inconsistent.
 pub fn unpack(
     runtime_ns: f64,
     count: i32,
@@ -115,11 +116,11 @@ pub fn unpack(
     costs: &mut Vec<Decimal>,
 ) -> Option<()> {
     let Some(mut bytes) = bytes else {
-        costs.push(single(runtime_ns).filter(|_| count == 1)?);
+        costs.push(single_repeat(runtime_ns).filter(|_| count == 1)?);
         return Some(());
     };
     let head = varint::read(&mut bytes)?;
-    let count = counted(count)?;
+    let count = checked_count(count)?;
     if head == RAW {
         let (doubles, rest) = bytes.as_chunks::<8>();
         costs.extend(
@@ -130,12 +131,12 @@ pub fn unpack(
         return (doubles.len() == count && rest.is_empty()).then_some(());
     }
     let exponent = i32::try_from(head >> 1).ok()?;
-    let cost = |digits: i64| Decimal { digits, exponent }.trimmed();
+    let cost = |digits: i64| Decimal { digits, exponent }.trim_zeros();
     if head & 1 == 1 {
         costs.extend(bits::read(bytes, count)?.into_iter().map(cost));
         return Some(());
     }
-    let total = sum(runtime_ns, i64::try_from(count).ok()?, exponent)?;
+    let total = sum_in_units(runtime_ns, i64::try_from(count).ok()?, exponent)?;
     let mean = rounded_mean(total, i64::try_from(count).ok()?);
     let mut last = total;
     for difference in bits::read(bytes, count.checked_sub(1)?)? {
@@ -147,40 +148,40 @@ pub fn unpack(
     Some(())
 }
 
-/// Is the runtime the mean of its repeats, as [`pack`] makes it?
+/// Returns whether the runtime is the mean of its repeats, as computed by [`pack`].
 pub fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
-    let Some(form) = Form::of(runtime_ns, count, bytes) else {
+    let Some(form) = RepeatsEncoding::parse(runtime_ns, count, bytes) else {
         return false;
     };
-    if matches!(form, Form::One) {
+    if matches!(form, RepeatsEncoding::One) {
         return runtime_ns.is_finite();
     }
     let mut costs = Vec::new();
     let packed = unpack(runtime_ns, count, bytes, &mut costs).and_then(|()| pack(&costs));
     packed.is_some_and(|packed| match form {
-        // Doubles have lost the last digits of what was written.
-        Form::Raw => (packed.runtime_ns - runtime_ns).abs() <= runtime_ns.abs() * 1e-12,
+        // Doubles have lost the last digits of the written values.
+        RepeatsEncoding::Raw => (packed.runtime_ns - runtime_ns).abs() <= runtime_ns.abs() * 1e-12,
         _ => packed.runtime_ns == runtime_ns,
     })
 }
 
-/// Appends the repeats in nanoseconds to `repeats`; `None` where the columns do not fit together.
+/// Appends the repeats in nanoseconds to `repeats`. Returns `None` if the columns are inconsistent.
 pub fn unpack_ns(
     runtime_ns: f64,
     count: i32,
     bytes: Option<&[u8]>,
     repeats: &mut Vec<f64>,
 ) -> Option<()> {
-    match Form::of(runtime_ns, count, bytes)? {
-        Form::One => repeats.push(runtime_ns),
-        Form::Raw => {
+    match RepeatsEncoding::parse(runtime_ns, count, bytes)? {
+        RepeatsEncoding::One => repeats.push(runtime_ns),
+        RepeatsEncoding::Raw => {
             let mut costs = Vec::new();
             unpack(runtime_ns, count, bytes, &mut costs)?;
-            repeats.extend(costs.into_iter().map(|cost| cost.to_f64(NANO)));
+            repeats.extend(costs.into_iter().map(|cost| cost.to_f64(NANO_PLACES)));
         }
-        Form::Differences(packed) => {
-            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
-            packed.each(|difference| {
+        RepeatsEncoding::Differences(packed) => {
+            let scale = Scale::new(packed.exponent.checked_add(NANO_PLACES)?);
+            packed.for_each(|difference| {
                 repeats.push(scale.apply(packed.base.checked_add(difference)?));
                 Some(())
             })?;
@@ -189,34 +190,34 @@ pub fn unpack_ns(
     Some(())
 }
 
-/// The fastest of the repeats in nanoseconds, as [`unpack_ns`] has it.
-pub fn least_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
-    match Form::of(runtime_ns, count, bytes)? {
-        Form::One => Some(runtime_ns),
-        Form::Raw => {
+/// Minimum of the repeats in nanoseconds; consistent with [`unpack_ns`].
+pub fn minimum_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
+    match RepeatsEncoding::parse(runtime_ns, count, bytes)? {
+        RepeatsEncoding::One => Some(runtime_ns),
+        RepeatsEncoding::Raw => {
             let mut repeats = Vec::new();
             unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
             repeats.into_iter().min_by(f64::total_cmp)
         }
-        Form::Differences(packed) => {
+        RepeatsEncoding::Differences(packed) => {
             let mut least = i64::MAX;
-            packed.each(|difference| {
+            packed.for_each(|difference| {
                 least = least.min(difference);
                 Some(())
             })?;
-            let scale = Scale::of(packed.exponent.checked_add(NANO)?);
+            let scale = Scale::new(packed.exponent.checked_add(NANO_PLACES)?);
             Some(scale.apply(packed.base.checked_add(least)?))
         }
     }
 }
 
-/// Standard deviation of the repeats over their mean (population form).
+/// Coefficient of variation: standard deviation of the repeats (population form) divided by their mean.
 pub fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
-    match Form::of(runtime_ns, count, bytes)? {
-        Form::One => Some(0.0),
-        Form::Differences(packed) if packed.base != 0 => {
+    match RepeatsEncoding::parse(runtime_ns, count, bytes)? {
+        RepeatsEncoding::One => Some(0.0),
+        RepeatsEncoding::Differences(packed) if packed.base != 0 => {
             let (mut sum, mut squares) = (0_i64, 0_i64);
-            let fits = packed.each(|difference| {
+            let fits = packed.for_each(|difference| {
                 sum = sum.checked_add(difference)?;
                 squares = squares.checked_add(difference.checked_mul(difference)?)?;
                 Some(())
@@ -229,25 +230,27 @@ pub fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
             let share = 1.0 / f64::from(count);
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
             let mean = packed.base as f64 + sum * share;
-            // The differences are from the mean, so nothing is lost in the subtraction.
+            // The differences are from the mean, so the subtraction loses no precision.
             let variance = (squares - sum * sum * share) * share;
             Some(variance.max(0.0).sqrt() / mean)
         }
-        Form::Differences(_) | Form::Raw => noise_of_all(runtime_ns, count, bytes),
+        RepeatsEncoding::Differences(_) | RepeatsEncoding::Raw => {
+            noise_of_all(runtime_ns, count, bytes)
+        }
     }
 }
 
 fn noise_of_all(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
     let mut repeats = Vec::new();
     unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
-    Some(stats::noise(&repeats))
+    Some(stats::coefficient_of_variation(&repeats))
 }
 
-/// How repeats are packed.
-enum Form<'a> {
-    /// One, which is the mean.
+/// Encoding of the repeats of a measurement.
+enum RepeatsEncoding<'a> {
+    /// One repeat, equal to the mean.
     One,
-    /// Doubles.
+    /// Raw doubles.
     Raw,
     Differences(Differences<'a>),
 }
@@ -255,18 +258,18 @@ enum Form<'a> {
 /// Repeats as differences from a base, in units of `10^exponent` s.
 struct Differences<'a> {
     exponent: i32,
-    /// The rounded mean; 0 where the digits are explicit.
+    /// The rounded mean; 0 for explicit digits.
     base: i64,
-    /// How many are in the bytes.
+    /// Number of repeats in `bytes`.
     kept: usize,
-    /// The sum of all, which the last follows from; `None` where it is kept, too.
+    /// Sum of all differences, from which the last one follows. `None` if the last one is stored too.
     sum: Option<i64>,
     bytes: &'a [u8],
 }
 
-impl<'a> Form<'a> {
+impl<'a> RepeatsEncoding<'a> {
     #[inline]
-    fn of(runtime_ns: f64, count: i32, bytes: Option<&'a [u8]>) -> Option<Self> {
+    fn parse(runtime_ns: f64, count: i32, bytes: Option<&'a [u8]>) -> Option<Self> {
         let Some(mut bytes) = bytes else {
             return (count == 1).then_some(Self::One);
         };
@@ -275,7 +278,7 @@ impl<'a> Form<'a> {
             return Some(Self::Raw);
         }
         let exponent = i32::try_from(head >> 1).ok()?;
-        let kept = counted(count)?;
+        let kept = checked_count(count)?;
         if head & 1 == 1 {
             return Some(Self::Differences(Differences {
                 exponent,
@@ -286,7 +289,7 @@ impl<'a> Form<'a> {
             }));
         }
         let count = i64::from(count);
-        let total = sum(runtime_ns, count, exponent)?;
+        let total = sum_in_units(runtime_ns, count, exponent)?;
         let base = rounded_mean(total, count);
         Some(Self::Differences(Differences {
             exponent,
@@ -299,9 +302,9 @@ impl<'a> Form<'a> {
 }
 
 impl Differences<'_> {
-    /// Hands them to `each`, in the order of timing.
+    /// Calls `each` with the differences, in the order of measurement.
     #[inline]
-    fn each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
+    fn for_each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
         let Some(mut last) = self.sum else {
             return bits::read_each(self.bytes, self.kept, each);
         };
@@ -313,30 +316,30 @@ impl Differences<'_> {
     }
 }
 
-/// How many repeats there are; `None` where no measurement has as many.
-fn counted(count: i32) -> Option<usize> {
-    usize::try_from(count).ok().filter(|_| count <= MOST)
+/// Validates a repeat count. Returns `None` if it exceeds [`MAX_REPEATS`].
+fn checked_count(count: i32) -> Option<usize> {
+    usize::try_from(count).ok().filter(|_| count <= MAX_REPEATS)
 }
 
-/// The one repeat whose nanoseconds these are.
-fn single(runtime_ns: f64) -> Option<Decimal> {
+/// The single repeat with this runtime in nanoseconds.
+fn single_repeat(runtime_ns: f64) -> Option<Decimal> {
     let nanoseconds = Decimal::from_f64(runtime_ns)?;
     Some(
         Decimal {
-            exponent: nanoseconds.exponent - NANO,
+            exponent: nanoseconds.exponent - NANO_PLACES,
             ..nanoseconds
         }
-        .trimmed(),
+        .trim_zeros(),
     )
 }
 
-/// The sum of `count` repeats in units of `10^exponent` s, from their mean.
-fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
+/// Sum of `count` repeats in units of `10^exponent` s, from their mean.
+fn sum_in_units(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let total = runtime_ns * count as f64;
-    let units = Scale::of(exponent.saturating_add(NANO).saturating_neg()).scaled(total);
+    let units = Scale::new(exponent.saturating_add(NANO_PLACES).saturating_neg()).scale(total);
     #[expect(clippy::cast_possible_truncation, reason = "checked to be within 2^53")]
-    let rounded = if units.abs() < NEAR {
+    let rounded = if units.abs() < ROUND_BY_TRUNCATION_LIMIT {
         (units + 0.5_f64.copysign(units)) as i64
     } else {
         units.round() as i64
@@ -344,10 +347,10 @@ fn sum(runtime_ns: f64, count: i64, exponent: i32) -> Option<i64> {
     (units.abs() < 9e15).then_some(rounded)
 }
 
-/// The mean without its fraction.
+/// The mean, truncated to an integer.
 fn rounded_mean(total: i64, count: i64) -> i64 {
     match (u32::try_from(total), u32::try_from(count)) {
-        // Dividing 32 bits takes half the time.
+        // A 32-bit division takes half the time.
         (Ok(total), Ok(count)) => i64::from(total.checked_div(count).unwrap_or(0)),
         _ => total.checked_div(count).unwrap_or(0),
     }
@@ -364,7 +367,7 @@ mod tests {
             .collect()
     }
 
-    fn round_trip(costs: &[Decimal]) -> Packed {
+    fn round_trip(costs: &[Decimal]) -> PackedRepeats {
         let packed = pack(costs).unwrap();
         let mut back = Vec::new();
         let count = i32::try_from(costs.len()).unwrap();
@@ -379,13 +382,15 @@ mod tests {
             &mut repeats,
         )
         .unwrap();
-        let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO)).collect();
+        let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO_PLACES)).collect();
         assert_eq!(repeats, nanoseconds);
         let (runtime_ns, bytes) = (packed.runtime_ns, packed.bytes.as_deref());
         let least = nanoseconds.iter().copied().min_by(f64::total_cmp);
-        assert_eq!(least_ns(runtime_ns, count, bytes), least);
+        assert_eq!(minimum_ns(runtime_ns, count, bytes), least);
         let noise = noise(runtime_ns, count, bytes).unwrap();
-        assert!((noise - stats::noise(&nanoseconds)).abs() < 1e-12 * noise.max(1.0));
+        assert!(
+            (noise - stats::coefficient_of_variation(&nanoseconds)).abs() < 1e-12 * noise.max(1.0)
+        );
         packed
     }
 
@@ -397,7 +402,7 @@ mod tests {
         ] {
             let packed = round_trip(&decimals(texts));
             let count = i32::try_from(texts.len()).unwrap();
-            // Twice the runtime would be a mean again.
+            // Doubling the runtime would yield a valid mean again.
             for bit in 0..52 {
                 let damaged = f64::from_bits(packed.runtime_ns.to_bits() ^ (1 << bit));
                 let bytes = packed.bytes.as_deref();
@@ -412,7 +417,7 @@ mod tests {
         let packed = round_trip(&decimals(&["2.34567e-05"]));
         assert_eq!(
             packed,
-            Packed {
+            PackedRepeats {
                 runtime_ns: 23456.7,
                 bytes: None
             }
@@ -450,7 +455,7 @@ mod tests {
             exponents in proptest::collection::vec(-9_i32..-3, 40),
         ) {
             let costs: Vec<Decimal> = digits.iter().zip(exponents)
-                .map(|(&digits, exponent)| Decimal { digits, exponent }.trimmed()).collect();
+                .map(|(&digits, exponent)| Decimal { digits, exponent }.trim_zeros()).collect();
             round_trip(&costs);
         }
 
@@ -458,7 +463,7 @@ mod tests {
         fn no_bytes_make_unpack_panic(runtime in 0.0_f64..1e12, count in 0_i32..50, bytes: Vec<u8>) {
             let _ = unpack(runtime, count, Some(&bytes), &mut Vec::new());
             let _ = unpack_ns(runtime, count, Some(&bytes), &mut Vec::new());
-            let _ = (least_ns(runtime, count, Some(&bytes)), noise(runtime, count, Some(&bytes)));
+            let _ = (minimum_ns(runtime, count, Some(&bytes)), noise(runtime, count, Some(&bytes)));
         }
     }
 }

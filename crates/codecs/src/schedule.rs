@@ -1,5 +1,4 @@
-//! What a model is told of a program's transform steps, from their text alone: numbers of a schedule, and the
-//! tokens of TLP.
+//! Model features of a program's transform steps, from their text alone: schedule numbers, and TLP tokens.
 //!
 //! ```text
 //! [["SP", 2, 0, 1000, [8, 1, 1], 1], ["AN", 2, 4, 2], ["PR", 2, 0, "auto_unroll_max_step$64"]]

@@ -1,8 +1,7 @@
-//! A program as a *sketch* (what many programs share) and its *parameters* (what is its own).
+//! Splits a program into a *sketch* (shared by many programs) and *parameters* (its own).
 //!
-//! The transform steps of a program are JSON text in TVM's spelling. The sketch is that text with
-//! every integer from 0 on outside of strings replaced by a hole, and the number behind `$` at the end of a
-//! pragma's name too:
+//! The transform steps of a program are JSON text in TVM's spelling. In the sketch, a hole replaces every
+//! non-negative integer outside of strings, and the number after `$` at the end of a pragma name:
 //!
 //! ```text
 //! [["SP", 2, 0, 1000, [8, 1, 1], 1], ["FU", 3, [0, 1, 2]], ["PR", 2, 0, "auto_unroll_max_step$64"]]
@@ -10,60 +9,63 @@
 //!         2  0  1000 8  1  1  1         3   0  3            2  0                        64
 //! ```
 //!
-//! `[?..?]` is a run of consecutive numbers by its first and its count: how many loops a `FU` step
-//! fuses is tuned, and would else make a sketch of its own for each count. [`Common`] then
-//! writes the numbers that all programs of a sketch have in common back into it, so that what
-//! remains is what was really tuned. Text that holds `?` or `..` itself is its own sketch, without
+//! `[?..?]` is a run of consecutive numbers, given by its first number and its count. The number of loops
+//! that a `FU` step fuses is tuned, and would otherwise yield a separate sketch for each count.
+//! [`CommonNumbers`] then writes the numbers that all programs of a sketch share back into it, so only
+//! tuned numbers remain as parameters. Text that contains `?` or `..` itself is its own sketch, without
 //! parameters.
 
 mod common;
 mod open;
-mod seen;
+mod trie;
 
 use crate::json::{number_length, string_length};
 
-use crate::number::{integer, write_integer};
+use crate::number::{parse_integer, write_integer};
 use crate::varint;
-pub use common::Common;
-pub use open::{numbers, open};
-pub use seen::Seen;
+pub use common::CommonNumbers;
+pub use open::{hole_numbers, open_holes};
+pub use trie::SketchTrie;
 
-/// Deepest nesting of lists that a program may have (real ones have three).
+/// Maximum nesting depth of lists in a program. Real programs have three levels.
 const MAX_DEPTH: usize = 16;
 
-/// Longest program: one of a line of 16 MiB, with spaces. Runs of a sketch that somebody else wrote must not ask
-/// for memory without end.
-const LONGEST: usize = 64 << 20;
+/// Maximum program length: a line of 16 MiB plus spaces.
+///
+/// Runs in a foreign sketch must not request unbounded memory.
+const MAX_PROGRAM_BYTES: usize = 64 << 20;
 
-/// A scanned program. Reused from line to line.
+/// A scanned program. Reused between lines.
 #[derive(Debug, Default)]
 pub struct Scan {
     /// The sketch with all holes open.
     pub sketch: Vec<u8>,
-    /// What fills the holes, in order.
+    /// Values of the holes, in order.
     pub numbers: Vec<i64>,
-    /// The text is not in TVM's spelling: `json::spaced` first.
+    /// The text is not in TVM's spelling: apply `json::normalize_spacing` first.
     pub respell: bool,
-    /// The text holds a hole's sign itself: it must be kept literally.
+    /// The text contains a hole marker itself and must be stored literally.
     pub literal: bool,
-    /// Where in the sketch lists begin that would be folded if they were runs.
+    /// Offsets in the sketch of lists that would be folded if they were runs.
     lists: Vec<usize>,
 }
 
-/// Scans the JSON list at the start of `text` into `scan`; returns its length in bytes.
+/// Scans the JSON list at the start of `text` into `scan`. Returns its length in bytes.
 ///
 /// # Errors
-/// What is wrong with the text, for people.
+///
+/// A user-readable description of the syntax error.
 pub fn scan(text: &[u8], scan: &mut Scan) -> Result<usize, String> {
     let mut scanner = Scanner::new(text, scan, false);
     scanner.list(0)?;
     Ok(scanner.at)
 }
 
-/// Scans the JSON list or object that `text` is, which may hold objects too: `{"tile": [8, 4]}`.
+/// Scans a JSON list or object, which may contain objects: `{"tile": [8, 4]}`.
 ///
 /// # Errors
-/// What is wrong with the text, for people.
+///
+/// A user-readable description of the syntax error.
 pub fn scan_values(text: &[u8], scan: &mut Scan) -> Result<(), String> {
     Scanner::new(text, scan, true).value(0, false)
 }
@@ -72,7 +74,7 @@ struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
     scan: &'a mut Scan,
-    /// Inside of a `FU` step, where runs are folded.
+    /// Inside a `FU` step, where runs are folded.
     fuse: bool,
     /// The text may hold objects.
     objects: bool,
@@ -110,7 +112,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\r') {
             self.scan.respell = true;
             self.at += 1;
@@ -127,13 +129,13 @@ impl<'a> Scanner<'a> {
             return self.fail("`[`");
         }
         if self.fuse {
-            if self.run() {
+            if self.fold_run() {
                 return Ok(());
             }
             self.scan.lists.push(self.scan.sketch.len());
         }
         self.copy(1);
-        self.space();
+        self.skip_space();
         if self.peek() == b']' {
             self.copy(1);
             return Ok(());
@@ -142,7 +144,7 @@ impl<'a> Scanner<'a> {
         loop {
             self.value(depth, first)?;
             first = false;
-            self.space();
+            self.skip_space();
             match self.peek() {
                 b',' => self.comma(),
                 b']' => {
@@ -161,7 +163,7 @@ impl<'a> Scanner<'a> {
             return Err(format!("objects nested deeper than {MAX_DEPTH}"));
         }
         self.copy(1);
-        self.space();
+        self.skip_space();
         if self.peek() == b'}' {
             self.copy(1);
             return Ok(());
@@ -169,7 +171,7 @@ impl<'a> Scanner<'a> {
         loop {
             self.key()?;
             self.value(depth, false)?;
-            self.space();
+            self.skip_space();
             match self.peek() {
                 b',' => self.comma(),
                 b'}' => {
@@ -181,7 +183,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A member's name, which is no hole, and the colon behind it.
+    /// Parses a member name, which is never a hole, and the colon.
     fn key(&mut self) -> Result<(), String> {
         let rest = self.text.get(self.at..).unwrap_or(&[]);
         let length = (self.peek() == b'"').then(|| string_length(rest)).flatten();
@@ -191,7 +193,7 @@ impl<'a> Scanner<'a> {
         let name = rest.get(..length).unwrap_or(&[]);
         self.scan.literal |= name.contains(&b'?') || name.windows(2).any(|pair| pair == b"..");
         self.copy(length);
-        self.space();
+        self.skip_space();
         if self.peek() != b':' {
             return self.fail("`:`");
         }
@@ -202,7 +204,7 @@ impl<'a> Scanner<'a> {
         } else {
             self.scan.respell = true;
         }
-        self.space();
+        self.skip_space();
         Ok(())
     }
 
@@ -214,7 +216,7 @@ impl<'a> Scanner<'a> {
         } else {
             self.scan.respell = true;
         }
-        self.space();
+        self.skip_space();
     }
 
     fn copy(&mut self, count: usize) {
@@ -257,7 +259,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A JSON string; `$` and digits at its end become a hole.
+    /// Parses a JSON string. Digits after `$` at its end become a hole.
     fn string(&mut self) -> Result<(), String> {
         let start = self.at;
         let length = string_length(self.text.get(start..).unwrap_or(&[]))
@@ -270,7 +272,7 @@ impl<'a> Scanner<'a> {
             .take_while(|byte| byte.is_ascii_digit())
             .count();
         let split = body.len() - digits;
-        let number = body.get(split..).and_then(integer);
+        let number = body.get(split..).and_then(parse_integer);
         match number {
             Some(number) if split > 0 && body.get(split - 1) == Some(&b'$') => {
                 self.copy(split);
@@ -283,12 +285,12 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A JSON number: an integer from 0 on becomes a hole, any other is copied.
+    /// Parses a JSON number. A non-negative integer becomes a hole, any other number is copied.
     fn number(&mut self) -> Result<(), String> {
         let rest = self.text.get(self.at..).unwrap_or(&[]);
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let ends = !matches!(rest.get(digits), Some(b'.' | b'e' | b'E'));
-        if let Some(value) = rest.get(..digits).filter(|_| ends).and_then(integer) {
+        if let Some(value) = rest.get(..digits).filter(|_| ends).and_then(parse_integer) {
             self.scan.sketch.push(b'?');
             self.scan.numbers.push(value);
             self.at += digits;
@@ -299,9 +301,10 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A list of consecutive numbers as its first and its count.
-    fn run(&mut self) -> bool {
-        let Some((first, count, length)) = run(self.text.get(self.at..).unwrap_or(&[])) else {
+    /// Folds a list of consecutive numbers into its first number and its count.
+    fn fold_run(&mut self) -> bool {
+        let Some((first, count, length)) = parse_run(self.text.get(self.at..).unwrap_or(&[]))
+        else {
             return false;
         };
         self.scan.sketch.extend_from_slice(b"[?..?]");
@@ -311,8 +314,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The list of consecutive numbers, `[3, 4, 5]`, at the start of `text`: its first, its count, and its length in bytes.
-fn run(text: &[u8]) -> Option<(i64, i64, usize)> {
+/// Parses a list of consecutive numbers, `[3, 4, 5]`. Returns its first number, its count, and its length
+/// in bytes.
+fn parse_run(text: &[u8]) -> Option<(i64, i64, usize)> {
     if text.first() != Some(&b'[') {
         return None;
     }
@@ -321,7 +325,7 @@ fn run(text: &[u8]) -> Option<(i64, i64, usize)> {
     loop {
         let rest = text.get(at..).unwrap_or(&[]);
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let value = rest.get(..length).and_then(integer)?;
+        let value = rest.get(..length).and_then(parse_integer)?;
         if count == 0 {
             first = value;
         } else if Some(value) != count.checked_add(first) {
@@ -337,15 +341,15 @@ fn run(text: &[u8]) -> Option<(i64, i64, usize)> {
     }
 }
 
-/// Appends the program's text to `out`: `sketch` with its holes filled. `params` is `None` for a
-/// sketch that is the text itself. False where they do not fit together.
+/// Appends the program text: `sketch` with its holes filled. `params` is `None` for a literal sketch.
+/// Returns false if they do not fit together.
 pub fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
     let Some(mut params) = params else {
         out.extend_from_slice(sketch);
         return true;
     };
     let mut rest = sketch;
-    let longest = out.len().saturating_add(LONGEST);
+    let longest = out.len().saturating_add(MAX_PROGRAM_BYTES);
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         match byte {
@@ -353,7 +357,7 @@ pub fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
                 Some(value) => write_integer(value, out),
                 None => return false,
             },
-            b'.' if after.first() == Some(&b'.') && !in_number(after) => {
+            b'.' if after.first() == Some(&b'.') && !is_decimal_point(after) => {
                 let count = after.get(1..).unwrap_or(&[]);
                 match fill_run(count, &mut params, out) {
                     Some(after) if out.len() <= longest => rest = after,
@@ -366,26 +370,26 @@ pub fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
     params.is_empty()
 }
 
-/// Is what follows the first of two points no count?
-fn in_number(after: &[u8]) -> bool {
+/// Returns whether a point is part of a number: no count of a run follows.
+fn is_decimal_point(after: &[u8]) -> bool {
     !matches!(after.get(1), Some(b'?' | b'0'..=b'9'))
 }
 
-/// Replaces the first number of a run, which stands at the end of `out`, by the whole run.
+/// Expands the first number of a run, which is at the end of `out`, to the whole run.
 fn fill_run<'a>(rest: &'a [u8], params: &mut &[u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (count, rest) = if let Some(after) = rest.strip_prefix(b"?") {
         (varint::read_unsigned(params)?, after)
     } else {
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, after) = rest.split_at(length);
-        (integer(digits)?, after)
+        (parse_integer(digits)?, after)
     };
     let digits = out
         .iter()
         .rev()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let first = integer(out.get(out.len() - digits..)?)?;
+    let first = parse_integer(out.get(out.len() - digits..)?)?;
     if !(1..=i64::from(u16::MAX)).contains(&count) {
         return None;
     }

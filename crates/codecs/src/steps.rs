@@ -1,17 +1,17 @@
-//! Configurations as text and as hashes, whichever kind of sketch they have.
+//! Steps of configurations as text and as hashes, for both kinds of sketch.
 
 use crate::identity::ProgramHash;
 use crate::layout::{self, LayoutHasher, Layouts};
 use crate::sketch;
 
-/// Writes the steps of configurations; remembers the layouts of the one before.
+/// Writes the steps of configurations. Caches the layouts of the previous one.
 #[derive(Debug, Default)]
-pub struct Filler {
+pub struct StepsWriter {
     last: Option<(String, Layouts)>,
 }
 
-impl Filler {
-    /// Appends the steps as text; false where the parameters do not fit the sketch.
+impl StepsWriter {
+    /// Appends the steps as text. Returns false if the parameters do not fit the sketch.
     pub fn fill(&mut self, sketch: &str, params: Option<&[u8]>, text: &mut Vec<u8>) -> bool {
         if !layout::is_layout(sketch) {
             return sketch::fill(sketch.as_bytes(), params, text);
@@ -27,21 +27,21 @@ impl Filler {
     }
 }
 
-/// Hashes configurations; remembers the layouts of the one before.
+/// Hashes configurations. Caches the layouts of the previous one.
 #[derive(Debug, Default)]
-pub struct Hasher {
+pub struct StepsHasher {
     last: Option<(String, LayoutHasher)>,
     text: Vec<u8>,
 }
 
-impl Hasher {
-    /// What tells the configuration apart from the others of its graph; `None` where its
-    /// parameters do not fit its sketch.
+impl StepsHasher {
+    /// Hash that identifies a configuration within its graph. Returns `None` if its parameters do not fit
+    /// its sketch.
     pub fn hash(&mut self, sketch: &str, params: Option<&[u8]>) -> Option<ProgramHash> {
         if !layout::is_layout(sketch) {
             self.text.clear();
             return sketch::fill(sketch.as_bytes(), params, &mut self.text)
-                .then(|| ProgramHash::of(&self.text));
+                .then(|| ProgramHash::from_steps(&self.text));
         }
         if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
             let layouts = Layouts::parse(sketch)?;
@@ -52,31 +52,30 @@ impl Hasher {
     }
 }
 
-/// The sketch of a configuration with parameters as it is shown: with a hole for every number, whatever
-/// it has in common with those that it was packed with.
-pub fn open(sketch: &str) -> String {
+/// Sketch for display: every number is a hole, even if the stored sketch has it written in.
+pub fn open_sketch(sketch: &str) -> String {
     if layout::is_layout(sketch) {
         return sketch.to_owned();
     }
     let mut text = Vec::with_capacity(sketch.len());
-    sketch::open(sketch.as_bytes(), &mut text, |_| {});
+    sketch::open_holes(sketch.as_bytes(), &mut text, |_| {});
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Lists the numbers of configurations; remembers the layouts of the one before.
+/// Lists the numbers of configurations. Caches the layouts of the previous one.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub struct StepsNumbers {
     last: Option<(String, Layouts)>,
     text: Vec<u8>,
 }
 
-impl Numbers {
-    /// What fills the holes of the sketch as [`open`] shows it, or the code of each group of layouts;
-    /// `None` where the parameters do not fit.
-    pub fn of(&mut self, sketch: &str, params: &[u8]) -> Option<Vec<i64>> {
+impl StepsNumbers {
+    /// Values of the holes of [`open_sketch`], or the code of each layout group. Returns `None` if the
+    /// parameters do not fit.
+    pub fn list(&mut self, sketch: &str, params: &[u8]) -> Option<Vec<i64>> {
         if !layout::is_layout(sketch) {
             self.text.clear();
-            return sketch::numbers(sketch.as_bytes(), params, &mut self.text);
+            return sketch::hole_numbers(sketch.as_bytes(), params, &mut self.text);
         }
         if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
             self.last = Some((sketch.to_owned(), Layouts::parse(sketch)?));

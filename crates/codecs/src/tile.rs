@@ -1,6 +1,6 @@
-//! Tile configurations: the bounds that a kernel's loops are cut to.
+//! Tile configurations: loop bounds of a kernel.
 
-/// Numbers of a row of `config_feat`: three bounds of six dimensions, each with sum and product.
+/// Numbers per row of `config_feat`: three bounds of six dimensions, each with sum and product.
 pub const WIDTH: usize = 24;
 
 /// A row of `config_feat`.
@@ -9,12 +9,13 @@ pub type Tile = [i64; WIDTH];
 /// Bounds in the order of a row of `config_feat`.
 const BOUNDS: [&str; 3] = ["kernel_bounds", "output_bounds", "input_bounds"];
 
-/// Dimensions of a bound; its sum and its product follow.
+/// Dimensions per bound; sum and product follow.
 const DIMENSIONS: usize = 6;
 
-/// A tile as steps: `[["kernel_bounds", 16, 32, 0, 0, 0, 0], ["output_bounds", ..`; sum and product
-/// of a bound follow only where they are not those of its dimensions. Where the bounds do not tell
-/// a row from others of its file, it is told by its `sample`: file and row.
+/// Formats a tile as steps: `[["kernel_bounds", 16, 32, 0, 0, 0, 0], ["output_bounds", ..`.
+///
+/// Sum and product of a bound are written only if they differ from those of its dimensions. `sample` (file
+/// and row) identifies a row whose bounds are not unique in its file.
 pub fn steps(tile: &Tile, sample: Option<(i64, usize)>) -> String {
     let mut steps = Vec::with_capacity(4);
     for (name, bound) in BOUNDS.iter().zip(tile.chunks(WIDTH / BOUNDS.len())) {
@@ -33,7 +34,7 @@ pub fn steps(tile: &Tile, sample: Option<(i64, usize)>) -> String {
     format!("[{}]", steps.join(", "))
 }
 
-/// What the featurizer of TpuGraphs makes of a bound: 0 for an empty one.
+/// Sum and product as the featurizer of TpuGraphs computes them: 0 for an empty bound.
 fn sum_and_product(dimensions: &[i64]) -> [i64; 2] {
     let used = dimensions.iter().filter(|&&size| size != 0);
     let product = used.copied().reduce(i64::saturating_mul);
@@ -45,13 +46,13 @@ fn sum_and_product(dimensions: &[i64]) -> [i64; 2] {
     ]
 }
 
-/// Undoes [`steps`]; `None` for steps of another kind.
-pub fn row(steps: &str) -> Option<Tile> {
-    spelled(steps.as_bytes()).or_else(|| parsed(steps))
+/// Undoes [`steps`]. Returns `None` for other steps.
+pub fn parse_steps(steps: &str) -> Option<Tile> {
+    parse_canonical(steps.as_bytes()).or_else(|| parse_json(steps))
 }
 
-/// The same of steps as [`steps`] spells them where they are told by their bounds, twenty times as fast.
-fn spelled(steps: &[u8]) -> Option<Tile> {
+/// Fast path for the exact form of [`steps`] without a sample, twenty times as fast.
+fn parse_canonical(steps: &[u8]) -> Option<Tile> {
     let mut tile = [0; WIDTH];
     let mut rest = steps.strip_prefix(b"[")?;
     let places = tile.chunks_mut(WIDTH / BOUNDS.len());
@@ -63,7 +64,7 @@ fn spelled(steps: &[u8]) -> Option<Tile> {
         rest = rest.strip_prefix(b"\"")?;
         let mut count = 0;
         while let Some(after) = rest.strip_prefix(b", ") {
-            let (number, after) = integer(after)?;
+            let (number, after) = split_integer(after)?;
             *bound.get_mut(count)? = number;
             count += 1;
             rest = after;
@@ -79,8 +80,8 @@ fn spelled(steps: &[u8]) -> Option<Tile> {
     (rest == b"]").then_some(tile)
 }
 
-/// The number that a text begins with, and what follows.
-fn integer(text: &[u8]) -> Option<(i64, &[u8])> {
+/// Splits off the integer at the start of a text.
+fn split_integer(text: &[u8]) -> Option<(i64, &[u8])> {
     let (is_negative, digits) = match text.strip_prefix(b"-") {
         Some(digits) => (true, digits),
         None => (false, text),
@@ -95,7 +96,7 @@ fn integer(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((if is_negative { -number } else { number }, rest))
 }
 
-fn parsed(steps: &str) -> Option<Tile> {
+fn parse_json(steps: &str) -> Option<Tile> {
     let steps: Vec<Vec<serde_json::Value>> = serde_json::from_str(steps).ok()?;
     let mut tile = [0; WIDTH];
     let width = WIDTH / BOUNDS.len();
@@ -133,19 +134,19 @@ mod tests {
         odd[15] = 161;
         odd[16] = -3;
         for one in [tile, odd, [7; WIDTH], [0; WIDTH]] {
-            assert_eq!(row(&steps(&one, None)).unwrap(), one);
-            assert_eq!(row(&steps(&one, Some((-5, 3)))).unwrap(), one);
+            assert_eq!(parse_steps(&steps(&one, None)).unwrap(), one);
+            assert_eq!(parse_steps(&steps(&one, Some((-5, 3)))).unwrap(), one);
         }
-        // Other spellings of the same mean the same.
+        // Other spellings parse to the same tile.
         let spaced = steps(&odd, None).replace(", ", ",").replace(']', " ]");
         assert_eq!(
-            (spelled(spaced.as_bytes()), row(&spaced)),
+            (parse_canonical(spaced.as_bytes()), parse_steps(&spaced)),
             (None, Some(odd))
         );
         for one in [tile, odd, [i64::MIN; WIDTH], [i64::MAX; WIDTH], [0; WIDTH]] {
-            assert_eq!(row(&steps(&one, None)), Some(one));
+            assert_eq!(parse_steps(&steps(&one, None)), Some(one));
         }
-        assert_eq!(spelled(steps(&odd, None).as_bytes()), Some(odd));
+        assert_eq!(parse_canonical(steps(&odd, None).as_bytes()), Some(odd));
         for broken in [
             "",
             "[",
@@ -153,9 +154,9 @@ mod tests {
             "[[\"kernel_bounds\"]]",
             "[[\"kernel_bounds\", 1, 2, 3, 4, 5]",
         ] {
-            assert_eq!(row(broken), None, "{broken}");
+            assert_eq!(parse_steps(broken), None, "{broken}");
         }
         assert!(steps(&tile, Some((-5, 3))).contains("\"fffffffffffffffb\", 3]"));
-        assert_eq!(row("[[\"SP\", 1]]"), None);
+        assert_eq!(parse_steps("[[\"SP\", 1]]"), None);
     }
 }

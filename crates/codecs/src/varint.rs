@@ -1,23 +1,23 @@
-//! Whole numbers in as few bytes as they need: LEB128, seven bits a byte.
+//! Variable-length integers: LEB128, seven bits per byte.
 
-/// Appends `value` of either sign (zigzag): -64 to 63 take one byte.
+/// Appends a signed `value` (zigzag): -64 to 63 take one byte.
 pub fn write(value: i64, out: &mut Vec<u8>) {
     write_bits(((value << 1) ^ (value >> 63)).cast_unsigned(), out);
 }
 
-/// Appends `value`, which is not negative: 0 to 127 take one byte.
+/// Appends a non-negative `value`: 0 to 127 take one byte.
 pub fn write_unsigned(value: i64, out: &mut Vec<u8>) {
     write_bits(value.cast_unsigned(), out);
 }
 
-/// Takes a value that [`write`](write()) wrote off the front of `bytes`; `None` where they end too
-/// early or run past 64 bits.
+/// Removes a value written by [`write`](write()) from the front of `bytes`. Returns `None` if they end too
+/// early or exceed 64 bits.
 pub fn read(bytes: &mut &[u8]) -> Option<i64> {
     let bits = read_bits(bytes)?;
     Some((bits >> 1).cast_signed() ^ -((bits & 1).cast_signed()))
 }
 
-/// Takes a value that [`write_unsigned`] wrote off the front of `bytes`.
+/// Removes a value written by [`write_unsigned`] from the front of `bytes`.
 pub fn read_unsigned(bytes: &mut &[u8]) -> Option<i64> {
     read_bits(bytes).map(u64::cast_signed)
 }

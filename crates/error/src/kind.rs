@@ -1,9 +1,9 @@
-//! The kinds of errors, for programs.
+//! Stable names of error kinds, for programs.
 
 use super::Error;
 
 impl Error {
-    /// What kind of error it is, in a word that stays the same: `sql`, `not_a_store`, `io`.
+    /// Returns the kind of the error as a stable word: `sql`, `not_a_store`, `io`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

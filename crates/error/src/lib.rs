@@ -14,58 +14,58 @@ use std::path::PathBuf;
 
 use datafusion_common::DataFusionError;
 
-mod exhausted;
 mod kind;
 mod nearest;
-mod plain;
+mod plain_message;
 pub mod redact;
+mod resource_exhausted;
 mod sql_error;
 
-use exhausted::exhausted;
-pub use nearest::{nearest, with_near_file};
-pub use plain::plain;
-use redact::without_secrets;
+pub use nearest::{nearest, with_similar_file};
+pub use plain_message::plain_message;
+use redact::redact_urls;
+use resource_exhausted::resource_exhausted_message;
 pub use sql_error::{SqlError, SqlSpan};
 
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. Every failure leaves the store as it was.
+/// Reason why a call failed. Every failure leaves the store unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The place that was named holds no store.
-    #[error("`{location}` is not a tsql store\nhint: {hint}", location = without_secrets(location), hint = without_secrets(hint))]
+    /// The given location holds no store.
+    #[error("`{location}` is not a tsql store\nhint: {hint}", location = redact_urls(location), hint = redact_urls(hint))]
     NotAStore {
-        /// Directory or URL as it was given.
+        /// Directory or URL as given.
         location: String,
-        /// A way out.
+        /// Suggested fix.
         hint: String,
     },
 
-    /// No place was named, and there is no store in the working directory or above it.
+    /// No location was given, and there is no store in the working directory or above it.
     #[error(
         "there is no store here or above\nhint: `tsql ingest FILES` makes one, --store DIR names one, --sample asks the small one that is built in"
     )]
     NoStore,
 
-    /// The store that was found belongs to somebody else, and nobody has named it.
+    /// The discovered store belongs to another user, and its location was not given explicitly.
     #[error(
         "the store `{location}` belongs to {owner}\nhint: --store {location} uses it nevertheless, `tsql init` makes one here"
     )]
     Foreign {
-        /// Where it was found.
+        /// Location of the store.
         location: String,
-        /// Whose it is: `alice (uid 1000)`.
+        /// Its owner: `alice (uid 1000)`.
         owner: String,
     },
 
-    /// A store cannot be made here, because one or something else is here already.
-    #[error("`{}` {reason}", without_secrets(location))]
+    /// A store cannot be created here, because a store or something else exists already.
+    #[error("`{}` {reason}", redact_urls(location))]
     CannotCreate {
-        /// Directory or URL as it was given.
+        /// Directory or URL as given.
         location: String,
-        /// What is in the way.
+        /// Reason.
         reason: String,
     },
 
@@ -76,61 +76,61 @@ pub enum Error {
     TooNew {
         /// `store` or the table's name.
         what: String,
-        /// The version that was found.
+        /// Version of the store or table.
         found: i64,
-        /// The newest version that this build reads.
+        /// Newest version that this build reads.
         supported: i64,
     },
 
-    /// A name that must be one of a known few is not.
-    #[error("no {kind} named `{name}`\nhint: {}", among(name, known))]
+    /// A name that is not one of a fixed set.
+    #[error("no {kind} named `{name}`\nhint: {}", suggestion(name, known))]
     Unknown {
-        /// What was looked for: a table, a query, a format.
+        /// Kind of the name: a table, a query, a format.
         kind: &'static str,
-        /// The name as given.
+        /// The given name.
         name: String,
-        /// The known ones, comma separated.
+        /// Valid names, comma separated.
         known: String,
     },
 
-    /// An argument or option that cannot be used.
-    #[error("{}", without_secrets(reason))]
+    /// An invalid argument or option.
+    #[error("{}", redact_urls(reason))]
     Argument {
-        /// Its name: that of a field of an options struct, of a parameter, of a column.
+        /// Its name: a field of an options struct, a parameter, or a column.
         name: &'static str,
-        /// Why, and what could be.
+        /// Reason, and valid values.
         reason: String,
     },
 
-    /// A name that stands for several things.
-    #[error("{}", without_secrets(.0))]
+    /// A name that matches several things.
+    #[error("{}", redact_urls(.0))]
     Ambiguous(String),
 
-    /// No place that a store can be at, or a URL that is not opened.
-    #[error("{}", without_secrets(.0))]
+    /// An invalid store location, or a URL with an unsupported scheme.
+    #[error("{}", redact_urls(.0))]
     InvalidLocation(String),
 
-    /// A setting, of the environment or of a file, that cannot be used.
-    #[error("{}", without_secrets(.0))]
+    /// An invalid setting in the environment or in a file.
+    #[error("{}", redact_urls(.0))]
     Setting(String),
 
-    /// SQL that is not answered, and what may be written instead.
-    #[error("{}", without_secrets(.0))]
+    /// Rejected SQL, with an alternative.
+    #[error("{}", redact_urls(.0))]
     Refused(String),
 
-    /// No version of a store or of a table, or one that its log does not have any more.
+    /// A version of a store or table that does not exist, or that its log does not have any more.
     #[error("{0}")]
     NoVersion(String),
 
-    /// A change was asked for of a store as it was.
+    /// A change of a store that was opened at an older version.
     #[error("a store as it was cannot be changed\nhint: leave out --at")]
     ReadOnly,
 
-    /// The store has nothing of what the call is about.
+    /// The store has no data for the call.
     #[error("{0}")]
     Empty(String),
 
-    /// A data file is gone that was written, but not committed yet: nothing was.
+    /// A data file was deleted between writing and commit. Nothing was committed.
     #[error(
         "{table}: `{file}` was deleted before it was committed, so nothing was: `tsql vacuum` took it for a left-over\nhint: run the same command again"
     )]
@@ -141,7 +141,7 @@ pub enum Error {
         file: String,
     },
 
-    /// Another run has rewritten the files that this one was to rewrite.
+    /// Another run has rewritten the files that this run was going to rewrite.
     #[error(
         "optimize {table}: another run has rewritten the same files\nhint: nothing is lost, run it again"
     )]
@@ -150,23 +150,23 @@ pub enum Error {
         table: String,
     },
 
-    /// A stream takes nothing more: it was closed, or failed before.
+    /// The stream accepts no more input: it was closed, or failed before.
     #[error("the stream is closed")]
     Closed,
 
-    /// This build, or this machine, cannot do it.
+    /// Not supported by this build or this machine.
     #[error("{0}")]
     Unsupported(String),
 
     /// A kernel could not be built, run or timed.
-    #[error("{}", without_secrets(.0))]
+    #[error("{}", redact_urls(.0))]
     Measuring(String),
 
-    /// A defect of tsql.
+    /// A bug in tsql.
     #[error("{0}\nhint: this is a defect of tsql: please report it")]
     Internal(String),
 
-    /// A picture could not be drawn, and why.
+    /// A plot could not be drawn, with the reason.
     #[error("{0}")]
     Drawing(String),
 
@@ -175,31 +175,31 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 
-    /// An input line was refused and the caller asked to stop at the first (`--strict`).
-    #[error("{}:{line}: {reason}", without_secrets(path))]
+    /// An input line was rejected, and the caller stops at the first (`--strict`).
+    #[error("{}:{line}: {reason}", redact_urls(path))]
     Rejected {
         /// The input file.
         path: String,
         /// Line number, from 1.
         line: u64,
-        /// Why it was refused.
+        /// Reason of the rejection.
         reason: String,
     },
 
-    /// The store holds something that it should not: damage, or a writer that broke the rules.
+    /// The store is inconsistent: damage, or a writer that broke the rules.
     #[error("{table}: {reason}\nhint: `tsql check` lists all damage")]
     Damaged {
         /// The table.
         table: String,
-        /// What is wrong.
+        /// Description of the damage.
         reason: String,
     },
 
-    /// Other writers kept winning until the deadline.
+    /// Other writers won every attempt until the deadline.
     #[error(
         "{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was doubled"
     )]
@@ -210,24 +210,24 @@ pub enum Error {
         seconds: u64,
     },
 
-    /// The storage below the store failed.
+    /// The underlying storage failed.
     #[error("{}", storage_message(.0))]
     Storage(#[source] object_store::Error),
 
-    /// The table log refused an action.
+    /// The table log rejected an action.
     #[error("table {table}: {message}")]
     Log {
         /// The table.
         table: String,
-        /// The log's own message.
+        /// Message of the log.
         message: String,
     },
 
-    /// The SQL is wrong.
+    /// Invalid SQL.
     #[error("{0}")]
     Sql(Box<SqlError>),
 
-    /// Running SQL failed.
+    /// Execution of SQL failed.
     #[error("{}", query_message(.0))]
     Query(#[source] DataFusionError),
 
@@ -235,12 +235,12 @@ pub enum Error {
     #[error("interrupted; what was committed stays, the same command goes on from there")]
     Interrupted,
 
-    /// A source was given that could not be opened or found.
-    #[error("{}: {}", without_secrets(location), without_secrets(reason))]
+    /// A source could not be opened or found.
+    #[error("{}: {}", redact_urls(location), redact_urls(reason))]
     Source {
         /// The path or pattern as given.
         location: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
 }
@@ -278,7 +278,7 @@ impl From<tsql_formats::Error> for Error {
         match error {
             Of::Io { path, source } => Self::Io { path, source },
             Of::Source { location, reason } => {
-                let reason = with_near_file(&location, reason);
+                let reason = with_similar_file(&location, reason);
                 Self::Source { location, reason }
             }
             Of::TooNew {
@@ -323,8 +323,8 @@ impl From<tsql_measure::Error> for Error {
     }
 }
 
-/// A file of the store whose bytes are not those that were written. Engines make text of what they are
-/// given, so the message can be found in a longer one.
+/// Error of a file of the store whose bytes differ from those that were written. Engines convert errors to text, so the
+/// message can be found within a longer text.
 #[derive(Debug, thiserror::Error)]
 #[error("{BEGIN}{file}`: {found} {END}")]
 pub struct DamagedFile {
@@ -332,14 +332,14 @@ pub struct DamagedFile {
     found: String,
 }
 
-/// How the message of a [`DamagedFile`] begins.
+/// First part of the message of a [`DamagedFile`].
 const BEGIN: &str = "damaged file `";
 
-/// How it ends.
+/// Last part of the message.
 const END: &str = "not what was written";
 
 impl DamagedFile {
-    /// `found` says which bytes are, or how many bytes there are.
+    /// Creates the error. `found` describes the damaged bytes, or the number of bytes.
     pub fn new(file: &str, found: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
@@ -347,7 +347,7 @@ impl DamagedFile {
         }
     }
 
-    /// The message in a text, with the way out.
+    /// Finds the message, with its hint, in a text.
     fn message_in(text: &str) -> Option<String> {
         let (_, rest) = text.split_once(BEGIN)?;
         let (rest, _) = rest.split_once(END)?;
@@ -358,11 +358,11 @@ impl DamagedFile {
 
 fn storage_message(error: &object_store::Error) -> String {
     let text = error.to_string();
-    DamagedFile::message_in(&text).unwrap_or_else(|| format!("storage: {}", without_secrets(&text)))
+    DamagedFile::message_in(&text).unwrap_or_else(|| format!("storage: {}", redact_urls(&text)))
 }
 
-/// The name that was meant, or all names.
-fn among(name: &str, known: &str) -> String {
+/// Returns the most similar known name, or all names.
+fn suggestion(name: &str, known: &str) -> String {
     if known.is_empty() {
         return "there is none".to_owned();
     }
@@ -373,30 +373,30 @@ fn among(name: &str, known: &str) -> String {
     }
 }
 
-/// The message of an engine error without back traces and wrapping prose, and what to do about it.
+/// Returns the message of an engine error without back traces and prefixes, with a hint.
 pub fn query_message(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
-    let text = without_secrets(text.trim_end());
+    let text = redact_urls(text.trim_end());
     if let Some(found) = DamagedFile::message_in(&text) {
         return found;
     }
     match error.find_root() {
-        DataFusionError::ResourcesExhausted(reason) => exhausted(reason),
-        _ => match way_out(&text) {
-            Some(hint) => format!("{}\nhint: {hint}", plain(&text)),
-            None => plain(&text),
+        DataFusionError::ResourcesExhausted(reason) => resource_exhausted_message(reason),
+        _ => match sql_hint(&text) {
+            Some(hint) => format!("{}\nhint: {hint}", plain_message(&text)),
+            None => plain_message(&text),
         },
     }
 }
 
-/// What may be written instead of what the engine does not take, where that is known.
-pub fn way_out(text: &str) -> Option<&'static str> {
-    let found = WAYS_OUT.iter().find(|(refused, _)| text.contains(refused));
+/// Returns the hint for SQL that the engine does not support, if there is one.
+pub fn sql_hint(text: &str) -> Option<&'static str> {
+    let found = SQL_HINTS.iter().find(|(refused, _)| text.contains(refused));
     found.map(|(_, hint)| *hint)
 }
 
-/// What the engine says to SQL that it does not take, and what to write instead.
-const WAYS_OUT: [(&str, &str); 11] = [
+/// Engine messages for unsupported SQL, and the alternative for each.
+const SQL_HINTS: [(&str, &str); 11] = [
     (
         "Physical plan does not support logical expression ScalarSubquery",
         "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",

@@ -1,9 +1,10 @@
-//! What somebody meant who typed a name that there is not.
+//! Suggestions for misspelled names.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// The known name that is most like `name`, if one is like it: the same but for case, a slip or two, or a part of it.
+/// Returns the known name that is most similar to `name`, if any: equal except for case, one or two edits, or a
+/// substring.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = name.to_lowercase();
     let length = typed.chars().count();
@@ -19,7 +20,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let distance = strsim::damerau_levenshtein(&typed, &lower);
         let is_part = length >= 4 && (lower.contains(&typed) || typed.contains(&lower));
         let is_part = is_part && lower.chars().count() >= 4;
-        // A slip more in whatever is long enough is still the likelier meaning than a part.
+        // In a long name, one more typo is still likelier than a substring.
         let rank = match distance {
             distance if distance <= slips => distance,
             distance if is_part => slips + distance,
@@ -31,8 +32,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     close.min().map(|(_, _, known)| known)
 }
 
-/// Why a file is not there, with the name of the one beside it that may be meant.
-pub fn with_near_file(path: &str, reason: String) -> String {
+/// Extends the error of a missing file by the name of a similar file beside it.
+pub fn with_similar_file(path: &str, reason: String) -> String {
     let path = Path::new(path);
     if path.exists() || reason.contains('\n') {
         return reason;
@@ -57,7 +58,7 @@ pub fn with_near_file(path: &str, reason: String) -> String {
     }
 }
 
-/// A part of one, to be compared.
+/// A fraction, for comparison only.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -77,7 +78,7 @@ mod tests {
         std::fs::write(folder.path().join("records.json"), "").unwrap();
         let found = |name: &str| {
             let path = folder.path().join(name).display().to_string();
-            with_near_file(&path, "no such file".to_owned())
+            with_similar_file(&path, "no such file".to_owned())
         };
         assert!(
             found("record.json").ends_with("/records.json`?"),

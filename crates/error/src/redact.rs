@@ -1,20 +1,19 @@
-//! How text from elsewhere is shown to people: without what steers their terminal, and without secrets.
+//! Safe output of external text: without terminal control characters, and without secrets.
 //!
-//! Names of files, platforms and tags may hold anything. Whatever prints for people goes through
-//! [`escaped`]; whatever tells a place, as errors do, through [`without_secrets`].
+//! Names of files, platforms and tags may contain anything. All output for people passes through
+//! [`escape_control_characters`]. All locations, such as those in errors, pass through [`redact_urls`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text with control characters, and those that change the direction of writing, as `\u{1b}`. Line
-/// feeds and tabs stay.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+/// Escapes control characters and bidirectional overrides as `\u{1b}`. Keeps line feeds and tabs.
+pub fn escape_control_characters(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe_character) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if steers(character) {
+        if is_unsafe_character(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
@@ -23,15 +22,15 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn steers(character: char) -> bool {
+fn is_unsafe_character(character: char) -> bool {
     let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
-/// What stands for a secret.
+/// Replacement of a secret.
 const HIDDEN: &str = "***";
 
-/// Keys in the query of a URL whose values are shown: what S3 is asked for.
+/// Keys of URL queries whose values are shown: parameters of S3 requests.
 const HARMLESS: [&str; 8] = [
     "delimiter",
     "list-type",
@@ -43,9 +42,9 @@ const HARMLESS: [&str; 8] = [
     "versionId",
 ];
 
-/// The text, where in each URL `***` stands for user and password, and for the values of the query
-/// (`?sig=...`, `?X-Amz-Signature=...`), but for those that are known to be harmless.
-pub fn without_secrets(text: &str) -> Cow<'_, str> {
+/// Replaces the user, password and query values of each URL by `***` (`?sig=...`, `?X-Amz-Signature=...`). Values of
+/// known harmless keys stay.
+pub fn redact_urls(text: &str) -> Cow<'_, str> {
     if !text.contains("://") {
         return Cow::Borrowed(text);
     }
@@ -69,7 +68,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
         shown.push_str(path);
         if let Some(query) = query {
             shown.push('?');
-            shown.push_str(&without_values(query));
+            shown.push_str(&redact_query_values(query));
         }
         rest = behind;
     }
@@ -77,7 +76,7 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-fn without_values(query: &str) -> String {
+fn redact_query_values(query: &str) -> String {
     let pairs = query.split('&').map(|pair| match pair.split_once('=') {
         Some((key, value)) if !HARMLESS.contains(&key) && !value.is_empty() => {
             format!("{key}={HIDDEN}")
@@ -94,14 +93,22 @@ mod tests {
     #[test]
     fn only_what_steers_a_terminal_is_escaped() {
         for plain in ["", "größe/日本.json: é", "a\tb\nc", "🦀"] {
-            assert!(matches!(escaped(plain), Cow::Borrowed(same) if same == plain));
+            assert!(
+                matches!(escape_control_characters(plain), Cow::Borrowed(same) if same == plain)
+            );
         }
-        assert_eq!(escaped("a\u{1b}]0;x\u{7}b"), "a\\u{1b}]0;x\\u{7}b");
         assert_eq!(
-            escaped("\u{9b}2J\r\0\u{7f}"),
+            escape_control_characters("a\u{1b}]0;x\u{7}b"),
+            "a\\u{1b}]0;x\\u{7}b"
+        );
+        assert_eq!(
+            escape_control_characters("\u{9b}2J\r\0\u{7f}"),
             "\\u{9b}2J\\u{d}\\u{0}\\u{7f}"
         );
-        assert_eq!(escaped("gpj.\u{202e}exe"), "gpj.\\u{202e}exe");
+        assert_eq!(
+            escape_control_characters("gpj.\u{202e}exe"),
+            "gpj.\\u{202e}exe"
+        );
     }
 
     #[test]
@@ -129,7 +136,7 @@ mod tests {
             ("s3://bucket/log?.json", "s3://bucket/log?.json"),
             ("no URL: a=b?c=d", "no URL: a=b?c=d"),
         ] {
-            assert_eq!(without_secrets(text), shown);
+            assert_eq!(redact_urls(text), shown);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Errors in SQL text: a message, the span that it is about, and a hint.
+//! Errors in SQL text: message, span and hint.
 
 use std::fmt;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::redact::without_secrets;
+use super::redact::redact_urls;
 
-/// Characters of a line that are shown around the mistake.
+/// Maximum number of characters of the line that are shown around the span.
 const SHOWN: usize = 100;
 
 /// A position in a text: lines and columns from 1, in characters.
@@ -28,9 +28,9 @@ pub struct SqlSpan {
 pub struct SqlError {
     /// The fact, on one line.
     pub message: String,
-    /// The words that it is about, if known.
+    /// The affected words, if known.
     pub span: Option<SqlSpan>,
-    /// A way out, if known.
+    /// Suggested fix, if known.
     pub hint: Option<String>,
     /// The line of the text, and below it `^`; empty without a span.
     excerpt: String,
@@ -39,7 +39,7 @@ pub struct SqlError {
 impl SqlError {
     /// Creates an error about `sql`.
     pub fn new(sql: &str, message: String, span: Option<SqlSpan>, hint: Option<String>) -> Self {
-        let drawn = span.and_then(|span| Some((span, drawn(sql, span)?)));
+        let drawn = span.and_then(|span| Some((span, render_excerpt(sql, span)?)));
         let (span, excerpt) = drawn.unzip();
         Self {
             message,
@@ -49,7 +49,7 @@ impl SqlError {
         }
     }
 
-    /// The line of the text that is meant, and below it `^`; empty where no words are.
+    /// Returns the affected line, and below it `^`. Empty without a span.
     #[must_use]
     pub fn excerpt(&self) -> &str {
         &self.excerpt
@@ -58,9 +58,9 @@ impl SqlError {
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&without_secrets(&self.message))?;
+        f.write_str(&redact_urls(&self.message))?;
         if !self.excerpt.is_empty() {
-            write!(f, "\n{}", without_secrets(&self.excerpt))?;
+            write!(f, "\n{}", redact_urls(&self.excerpt))?;
         }
         match &self.hint {
             Some(hint) => write!(f, "\nhint: {hint}"),
@@ -69,8 +69,8 @@ impl fmt::Display for SqlError {
     }
 }
 
-/// The line with the mistake, and `^` below it.
-fn drawn(sql: &str, span: SqlSpan) -> Option<String> {
+/// Renders the affected line, and `^` below it.
+fn render_excerpt(sql: &str, span: SqlSpan) -> Option<String> {
     let line = sql
         .lines()
         .nth(span.line.checked_sub(1)?)
@@ -81,7 +81,7 @@ fn drawn(sql: &str, span: SqlSpan) -> Option<String> {
         .collect();
     let first = span.column.checked_sub(1)?.min(characters.len());
     let length = span.length.clamp(1, (characters.len() - first).max(1));
-    // Of a long line what stands around the mistake.
+    // Of a long line, only the text around the span is shown.
     let from = match first + length.min(SHOWN) {
         end if end > SHOWN => first.saturating_sub(SHOWN / 2),
         _ => 0,
@@ -111,7 +111,7 @@ fn drawn(sql: &str, span: SqlSpan) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn shown(sql: &str, line: usize, column: usize, length: usize) -> String {
+    fn render(sql: &str, line: usize, column: usize, length: usize) -> String {
         let span = SqlSpan {
             line,
             column,
@@ -123,29 +123,29 @@ mod tests {
     #[test]
     fn the_mark_stands_below_the_word() {
         assert_eq!(
-            shown("SELECT a FROM b", 1, 8, 1),
+            render("SELECT a FROM b", 1, 8, 1),
             "no\n  SELECT a FROM b\n         ^"
         );
         assert_eq!(
-            shown("SELECT\n\tabc FROM b\n", 2, 2, 3),
+            render("SELECT\n\tabc FROM b\n", 2, 2, 3),
             "no\n  line 2:  abc FROM b\n           ^^^"
         );
         assert_eq!(
-            shown("SELECT '日本', abc", 1, 14, 3),
+            render("SELECT '日本', abc", 1, 14, 3),
             "no\n  SELECT '日本', abc\n                 ^^^"
         );
-        // Behind the last character.
+        // After the last character.
         assert_eq!(
-            shown("SELECT 1 +", 1, 11, 1),
+            render("SELECT 1 +", 1, 11, 1),
             "no\n  SELECT 1 +\n            ^"
         );
-        assert_eq!(shown("", 1, 1, 1), "no\n  \n  ^");
+        assert_eq!(render("", 1, 1, 1), "no\n  \n  ^");
     }
 
     #[test]
     fn of_a_long_line_the_mistake_is_shown() {
         let sql = format!("SELECT {}abc, {}", "1, ".repeat(100), "2, ".repeat(100));
-        let text = shown(&sql, 1, 308, 3);
+        let text = render(&sql, 1, 308, 3);
         let lines: Vec<&str> = text.lines().collect();
         let [_, line, marks] = lines.as_slice() else {
             panic!("{text}")

@@ -1,25 +1,25 @@
-//! Why a folder cannot be used.
+//! Errors of folders.
 
 use std::path::PathBuf;
 
-/// Why a folder cannot be used.
+/// Error of a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It, or something in it, could not be read or written.
+    /// The folder, or a file in it, could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 
-    /// It is somebody else's.
+    /// The folder belongs to another user.
     #[error("{}: {reason}", folder.display())]
     Refused {
         /// The folder.
         folder: PathBuf,
-        /// Whose it is, and what names another one.
+        /// The owner, and the variable that selects another folder.
         reason: String,
     },
 }

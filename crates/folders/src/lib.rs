@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A variable of tsql's own goes before the desktop's (XDG Base Directory Specification), that before
-//! the place below the home folder which the specification names.
+//! A variable of tsql itself takes precedence over the desktop's variable (XDG Base Directory Specification). The
+//! desktop's variable takes precedence over the default below the home folder that the specification names.
 #![cfg_attr(
     test,
     allow(
@@ -16,64 +16,63 @@
 
 use std::path::{Path, PathBuf};
 
-mod checked;
 mod error;
-mod mapped;
+mod mmap;
 mod output;
+mod safe_open;
 mod scratch;
 
-pub use checked::{
-    check_below, check_own, is_hash, open_at_once, open_own, open_regular, read_regular,
-};
 pub use error::Error;
-pub use mapped::Mapped;
-pub use output::{OutputFile, folder_of, staged_in, write_file};
-pub use scratch::{Scratch, nameless, remove_all, use_temporary};
+pub use mmap::MappedFile;
+pub use output::{OutputFile, folder_of, named_temp_file_in, write_file};
+pub use safe_open::{
+    check_below, check_own, is_hash, open_nonblocking, open_own, open_regular, read_regular,
+};
+pub use scratch::{Scratch, remove_all, set_temporary_folder, unnamed_file};
 
-/// For what can be fetched again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` where there is neither.
+/// Folder for data that can be downloaded again: `TSQL_CACHE`, else `~/.cache/tsql`; `None` if neither exists.
 pub fn cache() -> Option<PathBuf> {
-    own("TSQL_CACHE", "XDG_CACHE_HOME", ".cache")
+    own_folder("TSQL_CACHE", "XDG_CACHE_HOME", ".cache")
 }
 
-/// For what must survive: `TSQL_STATE`, else `~/.local/state/tsql`; `None` where there is neither.
+/// Folder for data that must persist: `TSQL_STATE`, else `~/.local/state/tsql`; `None` if neither exists.
 pub fn state() -> Option<PathBuf> {
-    own("TSQL_STATE", "XDG_STATE_HOME", ".local/state")
+    own_folder("TSQL_STATE", "XDG_STATE_HOME", ".local/state")
 }
 
-/// For settings: `~/.config/tsql`; `None` where there is no home.
+/// Folder for settings: `~/.config/tsql`; `None` without a home folder.
 pub fn settings() -> Option<PathBuf> {
-    below("XDG_CONFIG_HOME", ".config")
+    xdg_folder("XDG_CONFIG_HOME", ".config")
 }
 
-fn own(ours: &str, desktop: &str, below_home: &str) -> Option<PathBuf> {
-    set(ours).or_else(|| below(desktop, below_home))
+fn own_folder(ours: &str, desktop: &str, below_home: &str) -> Option<PathBuf> {
+    env_path(ours).or_else(|| xdg_folder(desktop, below_home))
 }
 
-fn below(desktop: &str, below_home: &str) -> Option<PathBuf> {
-    let folder = set(desktop).or_else(|| Some(set("HOME")?.join(below_home)));
+fn xdg_folder(desktop: &str, below_home: &str) -> Option<PathBuf> {
+    let folder = env_path(desktop).or_else(|| Some(env_path("HOME")?.join(below_home)));
     Some(folder?.join("tsql"))
 }
 
-fn set(variable: &str) -> Option<PathBuf> {
+fn env_path(variable: &str) -> Option<PathBuf> {
     let value = std::env::var_os(variable).filter(|value| !value.is_empty());
     value.map(PathBuf::from)
 }
 
-/// Does a file belong to the user or the administrator? What somebody else has put into a folder
-/// decides nothing unasked.
+/// Returns whether a file belongs to the user or the administrator. Files of other users must not influence decisions.
 #[cfg(unix)]
 pub fn is_own(file: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     file.uid() == 0 || file.uid() == nix::unistd::geteuid().as_raw()
 }
 
-/// Owners are not asked for here.
+/// Always true: ownership is not checked on this platform.
 #[cfg(not(unix))]
 pub fn is_own(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Whose a file is, for a reader: `alice (uid 1000)`.
+/// Owner of a file for messages: `alice (uid 1000)`.
 #[cfg(unix)]
 pub fn owner(file: &std::fs::Metadata) -> String {
     use nix::unistd::{Uid, User};
@@ -85,21 +84,21 @@ pub fn owner(file: &std::fs::Metadata) -> String {
     }
 }
 
-/// Owners are not asked for here.
+/// Owners are not known on this platform.
 #[cfg(not(unix))]
 pub fn owner(_: &std::fs::Metadata) -> String {
     "somebody else".to_owned()
 }
 
-/// Makes a folder that only the user can look into, or closes one of the user's to others. `variable`
-/// names another.
+/// Creates a folder that only the user can access, or restricts the access to an existing folder of the user.
+/// `variable` is the variable that selects another folder.
 ///
 /// # Errors
-/// Where somebody else has made it: what lies in it is not the user's.
+/// If another user created the folder, because its content is not trusted.
 #[cfg(unix)]
-pub fn private(folder: &Path, variable: &str) -> Result<(), Error> {
+pub fn create_private(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt as _;
-    owned(folder, variable)?;
+    create_owned(folder, variable)?;
     let there = std::fs::metadata(folder).map_err(Error::io(folder))?;
     if there.permissions().mode() & 0o077 != 0 {
         let closed = std::fs::Permissions::from_mode(0o700);
@@ -108,17 +107,17 @@ pub fn private(folder: &Path, variable: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a folder that only the user can look into, or makes sure that the one there is the user's.
+/// Creates a folder that only the user can access, or checks that the existing folder belongs to the user.
 ///
 /// # Errors
-/// As [`private`].
+/// As [`create_private`].
 #[cfg(unix)]
-pub fn owned(folder: &Path, variable: &str) -> Result<(), Error> {
+pub fn create_owned(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;
     let mut maker = std::fs::DirBuilder::new();
     let made = maker.recursive(true).mode(0o700).create(folder);
     made.map_err(Error::io(folder))?;
-    // A link would be followed to wherever its maker wants.
+    // A symbolic link would lead to a target of its creator's choice.
     let there = std::fs::symlink_metadata(folder).map_err(Error::io(folder))?;
     let named = std::fs::metadata(folder).map_err(Error::io(folder))?;
     if let Some(foreign) = [&there, &named].into_iter().find(|file| !is_own(file)) {
@@ -133,12 +132,12 @@ pub fn owned(folder: &Path, variable: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a folder. Who may look into it is not asked for here.
+/// Creates a folder. Access is not restricted on this platform.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be made.
+/// [`Error::Io`] if it cannot be created.
 #[cfg(not(unix))]
-pub fn private(folder: &Path, _: &str) -> Result<(), Error> {
+pub fn create_private(folder: &Path, _: &str) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))
 }
 
@@ -152,17 +151,17 @@ mod tests {
     fn a_private_folder_is_closed_to_others() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a/state");
-        private(&folder, "X").unwrap();
+        create_private(&folder, "X").unwrap();
         let mode = |folder: &Path| folder.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&folder), 0o700);
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-        private(&folder, "X").unwrap();
+        create_private(&folder, "X").unwrap();
         assert_eq!(mode(&folder), 0o700);
         assert!(is_own(&folder.metadata().unwrap()));
         assert!(owner(&folder.metadata().unwrap()).contains("uid "));
     }
 
-    /// Only root can make a folder somebody else's.
+    /// Only root can give a folder to another user.
     #[test]
     fn what_somebody_else_made_is_refused() {
         let place = tempfile::tempdir().unwrap();
@@ -174,7 +173,9 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         for folder in [folder, link] {
-            let told = private(&folder, "TSQL_STATE").unwrap_err().to_string();
+            let told = create_private(&folder, "TSQL_STATE")
+                .unwrap_err()
+                .to_string();
             assert!(told.contains("belongs to uid 54321"), "{told}");
             assert!(
                 told.contains("hint: TSQL_STATE names another one"),

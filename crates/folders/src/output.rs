@@ -1,4 +1,4 @@
-//! A file that is written for somebody: it appears under its name when it is whole, or not at all.
+//! Output files that appear under their name only when complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,34 +8,34 @@ use super::{Error, Scratch};
 
 /// A file that is being written.
 ///
-/// * It is in a temporary folder beside its place, which goes away with this value, at the signals that end the process, and
-///   with the next file that is written there if the process was killed.
-/// * A new file has the permissions that the umask gives, a replaced one has those of the old one.
-/// * A symbolic link stays; the file that it leads to is replaced.
-/// * Where the folder takes no new files, a file in it is overwritten when the new one is whole.
-/// * A device or a pipe is written as it is.
+/// * The data is written in a temporary folder beside the target. The folder is removed on drop, at the signals that
+///   end the process, and, if the process was killed, with the next file that is written there.
+/// * A new file has the permissions that the umask gives. A replaced file keeps its permissions.
+/// * A symbolic link is preserved; its target is replaced.
+/// * If the folder accepts no new files, an existing file is overwritten when the new content is complete.
+/// * A device or a pipe is written directly.
 #[derive(Debug)]
 pub struct OutputFile {
-    staged: Option<Staged>,
+    staged: Option<StagedFile>,
     path: PathBuf,
 }
 
 #[derive(Debug)]
-struct Staged {
+struct StagedFile {
     file: PathBuf,
-    /// Those of the file that it replaces.
+    /// Permissions of the file that is replaced.
     permissions: Option<fs::Permissions>,
-    /// Is it on the same file system, so that it can be renamed?
+    /// Whether the staged file is on the same file system, so that it can be renamed.
     is_beside: bool,
-    /// Held, never read.
+    /// Held until drop, never read.
     _scratch: Scratch,
 }
 
 impl OutputFile {
-    /// Opens a file for writing; missing folders are not made.
+    /// Opens a file for writing. Missing folders are not created.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be written.
+    /// [`Error::Io`] if it cannot be written.
     pub fn create(path: &Path) -> Result<(Self, File), Error> {
         let known = fs::metadata(path);
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -43,7 +43,7 @@ impl OutputFile {
         let is_replaced = known.as_ref().is_ok_and(fs::Metadata::is_file);
         let folder = folder_of(&path);
         let beside = match (is_new || is_replaced) && folder.is_dir() {
-            true => Scratch::within(folder).ok(),
+            true => Scratch::new_in(folder).ok(),
             false => None,
         };
         let (scratch, is_beside) = match beside {
@@ -63,7 +63,7 @@ impl OutputFile {
         };
         let staged = scratch.path().join("output");
         let file = File::create(&staged).map_err(Error::io(&staged))?;
-        let staged = Staged {
+        let staged = StagedFile {
             file: staged,
             permissions: known.ok().map(|known| known.permissions()),
             is_beside,
@@ -73,30 +73,30 @@ impl OutputFile {
         Ok((Self { staged, path }, file))
     }
 
-    /// Where it is while it is written; `None` for a device or a pipe.
+    /// Path of the file while it is written; `None` for a device or a pipe.
     #[must_use]
-    pub fn staged(&self) -> Option<&Path> {
+    pub fn staged_path(&self) -> Option<&Path> {
         self.staged.as_ref().map(|staged| staged.file.as_path())
     }
 
-    /// Gives it its name.
+    /// Moves the file to its final path.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot have it.
+    /// [`Error::Io`] if it cannot be moved.
     pub fn finish(self) -> Result<(), Error> {
         let Self { staged, path } = self;
         let Some(staged) = staged else {
             return Ok(());
         };
         let given = match staged.is_beside {
-            true => renamed(&staged, &path),
+            true => rename_staged(&staged, &path),
             false => overwrite(&staged.file, &path),
         };
         given.map_err(Error::io(&path))
     }
 }
 
-fn renamed(staged: &Staged, path: &Path) -> io::Result<()> {
+fn rename_staged(staged: &StagedFile, path: &Path) -> io::Result<()> {
     if let Some(permissions) = &staged.permissions {
         fs::set_permissions(&staged.file, permissions.clone())?;
     }
@@ -109,7 +109,7 @@ fn overwrite(from: &Path, to: &Path) -> io::Result<()> {
     io::copy(&mut from, &mut to).map(|_| ())
 }
 
-/// The folder that a path's last part is in.
+/// Parent folder of a path.
 #[must_use]
 pub fn folder_of(path: &Path) -> &Path {
     let folder = path
@@ -118,26 +118,27 @@ pub fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Writes a file that is whole in memory, as [`OutputFile`] does.
+/// Writes a file from memory, as [`OutputFile`] does.
 ///
 /// # Errors
-/// [`Error::Io`] where it cannot be written.
+/// [`Error::Io`] if it cannot be written.
 pub fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
     let (output, mut file) = OutputFile::create(path)?;
     file.write_all(bytes.as_ref()).map_err(Error::io(path))?;
     output.finish()
 }
 
-/// A temporary file in a folder, for a file of somebody that is to be there: it has the permissions that the umask gives.
+/// Creates a temporary file in a folder, for a file that will be moved into place. It has the permissions that the
+/// umask gives.
 ///
 /// # Errors
-/// Where it cannot be made.
-pub fn staged_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+/// If it cannot be created.
+pub fn named_temp_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // What the umask leaves of it.
+        // The umask restricts these permissions.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)
@@ -180,12 +181,12 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o640);
-        // What the system gives a new file here is what a delivered one has.
+        // A finished file has the permissions of any new file here.
         let (plain, new) = (folder.path().join("plain"), folder.path().join("new"));
         fs::write(&plain, "").unwrap();
         write_file(&new, "").unwrap();
         assert_eq!(mode(&new), mode(&plain));
-        let staged = staged_in(folder.path()).unwrap();
+        let staged = named_temp_file_in(folder.path()).unwrap();
         assert_eq!(mode(staged.path()), mode(&plain));
     }
 }

@@ -1,13 +1,13 @@
-//! Temporary folders: for their user only, and gone when nobody needs them any more.
+//! Temporary folders that only the user can access and that are removed automatically.
 //!
 //! ```text
 //! <temporary folder>/tsql-<random>/lock     held as long as the process lives; holds the name of its folder
-//!                                 /files/   what they are for
+//!                                 /files/   the temporary files
 //! ```
 //!
-//! * A folder goes with its value, with [`remove_all`] at a signal, or, where its process was killed, with
-//!   the next folder that this user makes: the lock says that its process is gone.
-//! * A process that is killed before it has the lock leaves an empty folder, which goes after an hour.
+//! * A folder is removed when its value is dropped and by [`remove_all`] at a signal. If its process was killed, the
+//!   next folder that this user creates removes it: a free lock shows that the process has ended.
+//! * A process that is killed before it holds the lock leaves an empty folder, which is removed after an hour.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,27 +23,27 @@ use super::Error;
 
 const PREFIX: &str = "tsql-";
 
-/// Letters and digits that follow it.
-const RANDOM: usize = 12;
+/// Number of random letters and digits after the prefix.
+const RANDOM_LENGTH: usize = 12;
 
 const LOCK: &str = "lock";
 const FILES: &str = "files";
 
-/// Name of the lock until it is held.
+/// Name of the lock file until the lock is held.
 const NEW: &str = "new";
 
-/// Age from which a folder without a lock is abandoned rather than being made.
+/// Age at which a folder without a lock counts as abandoned and no longer as being created.
 const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
-/// Folders of this process.
-static LIVING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Temporary folders of this process.
+static LIVE_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Where this process has its temporary folders, if not among the system's.
-static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
+/// Parent of this process's temporary folders, if it is not the system's temporary folder.
+static TEMPORARY_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Has the temporary folders of this process made in another folder; only the first call counts.
-pub fn use_temporary(folder: PathBuf) {
-    let _ = CHOSEN.set(folder);
+/// Sets the parent of this process's temporary folders. Only the first call has an effect.
+pub fn set_temporary_folder(folder: PathBuf) {
+    let _ = TEMPORARY_FOLDER.set(folder);
 }
 
 /// A temporary folder.
@@ -51,39 +51,40 @@ pub fn use_temporary(folder: PathBuf) {
 pub struct Scratch {
     folder: TempDir,
     files: PathBuf,
-    /// Held, never read.
+    /// Held until drop, never read.
     _lock: File,
 }
 
 impl Scratch {
-    /// A new folder in that of [`use_temporary`], or else among the system's temporary ones (`TMPDIR`).
+    /// Creates a folder in the parent set by [`set_temporary_folder`], or else in the system's temporary folder
+    /// (`TMPDIR`).
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be made.
+    /// [`Error::Io`] if it cannot be created.
     pub fn new() -> Result<Self, Error> {
-        match CHOSEN.get() {
-            Some(folder) => Self::within(folder),
-            None => Self::within(&std::env::temp_dir()),
+        match TEMPORARY_FOLDER.get() {
+            Some(folder) => Self::new_in(folder),
+            None => Self::new_in(&std::env::temp_dir()),
         }
     }
 
-    /// A new folder in another one, which is made where it is missing.
+    /// Creates a folder in `parent`, which is created if it is missing.
     ///
     /// # Errors
-    /// [`Error::Io`] where one of them cannot be made.
-    pub fn within(parent: &Path) -> Result<Self, Error> {
+    /// [`Error::Io`] if one of them cannot be created.
+    pub fn new_in(parent: &Path) -> Result<Self, Error> {
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
         let parent = parent.canonicalize().map_err(Error::io(parent))?;
         sweep(&parent);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).rand_bytes(RANDOM);
+        builder.prefix(PREFIX).rand_bytes(RANDOM_LENGTH);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             builder.permissions(fs::Permissions::from_mode(0o700));
         }
         let folder = builder.tempdir_in(&parent).map_err(Error::io(&parent))?;
-        living(|folders| folders.insert(folder.path().to_owned()));
+        with_live_folders(|folders| folders.insert(folder.path().to_owned()));
         let failed = Error::io(folder.path());
         let files = folder.path().join(FILES);
         let locked = fs::create_dir(&files).and_then(|()| lock(folder.path()));
@@ -94,19 +95,19 @@ impl Scratch {
         })
     }
 
-    /// Where files go.
+    /// Folder for the files.
     pub fn path(&self) -> &Path {
         &self.files
     }
 }
 
-/// A temporary file without a name, where [`Scratch::new`] has its folders: it goes with its last handle, however the
-/// process ends.
+/// Creates a temporary file without a name in the same parent as [`Scratch::new`]. It is removed with its last handle,
+/// however the process ends.
 ///
 /// # Errors
-/// Where it cannot be made.
-pub fn nameless() -> std::io::Result<File> {
-    match CHOSEN.get() {
+/// If it cannot be created.
+pub fn unnamed_file() -> std::io::Result<File> {
+    match TEMPORARY_FOLDER.get() {
         Some(folder) => {
             fs::create_dir_all(folder)?;
             tempfile::tempfile_in(folder)
@@ -117,16 +118,17 @@ pub fn nameless() -> std::io::Result<File> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The folder itself goes after this.
-        living(|folders| folders.remove(self.folder.path()));
+        // Dropping the `TempDir` field removes the folder afterwards.
+        with_live_folders(|folders| folders.remove(self.folder.path()));
     }
 }
 
-fn living<T>(change: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
-    change(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
+fn with_live_folders<T>(change: impl FnOnce(&mut BTreeSet<PathBuf>) -> T) -> T {
+    change(&mut LIVE_FOLDERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Under its name only once it is held: a lock that is free is that of a dead process.
+/// Creates a lock and renames it only once it is held: a free lock under the final name means that its process has
+/// ended.
 fn lock(folder: &Path) -> std::io::Result<File> {
     let new = folder.join(NEW);
     let mut file = File::create_new(&new)?;
@@ -136,43 +138,46 @@ fn lock(folder: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Content of the lock in a folder. A folder that has another one, or a copy under another name, is somebody's own.
+/// Content of the lock of a folder. A folder with other content, or a copy under another name, is not a temporary
+/// folder of tsql.
 fn marker(folder: &Path) -> String {
     let name = folder.file_name().unwrap_or_default();
     format!("temporary folder {} of tsql\n", name.to_string_lossy())
 }
 
-/// Removes all folders of this process, which is about to end.
+/// Removes all temporary folders of this process, before it ends.
 pub fn remove_all() {
     /// Other threads may still write into a folder that is being removed.
     const TRIES: usize = 3;
-    for folder in living(std::mem::take) {
-        // What cannot be removed now is swept another time.
+    for folder in with_live_folders(std::mem::take) {
+        // A folder that cannot be removed here is removed by a later sweep.
         let _ = (0..TRIES).any(|_| fs::remove_dir_all(&folder).is_ok());
     }
 }
 
-/// Removes what processes have left that were killed. All else is left alone, whatever it is called.
+/// Removes the folders of killed processes. All other folders are left alone, whatever their names.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else {
         return;
     };
     for entry in entries.filter_map(std::result::Result::ok) {
         let name = entry.file_name();
-        if name.to_str().is_some_and(is_named) && is_abandoned(&entry.path()).unwrap_or(false) {
+        if name.to_str().is_some_and(has_scratch_name)
+            && is_abandoned(&entry.path()).unwrap_or(false)
+        {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-fn is_named(name: &str) -> bool {
+fn has_scratch_name(name: &str) -> bool {
     let random = name.strip_prefix(PREFIX).unwrap_or_default();
-    random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    random.len() == RANDOM_LENGTH && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Was a folder made by [`Scratch::within`] in a process that has ended?
+/// Returns whether a folder was created by [`Scratch::new_in`] in a process that has ended.
 fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
-    // Not what a link leads to.
+    // The link itself, not its target.
     let metadata = folder.symlink_metadata()?;
     if !metadata.is_dir() || !super::is_own(&metadata) || !is_private(&metadata) {
         return Ok(false);
@@ -200,7 +205,7 @@ fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
     Ok(found == wanted.as_bytes() && lock.try_lock().is_ok())
 }
 
-/// Was a folder begun long ago, and never given its lock or any file?
+/// Returns whether a folder was created long ago and never got its lock or any file.
 fn is_unfinished(folder: &Path, metadata: &fs::Metadata) -> std::io::Result<bool> {
     let age = metadata.modified()?.elapsed().unwrap_or_default();
     let has_files = match fs::read_dir(folder.join(FILES)) {
@@ -236,7 +241,7 @@ mod tests {
     fn a_folder_is_private_and_goes_with_its_value() {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().unwrap();
-        let scratch = Scratch::within(parent.path()).unwrap();
+        let scratch = Scratch::new_in(parent.path()).unwrap();
         fs::write(scratch.path().join("x"), "y").unwrap();
         let folder = scratch.path().parent().unwrap().to_owned();
         let mode = folder.metadata().unwrap().permissions().mode();
@@ -250,7 +255,7 @@ mod tests {
     fn what_dead_processes_left_is_swept_and_nothing_else() {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().unwrap();
-        let living = Scratch::within(parent.path()).unwrap();
+        let living = Scratch::new_in(parent.path()).unwrap();
         let private = fs::Permissions::from_mode(0o700);
         let make = |name: &str, lock: Option<&str>| {
             let folder = parent.path().join(name);
@@ -268,11 +273,11 @@ mod tests {
         };
         let dead = marked("tsql-abcdefABC123");
         let others = [
-            // A user's own folders, with a file of that name.
+            // A user's own folders, with a file of the lock's name.
             make("tsql-mine", Some("")),
             make("tsql-abcdefABC124", Some("")),
             make("tsql-abcdefABC125", None),
-            // A copy of what a dead process left.
+            // A copy of an abandoned folder.
             make("tsql-abcdefABC126", Some(&marker(&dead))),
             marked("tsql-abcdef-BC127"),
             marked("tsql-abcdefABC1289"),
@@ -287,7 +292,7 @@ mod tests {
         std::os::unix::fs::symlink(parent.path().join("elsewhere"), linked.join(LOCK)).unwrap();
         let link = parent.path().join("tsql-abcdefABC12c");
         std::os::unix::fs::symlink(&opened, &link).unwrap();
-        let next = Scratch::within(parent.path()).unwrap();
+        let next = Scratch::new_in(parent.path()).unwrap();
         assert!(!dead.exists());
         let kept = others.iter().chain([&opened, &used, &linked, &link]);
         for folder in kept {
@@ -332,19 +337,21 @@ mod tests {
             "x".repeat(99),
         )
         .unwrap();
-        let _next = Scratch::within(parent.path()).unwrap();
+        let _next = Scratch::new_in(parent.path()).unwrap();
         assert!(unfinished.iter().all(|folder| !folder.exists()));
         assert!(others.iter().all(|folder| folder.exists()));
         assert!(parent.path().join("tsql-abcdefABC129").exists());
     }
 
-    /// A process that is killed leaves what a sweep takes for its own.
+    /// Folders of killed processes, which a sweep removes.
     #[test]
     fn what_a_folder_of_ours_holds_is_recognised() {
         let parent = tempfile::tempdir().unwrap();
-        let scratch = Scratch::within(parent.path()).unwrap();
+        let scratch = Scratch::new_in(parent.path()).unwrap();
         let folder = scratch.path().parent().unwrap().to_owned();
-        assert!(is_named(folder.file_name().unwrap().to_str().unwrap()));
+        assert!(has_scratch_name(
+            folder.file_name().unwrap().to_str().unwrap()
+        ));
         assert!(!is_abandoned(&folder).unwrap(), "its lock is held");
         let Scratch {
             folder: kept,

@@ -1,9 +1,9 @@
-//! The lines of a chunk, one by one.
+//! Splits a chunk into lines.
 
 use crate::lines::is_comment;
 
-/// Its lines without their line feeds, the last of which may lack it.
-pub(crate) fn lines(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// Returns the lines without their line feeds. The last line may lack its line feed.
+pub(crate) fn split_lines(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = chunk;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -16,8 +16,9 @@ pub(crate) fn lines(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Reads a line that may be a comment. Where it is no record, why it is refused, if it is.
-pub(crate) fn record<'a>(
+/// Parses a line with `read` unless it is a comment. The error is the reason for the rejection, or `None` for a
+/// comment.
+pub(crate) fn read_record<'a>(
     line: &'a [u8],
     read: impl FnOnce(&'a [u8]) -> Result<(), String>,
 ) -> Result<(), Option<String>> {

@@ -1,22 +1,22 @@
-//! The file beside a log, read.
+//! Reads the companion file of a log.
 
 use std::io::BufReader;
 
-use crate::beside::Graphs;
+use crate::byte_counter::ByteCounter;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::listed::Dialect;
-use crate::passed::Passed;
+use crate::log_context::CompanionGraphs;
+use crate::registry::Dialect;
 
-/// The graphs of a file that logs of a dialect refer to; `None` where it is another.
+/// Returns the graphs of a companion file of logs of `dialect`, or `None` if the file is of another kind.
 ///
 /// # Errors
-/// What fails to be opened or read.
-pub fn graphs(dialect: Dialect, input: &Input) -> Result<Option<Graphs>> {
-    let (stream, _) = input.stream(&Passed::default())?;
-    let names = dialect.graphs(&mut BufReader::new(stream));
+/// Returns an error if the file cannot be opened or read.
+pub fn read_companion_graphs(dialect: Dialect, input: &Input) -> Result<Option<CompanionGraphs>> {
+    let (stream, _) = input.stream(&ByteCounter::default())?;
+    let names = dialect.read_graph_names(&mut BufReader::new(stream));
     let names = names.map_err(Error::io(&input.file))?;
     let file = input.name.rsplit('/').next().unwrap_or_default().to_owned();
     let is_one = names.iter().any(Option::is_some);
-    Ok(is_one.then_some(Graphs { file, names }))
+    Ok(is_one.then_some(CompanionGraphs { file, names }))
 }

@@ -1,23 +1,23 @@
-//! Compressions, as the first bytes of files give them away.
+//! Compression formats, detected by magic bytes.
 
-/// Compression that a file's first bytes give away.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// RFC 1952, of any number of members.
+    /// RFC 1952, any number of members.
     Gzip,
-    /// RFC 8878, of any number of frames.
+    /// RFC 8878, any number of frames.
     Zstd,
 }
 
 impl Compression {
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the compression with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
         let all = [Self::Gzip, Self::Zstd];
         all.into_iter().find(|one| one.name() == name)
     }
 
-    /// That of a file which begins like this.
-    pub fn of(head: &[u8]) -> Option<Self> {
+    /// Detects the compression of a file from its first bytes.
+    pub fn detect(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b]) {
             Some(Self::Gzip)
         } else {
@@ -26,7 +26,7 @@ impl Compression {
         }
     }
 
-    /// Its name in the `sources` table.
+    /// Name in the `sources` table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",

@@ -1,14 +1,14 @@
-//! Lines, numbers and lists as Python's `json.dumps` writes them.
+//! Writes lines, numbers and lists as Python's `json.dumps` does.
 
 use tsql_codecs::json;
 use tsql_codecs::number::{Decimal, Spelling, write_integer};
 
-use crate::rows::Writer;
+use crate::rows::JsonWriter;
 
-/// Appends a line that `spell` writes with the spaces that `json.dumps` puts unless it is told not to; without them where its writer
-/// did. False where it cannot be spelled, and then `out` holds part of a line.
+/// Appends a line that `spell` writes with the default spacing of `json.dumps`. The spaces are removed if the writer is
+/// compact. Returns false if the line cannot be written; `out` then holds part of a line.
 pub(crate) fn write_line(
-    writer: Writer,
+    writer: JsonWriter,
     out: &mut Vec<u8>,
     spell: impl FnOnce(&mut Vec<u8>) -> Option<()>,
 ) -> bool {
@@ -21,7 +21,7 @@ pub(crate) fn write_line(
     spelled.is_some()
 }
 
-/// Appends a number, whole ones without a point.
+/// Appends a number; integers without a decimal point.
 pub(crate) fn write_number(number: Decimal, out: &mut Vec<u8>) -> Option<()> {
     match number.digits_at(0) {
         Some(whole) => write_integer(whole, out),

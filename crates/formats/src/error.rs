@@ -1,12 +1,12 @@
-//! Why a file could not be found, opened or told.
+//! Errors of finding, opening and detecting files.
 
 use std::path::PathBuf;
 
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. Locations and reasons are as they were given: whoever shows them hides what a
-/// URL carries.
+/// Error of this crate. Locations and reasons are unmodified; callers must hide credentials in URLs before they show
+/// them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or directory could not be read.
@@ -14,29 +14,29 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 
-    /// A source was given that could not be opened or found.
+    /// A given source could not be found or opened.
     #[error("{location}: {reason}")]
     Source {
         /// The path or pattern as given.
         location: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
 
-    /// The list of exported files was written by a newer tsql.
+    /// The export manifest was written by a newer tsql.
     #[error(
         "{what} has version {found}, this tsql reads up to {supported}\nhint: install a newer tsql"
     )]
     TooNew {
-        /// The list.
+        /// Path of the manifest.
         what: String,
-        /// The version that was found.
+        /// Version of the manifest.
         found: i64,
-        /// The newest version that this build reads.
+        /// Newest version that this build reads.
         supported: i64,
     },
 }

@@ -1,41 +1,41 @@
-//! Files behind an argument: itself, those below a directory, or those that match a pattern.
+//! Finds the files of an argument: a file, the files below a directory, or the matches of a pattern.
 //!
-//! A folder is walked once, by its real path: a link to a folder that was seen adds nothing, so
-//! cycles end; one to another folder is followed after the real ones, under that folder's own name.
-//! Hidden files and folders are passed over. A store is no source, and neither is what lies in one.
+//! Each folder is walked once, by its real path. A link to a visited folder adds nothing, so cycles end. Links to other
+//! folders are followed after the real folders, under the name of the target. Hidden files and folders are skipped, and
+//! so are stores and everything inside of them.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::file_handle::{FileHandle, is_pipe};
 use crate::input::Input;
 use crate::marker::is_store;
 use crate::naming;
-use crate::opened::{Opened, is_pipe};
 
-/// What an argument means.
+/// Result of resolving an argument.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundFiles {
     /// The files.
     pub inputs: Vec<Input>,
-    /// Stores that were found on the way, which are no sources.
+    /// Stores that were skipped.
     pub stores: Vec<String>,
-    /// Folders that could not be read: path and reason.
+    /// Unreadable folders: path and reason.
     pub failed: Vec<(String, String)>,
 }
 
-/// The files behind an argument: itself, those below a directory in the order of their names, or
-/// those that match a pattern.
-pub fn find(argument: &str) -> Result<Found> {
+/// Returns the files of an argument: the file itself, the files below a directory in the order of their names, or the
+/// matches of a pattern.
+pub fn find_inputs(argument: &str) -> Result<FoundFiles> {
     let mut walk = Walk::default();
     let path = Path::new(argument);
     if path.exists() {
         if fs::metadata(path).is_ok_and(|meta| is_pipe(meta.file_type())) {
-            walk.pipe(path, argument)?;
+            walk.add_pipe(path, argument)?;
             return Ok(walk.found);
         }
-        if let Some(store) = store_around(path)? {
+        if let Some(store) = enclosing_store(path)? {
             return Err(Error::Source {
                 location: argument.to_owned(),
                 reason: format!(
@@ -45,7 +45,7 @@ pub fn find(argument: &str) -> Result<Found> {
                 ),
             });
         }
-        walk.argument(path, argument)?;
+        walk.add_argument(path, argument)?;
         return Ok(walk.found);
     }
     let missing = |reason: String| Error::Source {
@@ -57,10 +57,10 @@ pub fn find(argument: &str) -> Result<Found> {
         matched = true;
         let entry = entry.map_err(|error| missing(error.to_string()))?;
         let shown = entry.to_string_lossy().into_owned();
-        if entry.exists() && store_around(&entry)?.is_some() {
+        if entry.exists() && enclosing_store(&entry)?.is_some() {
             walk.found.stores.push(shown);
         } else {
-            walk.argument(&entry, &shown)?;
+            walk.add_argument(&entry, &shown)?;
         }
     }
     if !matched {
@@ -69,27 +69,27 @@ pub fn find(argument: &str) -> Result<Found> {
     Ok(walk.found)
 }
 
-/// A folder that a link leads to.
+/// Folder that a link points to.
 struct Link {
     real: PathBuf,
-    /// The name in the store of the folder that has the link.
+    /// Name in the store of the folder that contains the link.
     below: String,
     path: String,
 }
 
 #[derive(Default)]
 struct Walk {
-    found: Found,
-    /// Real paths of folders that were walked.
+    found: FoundFiles,
+    /// Real paths of visited folders.
     seen: HashSet<PathBuf>,
     links: VecDeque<Link>,
 }
 
 impl Walk {
-    /// What was named: a file, or a folder with all below it.
-    fn argument(&mut self, path: &Path, shown: &str) -> Result<()> {
+    /// Adds an argument: a file, or a folder with everything below it.
+    fn add_argument(&mut self, path: &Path, shown: &str) -> Result<()> {
         let real = path.canonicalize().map_err(Error::io(path))?;
-        let name = last_part(&real);
+        let name = file_name(&real);
         if !real.is_dir() {
             self.found.inputs.push(Input {
                 explicit: true,
@@ -98,33 +98,34 @@ impl Walk {
             return Ok(());
         }
         fs::read_dir(&real).map_err(Error::io(path))?;
-        // `.` and `..` are no names, and where somebody happens to stand says nothing either.
+        // `.` and `..` are not names, and the current directory says nothing about the platform either.
         let here = std::env::current_dir().and_then(|here| here.canonicalize());
         let is_named = path.file_name().is_some() && here.ok().as_ref() != Some(&real);
         let shown = shown.trim_end_matches('/');
         let platform = is_named.then(|| name.clone());
-        self.folder(&real, &name, shown, platform.as_deref());
+        self.add_folder(&real, &name, shown, platform.as_deref());
         while let Some(link) = self.links.pop_front() {
-            let name = last_part(&link.real);
+            let name = file_name(&link.real);
             let below = format!("{}/{name}", link.below);
-            self.folder(&link.real, &below, &link.path, Some(&name));
+            self.add_folder(&link.real, &below, &link.path, Some(&name));
         }
         Ok(())
     }
 
-    /// A pipe, which is read to its end here: it cannot be opened twice. One of a shell's (`/dev/fd/63`) has no name.
-    fn pipe(&mut self, path: &Path, shown: &str) -> Result<()> {
-        let opened = Opened::of(path)?;
+    /// Adds a pipe. It is read to its end here because it cannot be opened twice. A shell's pipe (`/dev/fd/63`) has no
+    /// name.
+    fn add_pipe(&mut self, path: &Path, shown: &str) -> Result<()> {
+        let opened = FileHandle::open(path)?;
         let real = path.canonicalize().ok();
-        let name = real.as_deref().map(last_part);
+        let name = real.as_deref().map(file_name);
         let file = real.unwrap_or_else(|| path.to_owned());
-        let input = Input::of_pipe(opened, file, shown, name)?;
+        let input = Input::from_pipe(opened, file, shown, name)?;
         self.found.inputs.push(input);
         Ok(())
     }
 
-    /// All below a folder, whose real path this is; `platform` is that of files right in it.
-    fn folder(&mut self, real: &Path, name: &str, path: &str, platform: Option<&str>) {
+    /// Adds everything below a folder with this real path. `platform` applies to the files directly in it.
+    fn add_folder(&mut self, real: &Path, name: &str, path: &str, platform: Option<&str>) {
         if !self.seen.insert(real.to_owned()) {
             return;
         }
@@ -138,7 +139,7 @@ impl Walk {
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let part = naming::readable(&entry.file_name());
+            let part = naming::part_to_text(&entry.file_name());
             if part.starts_with('.') {
                 continue;
             }
@@ -150,9 +151,9 @@ impl Walk {
                 if is_store(&file) {
                     self.found.stores.push(path);
                 } else if is_link {
-                    self.link(&file, name, path);
+                    self.add_link(&file, name, path);
                 } else {
-                    self.folder(&file, &below, &path, Some(&part));
+                    self.add_folder(&file, &below, &path, Some(&part));
                 }
             } else if meta.map_or(true, |meta| meta.is_file()) {
                 self.found.inputs.push(Input {
@@ -163,7 +164,7 @@ impl Walk {
         }
     }
 
-    fn link(&mut self, file: &Path, below: &str, path: String) {
+    fn add_link(&mut self, file: &Path, below: &str, path: String) {
         match file.canonicalize() {
             Ok(real) => self.links.push_back(Link {
                 real,
@@ -175,12 +176,14 @@ impl Walk {
     }
 }
 
-fn last_part(path: &Path) -> String {
-    path.file_name().map(naming::readable).unwrap_or_default()
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map(naming::part_to_text)
+        .unwrap_or_default()
 }
 
-/// The store that a path is, or lies in.
-fn store_around(path: &Path) -> Result<Option<PathBuf>> {
+/// Returns the store that contains the path or is the path.
+fn enclosing_store(path: &Path) -> Result<Option<PathBuf>> {
     let real = path.canonicalize().map_err(Error::io(path))?;
     let store = real.ancestors().find(|folder| is_store(folder));
     Ok(store.map(Path::to_owned))
@@ -196,14 +199,14 @@ mod tests {
         fs::write(path, "x").unwrap();
     }
 
-    /// Names and platforms of what is found.
-    fn found(folder: &Path) -> Vec<(String, Option<String>)> {
-        let found = find(&folder.to_string_lossy()).unwrap();
+    /// Names and platforms of the files found.
+    fn found_paths(folder: &Path) -> Vec<(String, Option<String>)> {
+        let found = find_inputs(&folder.to_string_lossy()).unwrap();
         let inputs = found.inputs.into_iter();
         inputs.map(|input| (input.name, input.directory)).collect()
     }
 
-    fn named(name: &str, platform: &str) -> (String, Option<String>) {
+    fn on_platform(name: &str, platform: &str) -> (String, Option<String>) {
         (name.to_owned(), Some(platform.to_owned()))
     }
 
@@ -221,10 +224,10 @@ mod tests {
         symlink("../other", root.join("d-link")).unwrap();
         symlink("../logs", other.join("back")).unwrap();
         assert_eq!(
-            found(&root),
+            found_paths(&root),
             [
-                named("logs/b-real/x.json", "b-real"),
-                named("logs/other/y.json", "other")
+                on_platform("logs/b-real/x.json", "b-real"),
+                on_platform("logs/other/y.json", "other")
             ]
         );
     }
@@ -237,17 +240,20 @@ mod tests {
         write(&root, ".git/config");
         write(&root, "s/records/part.parquet");
         fs::write(root.join("s/tsql.toml"), "format = 1\n").unwrap();
-        // Settings of buckets do not make a store.
+        // Bucket settings do not make a folder a store.
         fs::write(root.join("a/tsql.toml"), "[bucket.b]\n").unwrap();
         assert_eq!(
-            found(&root),
-            [named("logs/a/tsql.toml", "a"), named("logs/a/x.json", "a")]
+            found_paths(&root),
+            [
+                on_platform("logs/a/tsql.toml", "a"),
+                on_platform("logs/a/x.json", "a")
+            ]
         );
         for inside in ["s", "s/records", "s/records/part.parquet"] {
-            let error = find(&root.join(inside).to_string_lossy()).unwrap_err();
+            let error = find_inputs(&root.join(inside).to_string_lossy()).unwrap_err();
             assert!(error.to_string().contains("which is no source"), "{error}");
         }
-        let matched = find(&root.join("s/records/*").to_string_lossy()).unwrap();
+        let matched = find_inputs(&root.join("s/records/*").to_string_lossy()).unwrap();
         assert!(matched.inputs.is_empty());
         assert_eq!(matched.stores.len(), 1);
     }
@@ -256,13 +262,13 @@ mod tests {
     fn a_folder_gives_a_platform_only_where_it_is_named() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "p/x.json");
-        let dotted = find(&folder.path().join("p/sub/..").to_string_lossy());
+        let dotted = find_inputs(&folder.path().join("p/sub/..").to_string_lossy());
         assert!(dotted.is_err(), "there is no `sub`");
         write(folder.path(), "p/sub/y.json");
-        let dotted = find(&folder.path().join("p/sub/..").to_string_lossy()).unwrap();
+        let dotted = find_inputs(&folder.path().join("p/sub/..").to_string_lossy()).unwrap();
         let platforms: Vec<_> = dotted.inputs.iter().map(|i| i.directory.clone()).collect();
         assert_eq!(platforms, [Some("sub".to_owned()), None]);
-        let file = find(&folder.path().join("p/x.json").to_string_lossy()).unwrap();
+        let file = find_inputs(&folder.path().join("p/x.json").to_string_lossy()).unwrap();
         assert_eq!(file.inputs.first().unwrap().directory, None);
     }
 }

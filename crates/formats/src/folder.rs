@@ -1,10 +1,10 @@
-//! Folders, as far as their files belong together.
+//! Folders whose files belong together.
 
-/// A folder with files that belong together.
+/// Folder whose files belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// Its own name.
+    /// Name of the folder.
     pub name: String,
-    /// XXH3-128 of its path: two folders of one name are two.
+    /// XXH3-128 of its path, which distinguishes folders of the same name.
     pub hash: String,
 }

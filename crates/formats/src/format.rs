@@ -1,86 +1,86 @@
-//! What every format has. Each is a module of this crate: how its files are told, read and spelled.
+//! Traits of file formats. Each format is a module of this crate that detects, reads and writes its files.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead};
 
-use super::beside::Beside;
-use super::rows::Rows;
-use super::spelled::Speller;
+use super::log_context::LogContext;
+use super::record_writer::RecordWriter;
+use super::rows::LogRows;
 
 /// A format of files.
 pub trait Format: fmt::Debug + Sync {
-    /// The dataset of what its files hold.
+    /// Dataset of the contents of the files.
     fn dataset(&self) -> &'static str;
 
-    /// What people ask for it by: its dataset, unless that has files of several kinds.
+    /// Name for `--format`: the dataset, unless a dataset has several kinds of files.
     fn name(&self) -> &'static str {
         self.dataset()
     }
 
-    /// One of its files in words: `an auto_scheduler log`.
-    fn described(&self) -> &'static str;
+    /// Description of one file for messages: `an auto_scheduler log`.
+    fn description(&self) -> &'static str;
 }
 
-/// A format of logs: each line is a record, or none.
-pub trait Logs: Format {
-    /// Does a line begin like a record?
-    fn begins(&self, line: &[u8]) -> bool;
+/// Log format: each line is a record or is rejected.
+pub trait LogFormat: Format {
+    /// Whether a line begins like a record.
+    fn begins_record(&self, line: &[u8]) -> bool;
 
-    /// The rows of whole lines, the last of which may lack its line feed.
-    fn parse(&self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows;
+    /// Parses whole lines. The last line may lack its line feed.
+    fn parse(&self, chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows;
 
-    /// What spells its records again.
-    fn speller(&self) -> Box<dyn Speller>;
+    /// Writer that rebuilds the lines of stored records.
+    fn record_writer(&self) -> Box<dyn RecordWriter>;
 
-    /// Do its lines say more than their graph, steps, environment and measurement?
+    /// Whether lines contain more than graph, steps, environment and measurement.
     fn has_details(&self) -> bool {
         false
     }
 
-    /// The name of the file beside a log that has the graphs of its records; `None` where the log itself has them.
-    fn beside(&self, name: &str) -> Option<String> {
+    /// Name of the companion file with the graphs of the records; `None` if the log itself contains them.
+    fn companion_file_name(&self, name: &str) -> Option<String> {
         let _ = name;
         None
     }
 
-    /// Whether lines name their graphs by their places in another file, so that they mean nothing without it.
-    fn needs_graphs_beside(&self) -> bool {
+    /// Whether lines reference graphs by their index in a companion file and are useless without it.
+    fn needs_companion_graphs(&self) -> bool {
         false
     }
 
-    /// The text of such a file that only names graphs, these by their places, so that lines have them.
-    fn graph_names(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
+    /// Builds a companion file that contains only graph names, each at its index.
+    fn write_companion_graphs(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
         let _ = graphs;
         Vec::new()
     }
 
-    /// The names of the graphs in that file, by their lines, as far as it says them.
-    fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+    /// Reads the graph names of a companion file by line; `None` where a line has no name.
+    fn read_graph_names(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
         let _ = file;
         Ok(Vec::new())
     }
 
-    /// How the names of its files end.
-    fn ending(&self) -> &'static str;
+    /// File name extension, without the dot.
+    fn file_extension(&self) -> &'static str;
 }
 
-/// A format of files, or folders of them, that are read as a whole.
-pub trait Documents: Format {
-    /// Do its files begin with these bytes?
+/// Format of files, or of folders of files, that are read as a whole.
+pub trait DocumentFormat: Format {
+    /// Whether files begin with these magic bytes.
     fn has_magic(&self, head: &[u8]) -> bool {
         let _ = head;
         false
     }
 
-    /// Is this its text? It is asked where no line is a record.
-    fn is_text(&self, head: &[u8]) -> bool {
+    /// Whether this is text of the format. Called only if no line is a record.
+    fn matches_text(&self, head: &[u8]) -> bool {
         let _ = head;
         false
     }
 
-    /// Does a file of this name in an archive say that the archive is of this format?
-    fn is_member(&self, name: &str) -> bool {
+    /// Whether a member of this name marks an archive as an archive of this format.
+    fn matches_member(&self, name: &str) -> bool {
         let _ = name;
         false
     }

@@ -1,4 +1,4 @@
-//! What is known of a file before it is opened.
+//! Description of a file before it is opened.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,38 +8,38 @@ use serde::{Deserialize, Serialize};
 
 use tsql_codecs::identity::ContentHasher;
 
+use crate::byte_counter::ByteCounter;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
+use crate::file_handle::{FileHandle, Stream};
 use crate::folder::Folder;
 use crate::naming;
-use crate::opened::{Opened, Stream};
-use crate::passed::Passed;
 
-/// Standard input, as it is named on the command line.
+/// Name of standard input on the command line.
 pub const STDIN: &str = "-";
 
-/// A file to be ingested.
+/// File to ingest.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Where it is read from: the archive, if it is in one.
+    /// Path to read from; for a member, the path of its archive.
     pub file: PathBuf,
-    /// How it was named: the argument, and below a directory the path in it.
+    /// Name given by the user: the argument, and below a directory the path relative to it.
     pub path: String,
-    /// The name that it gets in the store: from the last part of the argument on.
+    /// Name in the store, beginning with the last component of the argument.
     pub name: String,
-    /// The name of the directory that it was found in, where that may give its platform: of a file
-    /// that was named itself, and of one in a directory without a name of its own, none does.
+    /// Name of the containing directory, which may be the platform. `None` for files that are arguments themselves, and
+    /// for files in a directory without a name of its own.
     pub directory: Option<String>,
-    /// It was named itself or matched a pattern, not found in a directory or archive.
+    /// Whether the file is an argument or matched a pattern, and was not found in a directory or archive.
     pub explicit: bool,
-    /// What it was in the store that it was exported from.
+    /// Metadata of the file in the store from which it was exported.
     pub exported: Option<Arc<ExportedFile>>,
-    /// It is open, so as not to be opened twice, or because it cannot be.
-    pub opened: Option<Opened>,
+    /// Open file. Set to avoid a second open, or because a second open is impossible.
+    pub opened: Option<FileHandle>,
 }
 
 impl Input {
-    /// A file of the file system, found in a directory or not at all.
+    /// Creates an input for a file of the file system.
     pub fn new(file: PathBuf, path: String, name: String) -> Self {
         Self {
             file,
@@ -52,20 +52,20 @@ impl Input {
         }
     }
 
-    /// Standard input, or a pipe, all of which was read. Without a name of its own its name is the hash of its
-    /// content: two streams are two sources, the same one is the same.
+    /// Creates an input for standard input or a pipe that was read completely. Without a name, it is named after the
+    /// hash of its content. So equal streams are the same source and different streams are different sources.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn of_pipe(
-        opened: Opened,
+    pub fn from_pipe(
+        opened: FileHandle,
         file: PathBuf,
         path: &str,
         name: Option<String>,
     ) -> Result<Self> {
         let hashed = || {
-            let (stream, _) = opened.stream(&Passed::default())?;
-            ContentHasher::of_stream(stream).map(|(_, hash)| format!("stdin/{hash}.json"))
+            let (stream, _) = opened.stream(&ByteCounter::default())?;
+            ContentHasher::hash_stream(stream).map(|(_, hash)| format!("stdin/{hash}.json"))
         };
         let name = name.map_or_else(hashed, Ok).map_err(Error::io(path))?;
         Ok(Self {
@@ -75,27 +75,27 @@ impl Input {
         })
     }
 
-    /// The file: as it was opened before, or else opened now.
+    /// Returns the open file, or opens it.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn opened(&self) -> Result<Opened> {
+    pub fn open_file(&self) -> Result<FileHandle> {
         match &self.opened {
             Some(opened) => Ok(opened.clone()),
-            None => Opened::of(&self.file),
+            None => FileHandle::open(&self.file),
         }
     }
 
-    /// Its bytes after decompression; `passed` says how many, as they lie on the disk, were read.
+    /// Returns the decompressed bytes. `passed` counts the compressed bytes read.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn stream(&self, passed: &Passed) -> Result<(Stream, Option<Compression>)> {
-        let opened = self.opened()?;
+    pub fn stream(&self, passed: &ByteCounter) -> Result<(Stream, Option<Compression>)> {
+        let opened = self.open_file()?;
         opened.stream(passed).map_err(Error::io(&self.file))
     }
 
-    /// Its bytes on the disk; 0 where nobody can tell.
+    /// Size on disk in bytes; 0 if unknown.
     pub fn size(&self) -> u64 {
         match &self.opened {
             Some(opened) => opened.size().unwrap_or(0),
@@ -103,62 +103,62 @@ impl Input {
         }
     }
 
-    /// Is it in an archive?
-    pub fn is_packed(&self) -> bool {
-        self.opened.as_ref().is_some_and(Opened::is_part)
+    /// Whether it is a member of an archive.
+    pub fn is_in_archive(&self) -> bool {
+        self.opened.as_ref().is_some_and(FileHandle::is_section)
     }
 
-    /// Where it lies on the disk, and in its archive.
-    pub fn place(&self) -> String {
+    /// Path on disk, and inside of its archive.
+    pub fn location(&self) -> String {
         let file = self.file.to_string_lossy();
-        if self.is_packed() {
+        if self.is_in_archive() {
             format!("{file}/{}", self.name)
         } else {
             file.into_owned()
         }
     }
 
-    /// The folder that it lies in: on disk, or in the archive or bucket that it came from.
+    /// Folder that contains the file: on disk, or in the archive or bucket that it came from.
     pub fn folder(&self) -> Folder {
-        let on_disk = self.file.parent().map(naming::readable_path);
+        let on_disk = self.file.parent().map(naming::path_to_text);
         let (above, file) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
-        let has_own_name = !self.is_packed()
-            && self.file.file_name().map(naming::readable).as_deref() == Some(file);
+        let has_own_name = !self.is_in_archive()
+            && self.file.file_name().map(naming::part_to_text).as_deref() == Some(file);
         let path = on_disk.filter(|_| has_own_name);
         let path = path.unwrap_or_else(|| above.to_owned());
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        let hash = ContentHasher::of(path.as_bytes());
+        let hash = ContentHasher::hash_bytes(path.as_bytes());
         Folder { name, hash }
     }
 
-    /// What it was in the store that it was exported from, if it was of this dataset.
-    pub fn was(&self, dataset: &str) -> Option<&ExportedFile> {
+    /// Metadata of the file in the store from which it was exported, if it was of this dataset.
+    pub fn exported_as(&self, dataset: &str) -> Option<&ExportedFile> {
         let exported = self.exported.as_deref();
         exported.filter(|file| file.dataset == dataset)
     }
 }
 
-/// A file of an export, as the ledger has it.
+/// Entry of the export manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExportedFile {
-    /// Where it lies below the export's root; spelled as names in the store are.
+    /// Path below the root of the export, in the encoding of names in the store.
     pub path: String,
-    /// Its name in the store.
+    /// Name in the store.
     pub name: String,
-    /// Its dataset.
+    /// Dataset.
     pub dataset: String,
-    /// Its platform.
+    /// Platform.
     pub platform: String,
-    /// TpuGraphs: its collection.
+    /// TpuGraphs: collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// TpuGraphs: its split.
+    /// TpuGraphs: split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
-    /// GraphNet: how a row of the hub's Parquet named it.
+    /// GraphNet: path in the row of the hub's Parquet file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_path: Option<String>,
-    /// Its labels.
+    /// Labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }

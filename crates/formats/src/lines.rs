@@ -1,61 +1,61 @@
-//! A stream of bytes cut into chunks of whole lines.
+//! Splits a byte stream into chunks of whole lines.
 //!
-//! Memory stays at a chunk and the longest line that a reader takes; of a longer line the pieces
-//! are handed on as they come, so that even a gigabyte without a line feed is kept.
+//! Memory is bounded by a chunk and the longest accepted line. Longer lines are passed on in parts, so that even a
+//! gigabyte without a line feed is stored.
 
 use std::collections::VecDeque;
 use std::io::Read;
 
 use tsql_codecs::identity::ContentHasher;
 
-/// Bytes of lines handed on together. Large enough to make the hand-over free, small enough that
-/// the chunks of a few workers fit the cache beside each other.
+/// Target size of a chunk in bytes. Large enough to make the hand-over cheap, small enough that the chunks of a few
+/// workers fit the cache together.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Lines handed on together. Real ones have 300 bytes and more, so only a file of nothing but short
-/// ones meets this; each of these may become a refused line, which takes far more memory.
+/// Maximum number of lines per chunk. Real lines have at least 300 bytes, so only files of very short lines reach this
+/// limit. Each of these may become a rejected line, which takes far more memory.
 const CHUNK_LINES: usize = 1 << 13;
 
-/// Bytes of a part of a line that is too long.
+/// Size of a part of an overlong line in bytes.
 const PART_BYTES: usize = CHUNK_BYTES;
 
-/// Longest line that is parsed. Real ones end at 6 kB.
+/// Length of the longest line that is parsed. Real lines have at most 6 kB.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// What a [`Chunks`] gives.
+/// Item of [`Chunks`].
 #[derive(Debug)]
-pub enum Piece {
-    /// Whole lines; the last one of the stream may lack its line feed.
+pub enum LineChunk {
+    /// Whole lines; the last line of the stream may lack its line feed.
     Lines(Vec<u8>),
-    /// A part of a line that is longer than [`MAX_LINE_BYTES`], without the line feed.
+    /// Part of a line that is longer than [`MAX_LINE_BYTES`], without the line feed.
     Long {
         /// Number of the part, from 0.
         part: i32,
-        /// Its bytes.
+        /// Content.
         text: Vec<u8>,
-        /// It is the last part of the line.
+        /// Whether it is the last part of the line.
         last: bool,
     },
 }
 
-/// How far a stream was handed on.
+/// Position in a stream after the chunks returned so far.
 #[derive(Clone, Debug)]
-pub struct Mark {
-    /// Bytes from the beginning of the file on.
+pub struct StreamPosition {
+    /// Offset in the file in bytes.
     pub end_byte: u64,
-    /// Hash of these bytes.
+    /// Hash of the bytes before the offset.
     pub content_hash: String,
-    /// The last line has no line feed.
+    /// Whether the last line has no line feed.
     pub unterminated: bool,
 }
 
-/// Cuts a stream; knows what was in the pieces that it has handed on.
+/// Splits a stream and hashes the chunks that it has returned.
 pub struct Chunks<R> {
     input: R,
     held: Vec<u8>,
-    /// Lines that are to be handed on before what is held.
+    /// Lines to return before `held`.
     ready: VecDeque<Vec<u8>>,
-    /// Part number of the long line that is being handed on.
+    /// Part number of the overlong line that is being returned.
     long: Option<i32>,
     ended: bool,
     failure: Option<String>,
@@ -65,7 +65,7 @@ pub struct Chunks<R> {
 }
 
 impl<R: Read> Chunks<R> {
-    /// Cuts `input`; `hasher` has seen the `byte_count` bytes of the file before it.
+    /// Splits `input`; `hasher` has processed the preceding `byte_count` bytes of the file.
     pub fn new(input: R, hasher: ContentHasher, byte_count: u64) -> Self {
         Self {
             input,
@@ -80,8 +80,8 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// The next piece, `None` at the end.
-    pub fn next_piece(&mut self) -> Option<Piece> {
+    /// Returns the next chunk; `None` at the end.
+    pub fn next_chunk(&mut self) -> Option<LineChunk> {
         loop {
             if let Some(lines) = self.ready.pop_front() {
                 return Some(self.lines(lines));
@@ -104,7 +104,7 @@ impl<R: Read> Chunks<R> {
                 };
                 match end {
                     Some(0) => return None,
-                    Some(end) if self.longest_is_fine(end) => {
+                    Some(end) if self.all_lines_fit(end) => {
                         let rest = self.held.split_off(end);
                         let lines = std::mem::replace(&mut self.held, rest);
                         return Some(self.lines(lines));
@@ -121,8 +121,8 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// Hands on whole lines, not too many at once.
-    fn lines(&mut self, mut lines: Vec<u8>) -> Piece {
+    /// Returns whole lines, and queues them in several chunks if there are too many.
+    fn lines(&mut self, mut lines: Vec<u8>) -> LineChunk {
         let mut ends = memchr::memchr_iter(b'\n', &lines).map(|end| end + 1);
         if let Some(first) = ends.nth(CHUNK_LINES - 1).filter(|&end| end < lines.len()) {
             let mut start = first;
@@ -134,19 +134,19 @@ impl<R: Read> Chunks<R> {
             self.ready.retain(|lines| !lines.is_empty());
             lines.truncate(first);
         }
-        self.count(&lines);
-        Piece::Lines(lines)
+        self.hash_bytes(&lines);
+        LineChunk::Lines(lines)
     }
 
-    /// These bytes are handed on.
-    fn count(&mut self, bytes: &[u8]) {
+    /// Updates hash and position for bytes that are returned.
+    fn hash_bytes(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.last_byte = bytes.last().copied().or(self.last_byte);
         self.byte_count += bytes.len() as u64;
     }
 
-    /// No line of the first `end` bytes is too long.
-    fn longest_is_fine(&self, end: usize) -> bool {
+    /// Whether no line of the first `end` bytes is too long.
+    fn all_lines_fit(&self, end: usize) -> bool {
         let lines = self.held.get(..end).unwrap_or(&[]);
         end <= MAX_LINE_BYTES
             || lines
@@ -154,8 +154,8 @@ impl<R: Read> Chunks<R> {
                 .all(|line| line.len() <= MAX_LINE_BYTES)
     }
 
-    /// The lines before the first that is too long, or the first part of it.
-    fn before_long(&mut self) -> Piece {
+    /// Returns the lines before the first overlong line, or the first part of that line.
+    fn before_long(&mut self) -> LineChunk {
         let mut end = 0;
         for line in self.held.split_inclusive(|&byte| byte == b'\n') {
             if line.len() > MAX_LINE_BYTES {
@@ -172,16 +172,16 @@ impl<R: Read> Chunks<R> {
         self.lines(lines)
     }
 
-    fn long_part(&mut self, part: i32, end: usize, last: bool) -> Piece {
+    fn long_part(&mut self, part: i32, end: usize, last: bool) -> LineChunk {
         let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);
-        self.count(&text);
+        self.hash_bytes(&text);
         if last && self.held.first() == Some(&b'\n') {
             self.held.remove(0);
-            self.count(b"\n");
+            self.hash_bytes(b"\n");
         }
         self.long = (!last).then_some(part + 1);
-        Piece::Long { part, text, last }
+        LineChunk::Long { part, text, last }
     }
 
     fn fill(&mut self) {
@@ -199,33 +199,33 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// Why the stream ended before its end: damaged compression, a failing disk. What came before
-    /// is among the pieces.
+    /// Reason why the stream ended early: damaged compression or an I/O error. Data before the failure was returned.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// How far the pieces so far go, bytes before the stream included.
-    pub fn mark(&self) -> Mark {
-        Mark {
+    /// Position after the chunks so far, including the bytes before the stream.
+    pub fn mark(&self) -> StreamPosition {
+        StreamPosition {
             end_byte: self.byte_count,
             content_hash: self.hasher.hex(),
             unterminated: self.last_byte.is_some_and(|byte| byte != b'\n'),
         }
     }
 
-    /// The hasher that has seen all pieces.
+    /// Returns the hasher, which has processed all chunks.
     pub fn into_hasher(self) -> ContentHasher {
         self.hasher
     }
 }
 
-/// TVM's reader skips lines that begin with `#` or a space; blank ones, of whatever white space, hold nothing.
+/// Whether a line is a comment. TVM's reader skips lines that begin with `#` or a space; blank lines of any white space
+/// count, too.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
     matches!(line.first(), None | Some(b'#' | b' ')) || is_blank(line)
 }
 
-/// Whether a line holds nothing but white space.
+/// Whether a line contains only white space.
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii_start().is_empty()
 }
@@ -234,18 +234,18 @@ pub(crate) fn is_blank(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn pieces(input: &[u8]) -> Vec<Piece> {
+    fn pieces(input: &[u8]) -> Vec<LineChunk> {
         let mut chunks = Chunks::new(input, ContentHasher::new(), 0);
-        std::iter::from_fn(|| chunks.next_piece()).collect()
+        std::iter::from_fn(|| chunks.next_chunk()).collect()
     }
 
-    /// The stream put together again from its pieces.
-    fn joined(pieces: &[Piece]) -> Vec<u8> {
+    /// Reassembles the stream from its chunks.
+    fn join_pieces(pieces: &[LineChunk]) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Lines(lines) => out.extend_from_slice(lines),
-                Piece::Long { text, last, .. } => {
+                LineChunk::Lines(lines) => out.extend_from_slice(lines),
+                LineChunk::Long { text, last, .. } => {
                     out.extend_from_slice(text);
                     if *last {
                         out.push(b'\n');
@@ -265,9 +265,9 @@ mod tests {
         assert!(
             pieces
                 .iter()
-                .all(|piece| matches!(piece, Piece::Lines(lines) if lines.ends_with(b"\n")))
+                .all(|piece| matches!(piece, LineChunk::Lines(lines) if lines.ends_with(b"\n")))
         );
-        assert_eq!(joined(&pieces), input);
+        assert_eq!(join_pieces(&pieces), input);
     }
 
     #[test]
@@ -282,17 +282,17 @@ mod tests {
         let parts: Vec<_> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Long { part, text, last } => {
+                LineChunk::Long { part, text, last } => {
                     assert!(text.len() <= PART_BYTES);
                     Some((*part, *last))
                 }
-                Piece::Lines(_) => None,
+                LineChunk::Lines(_) => None,
             })
             .collect();
         let count = i32::try_from(MAX_LINE_BYTES * 2 / PART_BYTES).unwrap() + 1;
         let expected: Vec<_> = (0..count).map(|part| (part, part == count - 1)).collect();
         assert_eq!(parts, expected);
-        assert_eq!(joined(&pieces), input);
+        assert_eq!(join_pieces(&pieces), input);
     }
 
     #[test]
@@ -301,10 +301,12 @@ mod tests {
         let pieces = pieces(&input);
         assert_eq!(pieces.len(), 4);
         for piece in &pieces {
-            let Piece::Lines(lines) = piece else { panic!() };
+            let LineChunk::Lines(lines) = piece else {
+                panic!()
+            };
             assert!(memchr::memchr_iter(b'\n', lines).count() <= CHUNK_LINES);
         }
-        assert_eq!(joined(&pieces), input);
+        assert_eq!(join_pieces(&pieces), input);
     }
 
     #[test]
@@ -317,7 +319,7 @@ mod tests {
         .concat();
         let mut chunks = Chunks::new(input.as_slice(), ContentHasher::new(), 0);
         let mut given = Vec::new();
-        while let Some(piece) = chunks.next_piece() {
+        while let Some(piece) = chunks.next_chunk() {
             given.push(piece);
             let mark = chunks.mark();
             let end = usize::try_from(mark.end_byte).unwrap();
@@ -332,6 +334,6 @@ mod tests {
     #[test]
     fn an_empty_stream_has_no_pieces() {
         assert!(pieces(b"").is_empty());
-        assert_eq!(joined(&pieces(b"a")), b"a");
+        assert_eq!(join_pieces(&pieces(b"a")), b"a");
     }
 }

@@ -1,35 +1,35 @@
-//! What makes a folder a store: a small file that says in which form it is kept.
+//! Marker of stores: a small file that makes a folder a store and contains its format version.
 //!
-//! Only its content tells: stores were first marked by a `tsql.toml`, the name that files of settings
-//! have, too. Whoever looks for a store asks here. Builds before the first release could lose what the file
-//! says in a power cut: what is left of it counts then, and the name that only stores use, or the tables
-//! beside it.
+//! Only the content counts, because the first stores were marked by a `tsql.toml`, which is also the name of settings
+//! files. All searches for stores use this module. Builds before the first release could lose the content of the file
+//! in a power cut. In that case the remaining text counts, and either the file name that only stores use or the
+//! adjacent tables.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the file.
+/// Name of the marker file.
 pub const NAME: &str = "tsql-store.toml";
 
-/// The name that it had first.
+/// First name of the marker file.
 pub const FIRST_NAME: &str = "tsql.toml";
 
-/// Both, the one that new stores have before the other.
+/// Both names, the current one first.
 pub const NAMES: [&str; 2] = [NAME, FIRST_NAME];
 
-/// What the file says.
+/// Content of the marker file.
 #[derive(Serialize, Deserialize)]
 pub struct Marker {
-    /// Number of the form.
+    /// Format version.
     pub format: i64,
-    /// A random number, by which whoever made the store knows that it did.
+    /// Random identifier, by which the creator of the store recognizes it.
     #[serde(default)]
     pub made_as: String,
 }
 
 impl Marker {
-    /// What the file called `name` says; `None` for a file of settings.
+    /// Parses the file called `name`; `None` for a settings file.
     pub fn parse(name: &str, text: &str) -> Result<Option<Self>, String> {
         let text = text.trim_end_matches('\0');
         let whole_lines = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
@@ -45,7 +45,7 @@ impl Marker {
         }
     }
 
-    /// That of a store whose file says nothing any more. All that could lose it have this form.
+    /// Marker of a store whose file lost its content. All builds that could lose it used this format version.
     pub fn lost() -> Self {
         Self {
             format: 1,
@@ -54,9 +54,9 @@ impl Marker {
     }
 }
 
-/// Has the folder a `tsql.toml` that says nothing any more, and rows of tables that every store has?
+/// Whether the folder has an empty `tsql.toml` and rows of tables that every store has.
 pub fn is_lost(folder: &Path) -> bool {
-    let text = text_of(&folder.join(FIRST_NAME));
+    let text = read_regular_file(&folder.join(FIRST_NAME));
     let empty = text.is_ok_and(|text| text.trim_matches(['\0', '\n', ' ']).is_empty());
     let has_rows = |table: &str| {
         let mut entries = std::fs::read_dir(folder.join(table)).into_iter().flatten();
@@ -65,8 +65,8 @@ pub fn is_lost(folder: &Path) -> bool {
     empty && ["graphs", "sources"].into_iter().any(has_rows)
 }
 
-/// The text of a regular file. A read of a pipe could wait for ever.
-fn text_of(file: &Path) -> std::io::Result<String> {
+/// Reads a regular file. Reading a pipe could block forever.
+fn read_regular_file(file: &Path) -> std::io::Result<String> {
     if !file.is_file() {
         return Err(std::io::ErrorKind::InvalidInput.into());
     }
@@ -78,15 +78,15 @@ fn is_data(file: &Path) -> bool {
         .is_some_and(|extension| extension == "parquet")
 }
 
-/// Is the folder a store?
+/// Whether the folder is a store.
 pub fn is_store(folder: &Path) -> bool {
     let marks = |name: &&str| {
         let file = folder.join(name);
-        // A pipe in place of the file: an error when the store is opened.
+        // A pipe in place of the file causes an error when the store is opened.
         if *name == NAME && file.exists() && !file.is_file() && !file.is_dir() {
             return true;
         }
-        text_of(&file).is_ok_and(|text| !matches!(Marker::parse(name, &text), Ok(None)))
+        read_regular_file(&file).is_ok_and(|text| !matches!(Marker::parse(name, &text), Ok(None)))
     };
     NAMES.iter().any(marks) || is_lost(folder)
 }
@@ -108,7 +108,7 @@ mod tests {
         assert!(!is(FIRST_NAME, ""));
         assert!(is(NAME, ""));
         assert!(!is("other.toml", "format = 1\n"));
-        // A damaged one is told as such when it is opened.
+        // A damaged marker is reported when the store is opened.
         assert!(is(NAME, "form"));
         assert!(Marker::parse(NAME, "form").is_err());
         let cut = Marker::parse(NAME, "format = 7\nmade_as = \"x").unwrap();

@@ -1,12 +1,12 @@
-//! Objects of JSON whose keys are known.
+//! JSON objects with known keys.
 
 use tsql_codecs::json;
 
-/// The values of an object by the places of their keys in `keys`, as written.
+/// Returns the raw values of an object, each at the index of its key in `keys`.
 ///
 /// # Errors
-/// That it is no object, has another key, or has one twice.
-pub(crate) fn values<'a, const N: usize>(
+/// Returns an error if it is not an object, or has an unknown or duplicate key.
+pub(crate) fn member_values<'a, const N: usize>(
     text: &'a str,
     keys: &[&str; N],
 ) -> Result<[Option<&'a str>; N], String> {

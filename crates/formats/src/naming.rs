@@ -1,31 +1,31 @@
-//! Names of files as text, and back again.
+//! Lossless conversion of file names to text and back.
 //!
-//! A part of a path that is no UTF-8 keeps its bytes: those that are none as `%E4`, and `%` as `%25`.
-//! All others stay as they are, unless they look like such a part: then they are written as one.
+//! In a path component that is not UTF-8, invalid bytes become `%E4` and `%` becomes `%25`. Other components are
+//! unchanged, unless they look like an escaped component; those are escaped, too.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The name of a file or folder as text.
-pub fn readable(part: &OsStr) -> String {
-    written(part.as_encoded_bytes())
+/// Converts the name of a file or folder to text.
+pub fn part_to_text(part: &OsStr) -> String {
+    encode_part(part.as_encoded_bytes())
 }
 
-/// A path as text, part by part.
-pub fn readable_path(path: &Path) -> String {
+/// Converts a path to text, component by component.
+pub fn path_to_text(path: &Path) -> String {
     let text = path.as_os_str().as_encoded_bytes();
     let parts = text.split(|&byte| byte == b'/');
-    parts.map(written).collect::<Vec<_>>().join("/")
+    parts.map(encode_part).collect::<Vec<_>>().join("/")
 }
 
-/// The names of the folders and the file of a path in the store, as they were on disk.
-pub fn parts(name: &str) -> impl Iterator<Item = OsString> {
-    name.split('/').map(|part| os_string(read(part)))
+/// Returns the components of a path in the store with their names on disk.
+pub fn path_parts(name: &str) -> impl Iterator<Item = OsString> {
+    name.split('/').map(|part| os_string(decode_part(part)))
 }
 
-/// The name of the first, second, ... file that is given under the same name with other content:
-/// `a/b.json`, `a/b~2.json`.
-pub fn numbered(name: &str, copy: usize) -> String {
+/// Returns the name of the first, second, ... file that is exported under the same name with other content: `a/b.json`,
+/// `a/b~2.json`.
+pub fn numbered_name(name: &str, copy: usize) -> String {
     if copy == 1 {
         return name.to_owned();
     }
@@ -37,23 +37,23 @@ pub fn numbered(name: &str, copy: usize) -> String {
     }
 }
 
-fn written(bytes: &[u8]) -> String {
+fn encode_part(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if read(text) == bytes => text.to_owned(),
-        _ => escaped(bytes),
+        Ok(text) if decode_part(text) == bytes => text.to_owned(),
+        _ => escape(bytes),
     }
 }
 
-fn read(text: &str) -> Vec<u8> {
-    let bytes = unescaped(text);
-    if bytes != text.as_bytes() && written(&bytes) == text {
+fn decode_part(text: &str) -> Vec<u8> {
+    let bytes = unescape(text);
+    if bytes != text.as_bytes() && encode_part(&bytes) == text {
         bytes
     } else {
         text.as_bytes().to_vec()
     }
 }
 
-fn escaped(bytes: &[u8]) -> String {
+fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
         text.push_str(&chunk.valid().replace('%', "%25"));
@@ -64,8 +64,8 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// Undoes [`escaped`] wherever something looks like it.
-fn unescaped(text: &str) -> Vec<u8> {
+/// Inverse of [`escape`]; decodes everything that looks like an escape.
+fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn copies_are_numbered_before_the_extension() {
-        assert_eq!(numbered("a/b.c.json", 1), "a/b.c.json");
-        assert_eq!(numbered("a/b.c.json", 2), "a/b.c~2.json");
-        assert_eq!(numbered("a.b/log", 3), "a.b/log~3");
-        assert_eq!(numbered(".hidden", 2), ".hidden~2");
+        assert_eq!(numbered_name("a/b.c.json", 1), "a/b.c.json");
+        assert_eq!(numbered_name("a/b.c.json", 2), "a/b.c~2.json");
+        assert_eq!(numbered_name("a.b/log", 3), "a.b/log~3");
+        assert_eq!(numbered_name(".hidden", 2), ".hidden~2");
     }
 
     #[test]
@@ -119,17 +119,17 @@ mod tests {
             // Latin-1.
             (b"b\xe4r.json", "b%E4r.json"),
             (b"100% b\xe4r", "100%25 b%E4r"),
-            // What looks like one, and what looks like that.
+            // Names that look like escapes, and names that look like escaped escapes.
             (b"b%E4r.json", "b%25E4r.json"),
             (b"b%25E4r.json", "b%2525E4r.json"),
-            // URLs of UTF-8 do not.
+            // URL escapes of UTF-8 are not affected.
             (b"caf%C3%A9.json", "caf%C3%A9.json"),
             (b"a%20b%25.json", "a%20b%25.json"),
             (b"%", "%"),
             (b"%E", "%E"),
         ] {
-            assert_eq!(written(bytes), text);
-            assert_eq!(read(text), bytes, "{text}");
+            assert_eq!(encode_part(bytes), text);
+            assert_eq!(decode_part(text), bytes, "{text}");
         }
     }
 
@@ -141,8 +141,8 @@ mod tests {
             let bytes: Vec<u8> = (0..5)
                 .map(|at| letters[number / 8_usize.pow(at) % 8])
                 .collect();
-            let text = written(&bytes);
-            assert_eq!(read(&text), bytes);
+            let text = encode_part(&bytes);
+            assert_eq!(decode_part(&text), bytes);
             assert_eq!(seen.insert(text, bytes.clone()), None, "{bytes:?}");
         }
     }

@@ -1,73 +1,73 @@
-//! Arrays in NumPy's format (NEP 1): header and numbers, of any integer or float type.
+//! Arrays in NumPy's format (NEP 1): header and numbers of any integer or float type.
 //!
-//! [`Described`] is the header of any array. All numbers of TpuGraphs are whole, whatever type they are stored in; they are read as `i64`. A
-//! number that is not whole, infinite, not a number, or a negative zero is refused: it would not
-//! come back.
+//! [`ArrayDescription`] is the header of any array. All numbers of TpuGraphs are integers, whatever type they are
+//! stored in; they are read as `i64`. Fractions, infinities, NaN and negative zero are rejected because they would not
+//! be reproduced.
 
 use std::io::Read;
 
 use half::f16;
 
-/// First bytes of an array.
+/// Magic bytes of an array.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Longest header that is read; real ones have 118 bytes.
+/// Maximum length of a header in bytes; real headers have 118.
 const MAX_HEADER_BYTES: usize = 1 << 16;
 
-/// Alignment of the numbers in what we write, as NumPy does it.
+/// Alignment of the data of written arrays, the same as NumPy's.
 const ALIGNMENT: usize = 64;
 
-/// Type of an array's numbers, as NumPy spells it: `<f4`, `|u1`.
+/// Element type of an array in NumPy's spelling: `<f4`, `|u1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dtype {
     /// NumPy's spelling.
     pub text: String,
-    kind: Kind,
-    /// Size of a number.
+    kind: NumberKind,
+    /// Size of an element in bytes.
     pub bytes: usize,
     big_endian: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum NumberKind {
     Signed,
     Unsigned,
     Float,
 }
 
-/// What any array says of itself.
+/// Header of any array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Described {
-    /// Type of the elements, as NumPy spells it: `<f4`, `<U12`, `[('a', '<i4')]`.
+pub struct ArrayDescription {
+    /// Element type in NumPy's spelling: `<f4`, `<U12`, `[('a', '<i4')]`.
     pub descr: String,
-    /// Columns lie together, not rows.
+    /// Whether the data is in Fortran (column-major) order.
     pub fortran: bool,
-    /// Length along each dimension; none of a scalar.
+    /// Size of each dimension; empty for a scalar.
     pub shape: Vec<u64>,
 }
 
-/// What an array of numbers says of itself.
+/// Header of an array of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Type of the numbers.
+pub struct NumberHeader {
+    /// Element type.
     pub dtype: Dtype,
-    /// Columns lie together, not rows.
+    /// Whether the data is in Fortran (column-major) order.
     pub fortran: bool,
-    /// Length along each dimension.
+    /// Size of each dimension.
     pub shape: Vec<u64>,
 }
 
 impl Dtype {
-    /// Reads NumPy's spelling; `None` for text, dates, structures and the like.
+    /// Parses NumPy's spelling; `None` for strings, dates, structures and similar types.
     pub fn parse(text: &str) -> Option<Self> {
         let mut letters = text.chars();
         let (order, kind) = (letters.next()?, letters.next()?);
         let bytes: usize = letters.as_str().parse().ok()?;
-        let (kind, widths): (Kind, &[usize]) = match kind {
-            'i' => (Kind::Signed, &[1, 2, 4, 8]),
-            'u' => (Kind::Unsigned, &[1, 2, 4, 8]),
-            'f' => (Kind::Float, &[2, 4, 8]),
-            'b' => (Kind::Unsigned, &[1]),
+        let (kind, widths): (NumberKind, &[usize]) = match kind {
+            'i' => (NumberKind::Signed, &[1, 2, 4, 8]),
+            'u' => (NumberKind::Unsigned, &[1, 2, 4, 8]),
+            'f' => (NumberKind::Float, &[2, 4, 8]),
+            'b' => (NumberKind::Unsigned, &[1]),
             _ => return None,
         };
         let known = widths.contains(&bytes) && "<>|=".contains(order);
@@ -79,19 +79,19 @@ impl Dtype {
         })
     }
 
-    /// Appends the numbers of `bytes`, a whole number of them, to `numbers`.
+    /// Decodes `bytes`, which contain whole elements, and appends the numbers to `numbers`.
     ///
     /// # Errors
-    /// A number that is not whole.
+    /// Returns an error for a number that is not an integer.
     pub fn decode(&self, bytes: &[u8], numbers: &mut Vec<i64>) -> Result<(), String> {
         numbers.reserve(bytes.len() / self.bytes);
         for number in bytes.chunks_exact(self.bytes) {
-            numbers.push(self.number(number)?);
+            numbers.push(self.decode_number(number)?);
         }
         Ok(())
     }
 
-    fn number(&self, bytes: &[u8]) -> Result<i64, String> {
+    fn decode_number(&self, bytes: &[u8]) -> Result<i64, String> {
         let mut bits = 0_u64;
         if self.big_endian {
             bytes
@@ -105,9 +105,9 @@ impl Dtype {
         }
         let unused = 64 - 8 * self.bytes;
         match self.kind {
-            Kind::Signed => Ok((bits << unused).cast_signed() >> unused),
-            Kind::Unsigned => i64::try_from(bits).map_err(|_| format!("{bits} is too large")),
-            Kind::Float => whole(self.float(bits)),
+            NumberKind::Signed => Ok((bits << unused).cast_signed() >> unused),
+            NumberKind::Unsigned => i64::try_from(bits).map_err(|_| format!("{bits} is too large")),
+            NumberKind::Float => float_to_integer(self.decode_float(bits)),
         }
     }
 
@@ -115,7 +115,7 @@ impl Dtype {
         clippy::cast_possible_truncation,
         reason = "the bits of a narrow float are the low ones"
     )]
-    fn float(&self, bits: u64) -> f64 {
+    fn decode_float(&self, bits: u64) -> f64 {
         match self.bytes {
             2 => f16::from_bits(bits as u16).to_f64(),
             4 => f64::from(f32::from_bits(bits as u32)),
@@ -130,9 +130,9 @@ impl Dtype {
     )]
     pub fn encode(&self, number: i64, bytes: &mut Vec<u8>) {
         let bits = match (self.kind, self.bytes) {
-            (Kind::Float, 2) => u64::from(f16::from_f64(number as f64).to_bits()),
-            (Kind::Float, 4) => u64::from((number as f32).to_bits()),
-            (Kind::Float, _) => (number as f64).to_bits(),
+            (NumberKind::Float, 2) => u64::from(f16::from_f64(number as f64).to_bits()),
+            (NumberKind::Float, 4) => u64::from((number as f32).to_bits()),
+            (NumberKind::Float, _) => (number as f64).to_bits(),
             _ => number.cast_unsigned(),
         };
         let little = bits.to_le_bytes();
@@ -149,7 +149,7 @@ impl Dtype {
     clippy::cast_possible_truncation,
     reason = "the range is looked at first"
 )]
-fn whole(value: f64) -> Result<i64, String> {
+fn float_to_integer(value: f64) -> Result<i64, String> {
     let limit = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && value.abs() < limit && !(value == 0.0 && value.is_sign_negative()) {
         return Ok(value as i64);
@@ -157,11 +157,11 @@ fn whole(value: f64) -> Result<i64, String> {
     Err(format!("{value:?} is no whole number"))
 }
 
-impl Described {
-    /// Reads a header off the front of an array.
+impl ArrayDescription {
+    /// Reads a header from the front of an array.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the header is invalid.
     pub fn read(input: &mut impl Read) -> Result<Self, String> {
         let mut start = [0; 8];
         input
@@ -213,25 +213,25 @@ impl Described {
         })
     }
 
-    /// Elements of the array; `None` where there are more than fit.
+    /// Number of elements; `None` on overflow.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
-        count(&self.shape)
+        element_count(&self.shape)
     }
 }
 
-fn count(shape: &[u64]) -> Option<u64> {
+fn element_count(shape: &[u64]) -> Option<u64> {
     let mut sizes = shape.iter();
     sizes.try_fold(1_u64, |count, &size| count.checked_mul(size))
 }
 
-impl Header {
-    /// Reads a header off the front of an array of numbers.
+impl NumberHeader {
+    /// Reads a header from the front of an array of numbers.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the header is invalid or the elements are not numbers.
     pub fn read(input: &mut impl Read) -> Result<Self, String> {
-        let described = Described::read(input)?;
+        let described = ArrayDescription::read(input)?;
         let dtype = Dtype::parse(&described.descr)
             .ok_or_else(|| format!("numbers of type {:?} are not understood", described.descr))?;
         Ok(Self {
@@ -241,24 +241,24 @@ impl Header {
         })
     }
 
-    /// The header as NumPy writes it.
+    /// Returns the header as NumPy writes it.
     pub fn write(&self) -> Vec<u8> {
-        written(&self.dtype.text, self.fortran, &self.shape)
+        format_header(&self.dtype.text, self.fortran, &self.shape)
     }
 
-    /// Numbers in the array; `None` where there are more than fit.
+    /// Number of elements; `None` on overflow.
     pub fn count(&self) -> Option<u64> {
-        count(&self.shape)
+        element_count(&self.shape)
     }
 }
 
-/// The header of an array whose rows lie together: `descr` is NumPy's spelling of the type of its elements.
-pub fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+/// Returns the header of an array in row-major order. `descr` is NumPy's spelling of the element type.
+pub fn format_row_major_header(descr: &str, shape: &[usize]) -> Vec<u8> {
     let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
-    written(descr, false, &shape)
+    format_header(descr, false, &shape)
 }
 
-fn written(descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
+fn format_header(descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let comma = if sizes.len() == 1 { "," } else { "" };
     let order = if fortran { "True" } else { "False" };
@@ -342,7 +342,7 @@ mod tests {
                 vec![2, 1],
             ),
         ] {
-            let found = Described::parse(text).unwrap();
+            let found = ArrayDescription::parse(text).unwrap();
             assert_eq!((found.descr.as_str(), found.shape), (descr, shape));
             assert!(!found.fortran);
         }
@@ -351,14 +351,14 @@ mod tests {
     #[test]
     fn headers_come_back() {
         for shape in [vec![], vec![5], vec![2, 0], vec![100_040, 344, 18]] {
-            let header = Header {
+            let header = NumberHeader {
                 dtype: Dtype::parse("<i8").unwrap(),
                 fortran: shape.len() == 2,
                 shape,
             };
             let bytes = header.write();
             assert_eq!(bytes.len() % ALIGNMENT, 0);
-            assert_eq!(Header::read(&mut bytes.as_slice()).unwrap(), header);
+            assert_eq!(NumberHeader::read(&mut bytes.as_slice()).unwrap(), header);
         }
         for bytes in [
             &b""[..],
@@ -366,7 +366,7 @@ mod tests {
             b"PK345678",
             b"\x93NUMPY\x01\x00\x02\x00{}",
         ] {
-            assert!(Header::read(&mut &bytes[..]).is_err());
+            assert!(NumberHeader::read(&mut &bytes[..]).is_err());
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Any npz file (a zip archive of arrays, as `numpy.savez` writes it): which arrays it has, and their bytes in the order
-//! of their rows.
+//! Reads npz files (zip archives of arrays, as written by `numpy.savez`): the list of arrays and their bytes in
+//! row-major order.
 //!
-//! Values are not looked at here; what they are the header of their array says. Memory is that of what is asked for at a
-//! time, but for arrays of several dimensions in Fortran order, whose rows are scattered all over them: these are held.
+//! Values are not decoded here; the header of an array describes them. Memory is bounded by the requested number of
+//! bytes. Multi-dimensional arrays in Fortran order are the exception: their rows are scattered, so they are held in
+//! memory.
 
 use std::io::{Cursor, Read, Seek};
 
@@ -10,27 +11,27 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-use crate::npy::Described;
+use crate::npy::ArrayDescription;
 
-/// What follows the name of an array in the archive.
+/// File name suffix of an array in the archive.
 const SUFFIX: &str = ".npy";
 
-/// Arrays that a file may have.
+/// Maximum number of arrays in a file.
 const MAX_ARRAYS: usize = 4096;
 
-/// Most bytes of an array that has to be held: those of 2^24 doubles.
+/// Maximum size of an array that is held in memory, in bytes: 2^24 doubles.
 const MAX_HELD_BYTES: u64 = 8 << 24;
 
-/// How many times larger than its compressed form a member may be: no stream of DEFLATE holds more.
+/// Maximum compression ratio of a member, which is the limit of DEFLATE.
 const MAX_INFLATION: u64 = 1032;
 
-/// Counts what is read.
-struct Counted<R> {
+/// Counts the bytes read.
+struct CountingReader<R> {
     input: R,
     bytes: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.bytes += read as u64;
@@ -38,25 +39,25 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// An array by its name.
+/// Array in an npz file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// Its name, without `.npy`.
+    /// Name, without `.npy`.
     pub name: String,
-    /// What it says of itself.
-    pub described: Described,
-    /// Bytes that follow what it says of itself.
+    /// Header.
+    pub described: ArrayDescription,
+    /// Size of the data after the header in bytes.
     pub content_bytes: u64,
 }
 
-/// An open npz file.
+/// Open npz file.
 pub struct Npz<R>(ZipArchive<R>);
 
 impl<R: Read + Seek> Npz<R> {
-    /// Reads the directory at the end of the file.
+    /// Reads the central directory at the end of the file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the archive is invalid.
     pub fn open(input: R) -> Result<Self, String> {
         let zip = ZipArchive::new(input).map_err(|error| match error {
             ZipError::InvalidArchive(detail) if detail.contains("EOCD") => {
@@ -74,10 +75,10 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Self(zip))
     }
 
-    /// The arrays, in their order in the file.
+    /// Returns the arrays, in the order of the file.
     ///
     /// # Errors
-    /// A member that is none, or that is there twice.
+    /// Returns an error for a member that is not an array, and for duplicate names.
     pub fn arrays(&mut self) -> Result<Vec<Array>, String> {
         let mut arrays: Vec<Array> = Vec::with_capacity(self.0.len());
         for index in 0..self.0.len() {
@@ -98,11 +99,11 @@ impl<R: Read + Seek> Npz<R> {
                 let reason = format!("{packed} bytes cannot be {size} that were compressed");
                 return Err(of_array(reason));
             }
-            let mut counted = Counted {
+            let mut counted = CountingReader {
                 input: &mut file,
                 bytes: 0,
             };
-            let described = Described::read(&mut counted).map_err(of_array)?;
+            let described = ArrayDescription::read(&mut counted).map_err(of_array)?;
             let content_bytes = size.checked_sub(counted.bytes);
             let content_bytes =
                 content_bytes.ok_or_else(|| of_array("shorter than its own header".to_owned()))?;
@@ -115,21 +116,21 @@ impl<R: Read + Seek> Npz<R> {
         Ok(arrays)
     }
 
-    /// Begins to read an array, whose elements have so many bytes each.
+    /// Begins to read an array with elements of `element_bytes` bytes.
     ///
     /// # Errors
-    /// What is wrong with it, or that it would have to be held and is too large for that.
-    pub fn rows(&mut self, name: &str, element_bytes: usize) -> Result<Rows<'_, R>, String> {
+    /// Returns an error if the array is invalid, or if it must be held in memory and is too large for that.
+    pub fn rows(&mut self, name: &str, element_bytes: usize) -> Result<ArrayRows<'_, R>, String> {
         let file = self.0.by_name(&format!("{name}{SUFFIX}"));
         let mut file = file.map_err(|error| error.to_string())?;
-        let described = Described::read(&mut file)?;
+        let described = ArrayDescription::read(&mut file)?;
         let bytes = described.count().and_then(|count| {
             let element = u64::try_from(element_bytes).ok()?;
             count.checked_mul(element)
         });
         let left = bytes.ok_or_else(|| format!("shape {:?} is too large", described.shape))?;
         if !described.fortran || described.shape.len() < 2 {
-            return Ok(Rows {
+            return Ok(ArrayRows {
                 file,
                 held: None,
                 left,
@@ -141,34 +142,34 @@ impl<R: Read + Seek> Npz<R> {
                  hint: numpy.ascontiguousarray before it is saved"
             ));
         }
-        let mut rows = Rows {
+        let mut rows = ArrayRows {
             file,
             held: None,
             left,
         };
         let all = usize::try_from(left).map_err(|_| "too large".to_owned())?;
         let bytes = rows.take(all)?;
-        rows.end()?;
-        let turned = by_rows(&bytes, &described.shape, element_bytes)?;
+        rows.check_end()?;
+        let turned = to_row_major(&bytes, &described.shape, element_bytes)?;
         rows.held = Some(Cursor::new(turned));
         rows.left = left;
         Ok(rows)
     }
 }
 
-/// An array that is being read, row after row.
-pub struct Rows<'a, R: Read + Seek> {
+/// Array that is read row by row.
+pub struct ArrayRows<'a, R: Read + Seek> {
     file: ZipFile<'a, R>,
     held: Option<Cursor<Vec<u8>>>,
-    /// Bytes that are still to come.
+    /// Remaining bytes.
     left: u64,
 }
 
-impl<R: Read + Seek> Rows<'_, R> {
-    /// The next so many bytes.
+impl<R: Read + Seek> ArrayRows<'_, R> {
+    /// Returns the next `bytes` bytes.
     ///
     /// # Errors
-    /// There are fewer, or they cannot be inflated.
+    /// Returns an error if fewer remain or decompression fails.
     pub fn take(&mut self, bytes: usize) -> Result<Vec<u8>, String> {
         let mut taken = vec![0; bytes];
         let read = match &mut self.held {
@@ -180,11 +181,11 @@ impl<R: Read + Seek> Rows<'_, R> {
         Ok(taken)
     }
 
-    /// Looks that nothing follows and that the check sum is right.
+    /// Checks that the data ends here and that the checksum is correct.
     ///
     /// # Errors
-    /// Something follows, or the sum is another one.
-    pub fn end(&mut self) -> Result<(), String> {
+    /// Returns an error if more data follows or the checksum is wrong.
+    pub fn check_end(&mut self) -> Result<(), String> {
         let mut rest = [0; 64];
         match self.file.read(&mut rest) {
             Ok(0) => Ok(()),
@@ -194,8 +195,8 @@ impl<R: Read + Seek> Rows<'_, R> {
     }
 }
 
-/// Elements whose first index runs fastest in the order in which the last one does.
-fn by_rows(bytes: &[u8], shape: &[u64], element_bytes: usize) -> Result<Vec<u8>, String> {
+/// Converts elements from column-major to row-major order.
+fn to_row_major(bytes: &[u8], shape: &[u64], element_bytes: usize) -> Result<Vec<u8>, String> {
     let sizes = shape.iter().map(|&size| usize::try_from(size));
     let sizes: Vec<usize> = sizes
         .collect::<Result<_, _>>()
@@ -235,13 +236,13 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::npy::{Dtype, Header};
+    use crate::npy::{Dtype, NumberHeader};
 
-    /// An npz file of these arrays of bytes.
+    /// Builds an npz file of these arrays of bytes.
     fn file(arrays: &[(&str, bool, &[u64], &[u8])]) -> Cursor<Vec<u8>> {
         let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, fortran, shape, bytes) in arrays {
-            let header = Header {
+            let header = NumberHeader {
                 dtype: Dtype::parse("|u1").unwrap(),
                 fortran: *fortran,
                 shape: shape.to_vec(),
@@ -273,7 +274,7 @@ mod tests {
             let mut rows = npz.rows(name, 1).unwrap();
             assert_eq!(rows.take(3).unwrap(), [1, 2, 3]);
             assert_eq!(rows.take(3).unwrap(), [4, 5, 6]);
-            rows.end().unwrap();
+            rows.check_end().unwrap();
         }
         let mut cube = npz.rows("c", 1).unwrap();
         assert_eq!(cube.take(8).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -299,7 +300,7 @@ mod tests {
         let mut npz = Npz::open(long).unwrap();
         let mut rows = npz.rows("a", 1).unwrap();
         rows.take(1).unwrap();
-        assert!(rows.end().unwrap_err().contains("longer"));
+        assert!(rows.check_end().unwrap_err().contains("longer"));
         let huge = file(&[("a.npy", true, &[1 << 40, 2], &[])]);
         let mut npz = Npz::open(huge).unwrap();
         assert!(npz.rows("a", 8).err().unwrap().contains("Fortran order"));

@@ -1,6 +1,6 @@
-//! Rows of logs: what the readers of lines give, whatever the lines look like.
+//! Rows of logs: the output of all line parsers, independent of the format of the lines.
 //!
-//! The records of a chunk are columns, with its graphs, environments and sketches listed once each.
+//! The records of a chunk are columns. Their graphs, environments and sketches are listed once each.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -8,46 +8,46 @@ use std::hash::Hash;
 
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::number::Decimal;
-use tsql_codecs::repeats::Packed;
+use tsql_codecs::repeats::PackedRepeats;
 
-/// A line that is no record.
+/// Line that is not a record.
 #[derive(Debug)]
 pub struct OtherLine {
     /// Line in the chunk, from 0.
     pub line: u64,
-    /// Why it was refused; `None` for comments and blank lines.
+    /// Reason of the rejection; `None` for comments and blank lines.
     pub reason: Option<String>,
     /// The line without its line feed.
     pub text: Vec<u8>,
 }
 
-/// A sketch with all its holes open, or the text itself (`literal`).
+/// Sketch with all holes open, or the text itself (`literal`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sketch {
     /// Steps as JSON.
     pub text: Vec<u8>,
-    /// It has no holes: the text is all of the steps.
+    /// Whether it has no holes, so that the text is the complete steps.
     pub literal: bool,
 }
 
-/// What the code of a configuration was made of, as far as that is known: of the same steps another
-/// program, or another build, is another configuration.
+/// Program and build of a configuration, as far as known. The same steps with another program or another build are
+/// another configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kernel {
-    /// Name and content hash of its sources.
+    /// Name and content hash of the sources.
     pub program: Option<String>,
     /// Compiler, version, flags.
     pub build: Option<String>,
 }
 
 impl Kernel {
-    /// What tells a configuration with these steps apart.
+    /// Hash that identifies a configuration with these steps.
     pub fn hash(&self, steps: ProgramHash) -> ProgramHash {
-        steps.of_kernel(self.program.as_deref(), self.build.as_deref())
+        steps.for_kernel(self.program.as_deref(), self.build.as_deref())
     }
 
-    /// Only what is not the same in `other`.
-    pub fn beside(&self, other: &Self) -> Self {
+    /// Returns only the parts that differ from `other`.
+    pub fn difference_from(&self, other: &Self) -> Self {
         let differs = |own: &Option<String>, other| own.clone().filter(|_| own != other);
         Self {
             program: differs(&self.program, &other.program),
@@ -58,7 +58,7 @@ impl Kernel {
 
 /// The records of a chunk, column by column.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct LogRows {
     /// Distinct workload keys.
     pub graphs: Vec<String>,
     /// Distinct environments.
@@ -67,110 +67,110 @@ pub struct Rows {
     pub sketches: Vec<Sketch>,
     /// Distinct kernels.
     pub kernels: Vec<Kernel>,
-    /// One for each record.
-    pub records: Vec<Row>,
-    /// What fills the sketches' holes as unsigned LEB128, all records' after each other.
+    /// One row per record.
+    pub records: Vec<LogRow>,
+    /// Parameters for the holes of the sketches as unsigned LEB128, concatenated for all records.
     pub params: Vec<u8>,
-    /// Packed repeats, all records' after each other.
+    /// Packed repeats, concatenated for all records.
     pub repeats: Vec<u8>,
-    /// What only some records have.
-    pub details: Vec<Details>,
-    /// Lines that the columns do not rebuild: index of the record, text.
+    /// Details, which only some records have.
+    pub details: Vec<RecordDetails>,
+    /// Lines that the columns do not reproduce: index of the record, text.
     pub verbatim: Vec<(usize, Vec<u8>)>,
-    /// Lines that are no record, in order.
+    /// Lines that are not records, in order.
     pub others: Vec<OtherLine>,
-    /// Lines of all kinds.
+    /// Number of lines of all kinds.
     pub line_count: u64,
 }
 
-/// One record of a chunk. Indexes point into the lists of its [`Rows`].
+/// Record of a chunk. Indices refer to the lists of its [`LogRows`].
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct LogRow {
     /// Line in the chunk, from 0.
     pub line: u64,
-    /// Its place in `Rows::graphs`.
+    /// Index in `LogRows::graphs`.
     pub graph: u32,
-    /// Its place in `Rows::environments`.
+    /// Index in `LogRows::environments`.
     pub environment: u32,
-    /// Its place in `Rows::sketches`.
+    /// Index in `LogRows::sketches`.
     pub sketch: u32,
-    /// Its place in `Rows::kernels`, where anything is known of it.
+    /// Index in `LogRows::kernels`, if anything is known about the kernel.
     pub kernel: Option<u32>,
-    /// What tells its configuration apart from the others of its graph.
+    /// Hash that distinguishes its configuration from the others of its graph.
     pub program: ProgramHash,
-    /// Its bytes in `Rows::params`; none for a literal sketch.
+    /// Range in `LogRows::params`; empty for a literal sketch.
     pub params: (usize, usize),
-    /// Mean of its repeats; `None` for a failed one.
+    /// Mean of the repeats in nanoseconds; `None` for a failed record.
     pub runtime_ns: Option<f64>,
-    /// How many repeats it has.
+    /// Number of repeats.
     pub repeat_count: i32,
-    /// Its bytes in `Rows::repeats`, where it has any.
+    /// Range in `LogRows::repeats`, if there is any.
     pub repeats: Option<(usize, usize)>,
     /// TVM's error number, 0 where there was no error.
     pub error_no: i16,
-    /// Seconds.
+    /// Seconds spent on building and measuring.
     pub all_cost: Option<Decimal>,
     /// Seconds since 1970.
     pub measured_at_s: Option<i64>,
-    /// What comes after the point in these, in 100 ns; `None` where there is no point.
+    /// Fraction of `measured_at_s` in units of 100 ns; `None` without a decimal point.
     pub measured_at_fraction: Option<i32>,
-    /// The line of its graph in the file beside its log, from 0, where that has the graphs.
+    /// Index of its graph in the companion file, from 0, if that contains the graphs.
     pub workload_index: Option<i32>,
-    /// Its place in `Rows::details`, where it has any.
+    /// Index in `LogRows::details`, if there is any.
     pub details: Option<u32>,
 }
 
-/// What logs of auto_scheduler do not say of a record.
+/// Details of a record that auto_scheduler logs do not have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Details {
-    /// What the error says.
+pub struct RecordDetails {
+    /// Message of the error.
     pub error_message: Option<String>,
-    /// Runtime of what it is compared with.
+    /// Runtime of the baseline.
     pub baseline_ns: Option<f64>,
     /// Processor time of each repeat.
-    pub cpu: Option<Packed>,
-    /// Repeats that do not count, as JSON.
+    pub cpu: Option<PackedRepeats>,
+    /// Disturbed repeats, as JSON.
     pub disturbed_repeats: Option<String>,
-    /// What was odd, in words.
+    /// Anomalies, as words.
     pub flags: Option<Vec<String>>,
 }
 
-/// The columns of `records` that a line's result is rebuilt from.
+/// Columns of `records` from which the result of a line is rebuilt.
 #[derive(Clone, Copy, Debug)]
 pub struct Measurement<'a> {
-    /// Mean of the repeats; `None` for a failed one.
+    /// Mean of the repeats in nanoseconds; `None` for a failed record.
     pub runtime_ns: Option<f64>,
-    /// How many repeats there are.
+    /// Number of repeats.
     pub repeat_count: i32,
-    /// Packed ones, where they differ from the mean.
+    /// Packed repeats, if they differ from the mean.
     pub repeats: Option<&'a [u8]>,
     /// TVM's error number, 0 where there was no error.
     pub error_no: i16,
-    /// Seconds.
+    /// Seconds spent on building and measuring.
     pub all_cost: Option<Decimal>,
     /// Seconds since 1970.
     pub measured_at_s: Option<i64>,
-    /// What comes after the point in these, in 100 ns; `None` where there is no point.
+    /// Fraction of `measured_at_s` in units of 100 ns; `None` without a decimal point.
     pub measured_at_fraction: Option<i32>,
-    /// The line of its graph in the file beside its log, from 0, where that has the graphs.
+    /// Index of its graph in the companion file, from 0, if that contains the graphs.
     pub workload_index: Option<i32>,
 }
 
-/// How the program that wrote the line spells JSON.
+/// JSON spelling of the program that wrote the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Writer {
+pub enum JsonWriter {
     /// TVM itself: `, ` and `: `, six significant digits.
     Tvm,
     /// Python's `json.dumps`: `, ` and `: `, shortest numbers, ASCII only.
     Python,
-    /// As TVM, without spaces.
+    /// Like TVM, without spaces.
     TvmCompact,
-    /// As Python with `separators=(",", ":")`.
+    /// Like Python with `separators=(",", ":")`.
     PythonCompact,
 }
 
-impl Writer {
-    /// All of them, the most frequent first.
+impl JsonWriter {
+    /// All writers, the most frequent first.
     pub const ALL: [Self; 4] = [
         Self::Tvm,
         Self::Python,
@@ -178,7 +178,7 @@ impl Writer {
         Self::PythonCompact,
     ];
 
-    /// Its name in the `environments` table.
+    /// Name in the `environments` table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tvm => "tvm",
@@ -188,8 +188,8 @@ impl Writer {
         }
     }
 
-    /// The writer of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the writer with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|writer| writer.name() == name)
     }
 
@@ -202,36 +202,36 @@ impl Writer {
     }
 }
 
-/// What a line says of where and how it was measured: a row of `environments`.
+/// Where and how a line was measured: a row of `environments`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Environment {
     /// TVM's target string, verbatim.
     pub target: String,
-    /// Numbers of the hardware, in the order of the log.
+    /// Hardware parameters, in the order of the log.
     pub hardware_params: Option<Vec<i64>>,
     /// Target string of the host.
     pub target_host: Option<String>,
-    /// TVM's number of the option.
+    /// TVM's number of the layout rewrite option.
     pub layout_rewrite_option: Option<i32>,
     /// Names of the inputs.
     pub task_input_names: Option<Vec<String>>,
     /// Version of the log: `v0.6`.
     pub log_version: String,
-    /// Version of the TVM that wrote the line, where it says so.
+    /// TVM version that wrote the line, if stated.
     pub tvm_version: Option<String>,
-    /// How its lines are spelled.
-    pub writer: Writer,
-    /// The machine, as JSON.
+    /// Spelling of the lines.
+    pub writer: JsonWriter,
+    /// Machine, as JSON.
     pub machine: Option<String>,
-    /// How it was timed, as JSON.
+    /// Timing settings, as JSON.
     pub settings: Option<String>,
-    /// What was timed, as JSON.
+    /// Timed program, as JSON.
     pub program: Option<String>,
 }
 
 impl Environment {
-    /// One that nothing is said of but who spells its lines.
-    pub fn of(writer: Writer) -> Self {
+    /// Creates an environment of which only the writer is known.
+    pub fn for_writer(writer: JsonWriter) -> Self {
         Self {
             target: String::new(),
             hardware_params: None,
@@ -248,9 +248,9 @@ impl Environment {
     }
 }
 
-impl Rows {
-    /// Counts a line that was read; keeps it where it is no record, and why it is refused, if it is.
-    pub(crate) fn count(&mut self, line: &[u8], read: Result<(), Option<String>>) {
+impl LogRows {
+    /// Counts a line. A line that is not a record is stored, with the reason if it was rejected.
+    pub(crate) fn add_line(&mut self, line: &[u8], read: Result<(), Option<String>>) {
         if let Err(reason) = read {
             self.others.push(OtherLine {
                 line: self.line_count,
@@ -261,8 +261,8 @@ impl Rows {
         self.line_count += 1;
     }
 
-    /// The packed numbers of a record, `None` where its sketch is the text itself.
-    pub fn params(&self, row: &Row) -> Option<&[u8]> {
+    /// Returns the packed parameters of a record; `None` if its sketch is literal.
+    pub fn params(&self, row: &LogRow) -> Option<&[u8]> {
         let literal = self
             .sketches
             .get(row.sketch as usize)
@@ -272,31 +272,31 @@ impl Rows {
             .filter(|_| !literal)
     }
 
-    /// What is known of the kernel of a record.
-    pub fn kernel(&self, row: &Row) -> Option<&Kernel> {
+    /// Returns the kernel of a record.
+    pub fn kernel(&self, row: &LogRow) -> Option<&Kernel> {
         self.kernels.get(row.kernel? as usize)
     }
 
-    /// The packed repeats of a record.
-    pub fn repeats(&self, row: &Row) -> Option<&[u8]> {
+    /// Returns the packed repeats of a record.
+    pub fn repeats(&self, row: &LogRow) -> Option<&[u8]> {
         row.repeats
             .and_then(|(start, end)| self.repeats.get(start..end))
     }
 
-    /// What else is known of a record.
-    pub fn details(&self, row: &Row) -> Option<&Details> {
+    /// Returns the details of a record.
+    pub fn details(&self, row: &LogRow) -> Option<&RecordDetails> {
         self.details.get(row.details? as usize)
     }
 }
 
-/// Appends `bytes` to `all`; returns where they lie.
-pub(super) fn append(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
+/// Appends `bytes` to `all` and returns their range.
+pub(super) fn append_bytes(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
     let start = all.len();
     all.extend_from_slice(bytes);
     (start, all.len())
 }
 
-/// The place of `item` in `list`, where it is put if it is new.
+/// Returns the index of `item` in `list`; a new item is appended.
 pub(super) fn intern<B, T>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
 where
     T: Borrow<B> + Eq + Hash + Clone,

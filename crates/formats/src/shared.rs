@@ -1,4 +1,4 @@
-//! Where tests find real files that are no part of the project.
+//! Finds real files for tests that are not part of the project.
 
 #![allow(clippy::print_stderr, reason = "a test says why it was skipped")]
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
 
-/// The path of a shared file or folder; none where it is not there, unless it has to be.
+/// Returns the path of a shared file or folder; `None` if it is missing, unless it is required.
 pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let path = Path::new(SHARED).join(name);
     if path.exists() {
@@ -19,7 +19,7 @@ pub(crate) fn path(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// What stands in a shared file.
+/// Reads a shared file.
 pub(crate) fn bytes(name: &str) -> Option<Vec<u8>> {
     Some(fs::read(path(name)?).unwrap())
 }

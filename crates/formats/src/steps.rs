@@ -1,37 +1,37 @@
-//! What the configurations of a chunk chose: each as its sketch and the numbers that fill it.
+//! Splits the steps of configurations into a sketch and the parameters that fill its holes.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 use tsql_codecs::json;
-use tsql_codecs::sketch::{self, Scan, Seen};
+use tsql_codecs::sketch::{self, Scan, SketchTrie};
 use tsql_codecs::varint;
 
 use crate::rows::Sketch;
 
-/// Reads the steps of one after the other; says of the last ones what they are.
+/// Reader of steps. Its accessors refer to the steps that were read last.
 #[derive(Default)]
-pub(crate) struct Steps {
-    seen: Seen,
-    /// Their sketch, where that was seen before.
+pub(crate) struct StepReader {
+    seen: SketchTrie,
+    /// Sketch of the steps, if it was seen before.
     known: Option<u32>,
-    /// What was found in them where it was not.
+    /// Scan of the steps, if the sketch is new.
     scan: Scan,
-    /// They in TVM's spelling, where they have another one.
+    /// Steps in TVM's spelling, if they have another one.
     respelled: Option<Vec<u8>>,
-    /// Their numbers, packed; none of a literal sketch.
+    /// Packed parameters; empty for a literal sketch.
     params: Vec<u8>,
-    /// They as sketch and numbers give them.
+    /// Steps rebuilt from sketch and parameters.
     filled: Vec<u8>,
-    /// Open and literal sketches.
+    /// Indices of open and literal sketches.
     places: [HashMap<Vec<u8>, u32, RandomState>; 2],
 }
 
-impl Steps {
-    /// Reads the list of TVM's transform steps at the start of `text`; returns its length in bytes.
+impl StepReader {
+    /// Reads the list of TVM transform steps at the start of `text` and returns its length in bytes.
     ///
     /// # Errors
-    /// What is wrong with the text, for people.
+    /// Returns a message for people that says what is wrong with the text.
     pub(crate) fn read(&mut self, text: &[u8]) -> Result<usize, String> {
         self.params.clear();
         self.respelled = None;
@@ -42,7 +42,7 @@ impl Steps {
         self.known = None;
         let length = sketch::scan(text, &mut self.scan)?;
         if self.scan.respell {
-            let respelled = json::spaced(text.get(..length).unwrap_or(text));
+            let respelled = json::normalize_spacing(text.get(..length).unwrap_or(text));
             sketch::scan(&respelled, &mut self.scan)?;
             self.respelled = Some(respelled);
         }
@@ -50,7 +50,7 @@ impl Steps {
         Ok(length)
     }
 
-    /// Reads steps that are any JSON, with spaces as Python writes it, or any text.
+    /// Reads steps that are any JSON, with the spacing of Python, or any text.
     pub(crate) fn read_values(&mut self, steps: &str) {
         self.params.clear();
         self.respelled = None;
@@ -75,19 +75,19 @@ impl Steps {
         }
     }
 
-    /// They in TVM's spelling; `steps` are they as they stand on the line.
-    pub(crate) fn spelled<'t>(&'t self, steps: &'t [u8]) -> &'t [u8] {
+    /// Returns the steps in TVM's spelling; `steps` are the steps of the line.
+    pub(crate) fn tvm_spelling<'t>(&'t self, steps: &'t [u8]) -> &'t [u8] {
         self.respelled.as_deref().unwrap_or(steps)
     }
 
-    /// Their numbers, packed; none of a literal sketch.
+    /// Packed parameters; empty for a literal sketch.
     pub(crate) fn params(&self) -> &[u8] {
         &self.params
     }
 
-    /// Do sketch and numbers give them?
-    pub(crate) fn is_given_back(&mut self, steps: &[u8]) -> bool {
-        // A sketch that was seen was compared with all that stands between the numbers.
+    /// Whether sketch and parameters reproduce the steps.
+    pub(crate) fn is_reproduced(&mut self, steps: &[u8]) -> bool {
+        // A known sketch was already compared with all text between the numbers.
         self.known.is_some() || self.scan.literal || {
             self.filled.clear();
             let params = Some(self.params.as_slice());
@@ -96,8 +96,8 @@ impl Steps {
         }
     }
 
-    /// The place of their sketch in `sketches`, where it is put if it is new.
-    pub(crate) fn place(&mut self, steps: &[u8], sketches: &mut Vec<Sketch>) -> u32 {
+    /// Returns the index of the sketch in `sketches`; a new sketch is appended.
+    pub(crate) fn sketch_index(&mut self, steps: &[u8], sketches: &mut Vec<Sketch>) -> u32 {
         if let Some(place) = self.known {
             return place;
         }
@@ -119,7 +119,7 @@ impl Steps {
             literal,
         });
         if !literal && self.respelled.is_none() {
-            self.seen.remember(&self.scan, place);
+            self.seen.insert(&self.scan, place);
         }
         place
     }

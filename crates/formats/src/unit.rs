@@ -1,15 +1,15 @@
-//! Which files are read together.
+//! Groups files that must be read together.
 
 use std::collections::HashSet;
 
 use crate::graphnet::sample::METADATA;
 
-/// Parts of the names of files of which one refers to the other, in the same folder: MetaSchedule's databases.
+/// File names that belong together in the same folder: those of a MetaSchedule database.
 const PAIRED: [&str; 2] = ["workload", "tuning_record"];
 
-/// What each of these files belongs to, by its path: the folder of a sample, the folder of a database, or the file
-/// itself. Files that belong to the same must be read by the same process.
-pub fn units<'a>(paths: &[&'a str]) -> Vec<&'a str> {
+/// Returns the group of each file by its path: the folder of a sample, the folder of a database, or the file itself.
+/// Files of the same group must be read by the same process.
+pub fn group_paths<'a>(paths: &[&'a str]) -> Vec<&'a str> {
     let folder = |path: &'a str| path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = |path: &'a str| path.rsplit_once('/').map_or(path, |(_, name)| name);
     let samples = paths.iter().filter(|path| name(path) == METADATA);
@@ -56,7 +56,7 @@ mod tests {
             "ms",
             "alone.json",
         ];
-        assert_eq!(units(&paths), wanted);
-        assert_eq!(units(&["graph_net.json", "model.py"]), ["", ""]);
+        assert_eq!(group_paths(&paths), wanted);
+        assert_eq!(group_paths(&["graph_net.json", "model.py"]), ["", ""]);
     }
 }

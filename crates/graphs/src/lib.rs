@@ -18,8 +18,8 @@ mod near;
 mod operations;
 mod segments;
 
-pub use blocks::{Block, Use, blocks};
-pub use near::near;
+pub use blocks::{Block, NodeInput, find_blocks};
+pub use near::nodes_within;
 pub use neighbours::Neighbours;
-pub use operations::{OPERATIONS, operation_place};
-pub use segments::{Member, segments};
+pub use operations::{OPERATIONS, operation_index};
+pub use segments::{SegmentNode, split_into_segments};

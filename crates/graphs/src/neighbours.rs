@@ -1,21 +1,21 @@
-//! Who is whose neighbour, whichever of two consumes the other.
+//! Undirected adjacency lists of a graph.
 
 use std::collections::VecDeque;
 
-/// The neighbours of each node: those that it consumes, and those that consume it.
+/// Neighbours of each node: its inputs and its consumers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Where those of each node begin, and where all end.
+    /// Start of each node's list, followed by the end of the last list.
     begins: Vec<usize>,
     nodes: Vec<u32>,
 }
 
 impl Neighbours {
-    /// Those of a graph of so many nodes, from its edges.
+    /// Builds the lists of a graph with `nodes` nodes.
     ///
     /// # Errors
-    /// The edge that names a node which the graph does not have.
-    pub fn of(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, String> {
+    /// The edge that names an unknown node.
+    pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, String> {
         let mut begins = vec![0; nodes + 1];
         for &(user, operand) in edges {
             for node in [user, operand] {
@@ -45,22 +45,22 @@ impl Neighbours {
         Ok(Self { begins, nodes: all })
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.begins.len() - 1
     }
 
-    /// Those of a node, one for each edge.
-    pub fn of_node(&self, node: u32) -> &[u32] {
+    /// Neighbours of a node, one for each edge.
+    pub fn neighbours_of(&self, node: u32) -> &[u32] {
         let place = node as usize;
         let bounds = self.begins.get(place).zip(self.begins.get(place + 1));
         let own = bounds.and_then(|(begin, end)| self.nodes.get(*begin..*end));
         own.unwrap_or_default()
     }
 
-    /// Calls `found` with each node that is at most `most` edges away from one of `from`, and how many edges that is,
-    /// nearest first.
-    pub(crate) fn each_near(&self, from: &[u32], most: u32, mut found: impl FnMut(u32, u32)) {
+    /// Breadth-first search: calls `found` with each node that is at most `most` edges away from `from`, and its
+    /// distance.
+    pub(crate) fn visit_within(&self, from: &[u32], most: u32, mut found: impl FnMut(u32, u32)) {
         let mut seen = vec![false; self.node_count()];
         let mut waiting = VecDeque::new();
         let mut meet = |node: u32, distance: u32, waiting: &mut VecDeque<(u32, u32)>| {
@@ -76,7 +76,7 @@ impl Neighbours {
         while let Some((node, distance)) = waiting.pop_front() {
             found(node, distance);
             if distance < most {
-                for &other in self.of_node(node) {
+                for &other in self.neighbours_of(node) {
                     meet(other, distance + 1, &mut waiting);
                 }
             }
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_edge_are_neighbours() {
-        let graph = Neighbours::of(4, &[(1, 0), (2, 0), (2, 1)]).unwrap();
-        assert_eq!(graph.of_node(0), [1, 2]);
-        assert_eq!(graph.of_node(2), [0, 1]);
-        assert_eq!(graph.of_node(3), [0; 0]);
-        assert_eq!((graph.node_count(), graph.of_node(9)), (4, &[][..]));
-        let wrong = Neighbours::of(2, &[(2, 0)]).unwrap_err();
+        let graph = Neighbours::from_edges(4, &[(1, 0), (2, 0), (2, 1)]).unwrap();
+        assert_eq!(graph.neighbours_of(0), [1, 2]);
+        assert_eq!(graph.neighbours_of(2), [0, 1]);
+        assert_eq!(graph.neighbours_of(3), [0; 0]);
+        assert_eq!((graph.node_count(), graph.neighbours_of(9)), (4, &[][..]));
+        let wrong = Neighbours::from_edges(2, &[(2, 0)]).unwrap_err();
         assert_eq!(wrong, "an edge names node 2 of 2");
-        assert_eq!(Neighbours::of(0, &[]).unwrap().node_count(), 0);
+        assert_eq!(Neighbours::from_edges(0, &[]).unwrap().node_count(), 0);
     }
 }

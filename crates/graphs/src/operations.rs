@@ -1,8 +1,9 @@
-//! Names of GraphNet's operations, by which its graphs are counted.
+//! Names of GraphNet's operations, in a fixed order for counting.
 
-/// Names of operations as `nodes.op` has them: those that 315 graphs of torch and paddle have, and further functions and
-/// methods of torch, to as many as all graphs of torch in GraphNet are said to have. The list is fixed: what is counted by
-/// it has the same places in all stores and versions.
+/// Operation names as in `nodes.op`: those of 315 torch and paddle graphs, and further functions and methods of torch.
+/// Their number is the documented number of operations in all torch graphs of GraphNet.
+///
+/// The list is fixed, so that counts have the same positions in all stores and versions.
 #[rustfmt::skip]
 pub const OPERATIONS: [&str; 292] = [
     "Size", "Tensor.__and__", "Tensor.__eq__", "Tensor.abs", "Tensor.add", "Tensor.add_", "Tensor.all", "Tensor.any",
@@ -45,8 +46,8 @@ pub const OPERATIONS: [&str; 292] = [
     "zeros_like",
 ];
 
-/// Place of an operation in [`OPERATIONS`]; `None` for others.
-pub fn operation_place(name: &str) -> Option<usize> {
+/// Index of an operation in [`OPERATIONS`]; `None` for others.
+pub fn operation_index(name: &str) -> Option<usize> {
     OPERATIONS.binary_search(&name).ok()
 }
 
@@ -58,8 +59,8 @@ mod tests {
     fn names_are_in_order_and_found() {
         assert!(OPERATIONS.is_sorted_by(|a, b| a < b));
         for (place, name) in OPERATIONS.iter().enumerate() {
-            assert_eq!(operation_place(name), Some(place));
+            assert_eq!(operation_index(name), Some(place));
         }
-        assert_eq!(operation_place("no such"), None);
+        assert_eq!(operation_index("no such"), None);
     }
 }

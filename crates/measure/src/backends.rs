@@ -1,20 +1,20 @@
-//! The backends: a kind of device is a folder of its own and a line in [`BACKENDS`].
+//! Registry of backends. Each kind of device has its own folder and one line in [`BACKENDS`].
 
 use std::ffi::OsString;
 
 use crate::cc::Compiler;
 use crate::cpu::{self, Cpu};
 use crate::cuda::Cuda;
-use crate::device::{Backend, Device, Served, Setup};
+use crate::device::{Backend, Device, ServeResult, Setup};
 use crate::error::Result;
 use crate::machine::{Machine, Toolchain};
 use crate::trial::Language;
 
-/// All of them, in the order in which they are listed.
+/// All backends, in the order in which they are listed.
 pub const BACKENDS: &[&dyn Backend] = &[&Cpu, &Cuda];
 
-/// This machine with its compiler for C, where there is one, and its devices.
-pub fn machine() -> Machine {
+/// Describes this machine: its C compiler, if there is one, and its devices.
+pub fn describe_machine() -> Machine {
     let compiler = Compiler::find(Language::C).ok();
     let mut machine = Machine::read();
     machine.toolchain =
@@ -26,8 +26,8 @@ pub fn machine() -> Machine {
     machine
 }
 
-/// This machine with what calls on it, and the GPU of this number where one is used.
-pub fn host(toolchain: Toolchain, gpu: Option<usize>) -> Machine {
+/// Describes this machine with the given toolchain, and the GPU with this number, if one is used.
+pub fn describe_host(toolchain: Toolchain, gpu: Option<usize>) -> Machine {
     let mut machine = Machine::read();
     machine.toolchain = Some(toolchain);
     if let Some(number) = gpu {
@@ -37,31 +37,30 @@ pub fn host(toolchain: Toolchain, gpu: Option<usize>) -> Machine {
     machine
 }
 
-/// The platform that records of a machine's processor name where nobody says: the processor in short.
+/// Default platform name for records of the machine's processor.
 pub fn platform(machine: &Machine) -> String {
     cpu::platform(&machine.processor)
 }
 
-/// Runs as one of the processes that kernels are built and timed in, where the arguments of this
-/// process (its name left out) say so.
-pub fn serve(args: &[OsString]) -> Option<Served> {
+/// Runs as a build or worker process if the arguments of this process (without its name) request it.
+pub fn serve_process(args: &[OsString]) -> Option<ServeResult> {
     let (name, args) = args.split_first()?;
     BACKENDS
         .iter()
         .find_map(|backend| backend.serve(name, args))
 }
 
-/// A device by its backend and its number.
+/// Address of a device: its backend and number.
 #[derive(Clone, Copy, Debug)]
-pub struct Address {
-    /// What it is.
+pub struct DeviceAddress {
+    /// Backend of the device.
     pub backend: &'static dyn Backend,
     number: u32,
 }
 
-impl Address {
-    /// The first device that programs in `language` are for.
-    pub fn of(language: Language) -> Self {
+impl DeviceAddress {
+    /// Returns the first device that runs programs in `language`.
+    pub fn for_language(language: Language) -> Self {
         let found = BACKENDS.iter().find(|backend| backend.runs(language));
         Self {
             backend: found.copied().unwrap_or(&Cpu),
@@ -69,10 +68,10 @@ impl Address {
         }
     }
 
-    /// A device as it is typed: `cpu`, `cuda`, `cuda:1`.
+    /// Parses an address: `cpu`, `cuda`, `cuda:1`.
     ///
     /// # Errors
-    /// What is expected.
+    /// A message with the expected forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, number) = match text.split_once(':') {
             Some((name, number)) => (name, Some(number)),
@@ -81,7 +80,7 @@ impl Address {
         let mut backends = BACKENDS.iter().copied();
         let named =
             |one: &&dyn Backend| one.name() == name && (number.is_none() || one.is_numbered());
-        let backend = backends.find(named).ok_or_else(expected)?;
+        let backend = backends.find(named).ok_or_else(expected_message)?;
         let number = number.map_or(Ok(0), |number| {
             let wrong = |_| format!("`{number}` is no number of {}", backend.noun());
             number.parse().map_err(wrong)
@@ -89,21 +88,21 @@ impl Address {
         Ok(Self { backend, number })
     }
 
-    /// Is the other of the same backend?
-    pub fn is_like(self, other: Self) -> bool {
+    /// Returns whether both devices have the same backend.
+    pub fn has_same_backend(self, other: Self) -> bool {
         self.backend.name() == other.backend.name()
     }
 
-    /// The device, ready for kernels.
+    /// Opens the device.
     ///
     /// # Errors
-    /// As [`Backend::open`].
+    /// See [`Backend::open`].
     pub fn open(self, setup: &Setup<'_>) -> Result<Box<dyn Device>> {
         self.backend.open(self.number, setup)
     }
 }
 
-fn expected() -> String {
+fn expected_message() -> String {
     let names = BACKENDS.iter().map(|backend| {
         let number = if backend.is_numbered() { ":0" } else { "" };
         format!("`{}{number}`", backend.name())
@@ -122,16 +121,16 @@ mod tests {
             ("cuda", "cuda", 0),
             ("cuda:3", "cuda", 3),
         ] {
-            let address = Address::parse(text).unwrap();
+            let address = DeviceAddress::parse(text).unwrap();
             assert_eq!((address.backend.name(), address.number), (backend, number));
         }
         for text in ["gpu", "cpu:0", "", "cuda0", ":0"] {
             assert_eq!(
-                Address::parse(text).unwrap_err(),
+                DeviceAddress::parse(text).unwrap_err(),
                 "expected `cpu` or `cuda:0`"
             );
         }
-        let wrong = Address::parse("cuda:x").unwrap_err();
+        let wrong = DeviceAddress::parse("cuda:x").unwrap_err();
         assert_eq!(wrong, "`x` is no number of a GPU");
     }
 
@@ -141,8 +140,14 @@ mod tests {
             let found = BACKENDS.iter().filter(|backend| backend.runs(language));
             assert_eq!(found.count(), 1, "{language:?}");
         }
-        let (c, cuda) = (Address::of(Language::C), Address::of(Language::Cuda));
+        let (c, cuda) = (
+            DeviceAddress::for_language(Language::C),
+            DeviceAddress::for_language(Language::Cuda),
+        );
         assert_eq!((c.backend.name(), cuda.backend.name()), ("cpu", "cuda"));
-        assert!(!c.is_like(cuda) && c.is_like(Address::of(Language::Cxx)));
+        assert!(
+            !c.has_same_backend(cuda)
+                && c.has_same_backend(DeviceAddress::for_language(Language::Cxx))
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The system's C and C++ compilers: finds them, and makes a library of a program.
+//! C and C++ compilers of the system: finds them and builds libraries.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,53 +8,53 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::confined::{self, Builder};
-use super::environment::{self, For};
-use super::job::failure;
-use super::process::{self, End, Finished, Keep};
+use super::compiler_sandbox::{self, CompilerSandbox};
+use super::environment::{self, ProcessKind};
+use super::job::failed_outcome;
+use super::process::{self, ExitKind, FinishedProcess, StderrLimit};
 use super::shim;
 use super::trial::{Argument, Language, Outcome, Program};
 use crate::error::{Error, Result};
 
-/// Bytes of a compiler's messages that are looked at.
+/// Maximum bytes of compiler messages that are read.
 const MESSAGE_BYTES: usize = 64 << 10;
-/// Characters of the message that becomes part of a record.
+/// Maximum characters of a compiler message in a record.
 const LINE_CHARACTERS: usize = 500;
 
 /// A compiler for one language.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiler {
     pub(crate) language: Language,
-    /// Where it is.
+    /// Path of the program.
     pub(crate) path: PathBuf,
-    /// First line of what it says about its version.
+    /// First line of its `--version` output.
     pub(crate) version: String,
-    /// What the environment variable holds behind the program, e.g. `gcc` in `ccache gcc`.
+    /// Arguments after the program in the environment variable, e.g. `gcc` in `ccache gcc`.
     leading: Vec<String>,
 }
 
-/// A library that a compiler made.
+/// A shared library produced by a compiler.
 #[derive(Clone, Debug)]
-pub(crate) struct Built {
+pub(crate) struct CompiledLibrary {
     pub(crate) library: PathBuf,
 }
 
-/// What is built, with everything bound.
-pub(crate) struct Plan<'a> {
+/// Input of a build, with all values bound.
+pub(crate) struct BuildRequest<'a> {
     pub(crate) program: &'a Program,
     pub(crate) arguments: &'a [Argument],
     /// `-DNAME=value`.
     pub(crate) macros: Vec<(&'a str, i64)>,
     pub(crate) timeout: Duration,
-    /// What confines the compiler; `None` where nothing does.
-    pub(crate) builder: Option<Builder<'a>>,
+    /// Sandbox of the compiler; `None` if it runs unconfined.
+    pub(crate) builder: Option<CompilerSandbox<'a>>,
 }
 
 impl Compiler {
-    /// The compiler of `CC` (of `CXX` for C++), or else the first there is of the usual names.
+    /// Finds the compiler in `CC` (`CXX` for C++), or the first of the usual names.
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is none, or for CUDA, which has another.
+    /// [`Error::Missing`] if there is none, or for CUDA, which has another compiler.
     pub(crate) fn find(language: Language) -> Result<Self> {
         let (variable, usual): (_, &[&str]) = match language {
             Language::C => ("CC", &["cc", "gcc", "clang"]),
@@ -68,10 +68,10 @@ impl Compiler {
             .ok()
             .filter(|value| !value.trim().is_empty());
         let found = match &named {
-            Some(command) => Self::ask(language, command),
+            Some(command) => Self::query_version(language, command),
             None => usual
                 .iter()
-                .find_map(|command| Self::ask(language, command)),
+                .find_map(|command| Self::query_version(language, command)),
         };
         found.ok_or_else(|| {
             Error::Missing(match named {
@@ -86,7 +86,7 @@ impl Compiler {
         })
     }
 
-    fn ask(language: Language, command: &str) -> Option<Self> {
+    fn query_version(language: Language, command: &str) -> Option<Self> {
         let mut words = command.split_whitespace().map(str::to_owned);
         let path = PathBuf::from(words.next()?);
         let leading: Vec<String> = words.collect();
@@ -97,10 +97,11 @@ impl Compiler {
             .stdin(Stdio::null())
             .env("LC_ALL", "C");
         let limit = Duration::from_secs(10);
-        let finished = process::run(&mut asked, limit, Keep::First(MESSAGE_BYTES), None).ok()?;
+        let finished =
+            process::run(&mut asked, limit, StderrLimit::First(MESSAGE_BYTES), None).ok()?;
         let said = String::from_utf8_lossy(&finished.stdout).into_owned();
         let version = said.lines().next()?.trim().to_owned();
-        (finished.end == End::Exited(0)).then_some(Self {
+        (finished.end == ExitKind::Exited(0)).then_some(Self {
             language,
             path,
             version,
@@ -108,21 +109,32 @@ impl Compiler {
         })
     }
 
-    /// Compiles into `folder`, which is empty. The outer error is a fault of the machine,
-    /// the inner one is a program that does not compile.
-    pub(crate) fn build(&self, plan: &Plan, folder: &Path) -> Result<Result<Built, Outcome>> {
+    /// Compiles into `folder`, which must be empty.
+    ///
+    /// The outer error is a fault of the machine. The inner error is the outcome of a program that does not
+    /// compile.
+    pub(crate) fn build(
+        &self,
+        plan: &BuildRequest,
+        folder: &Path,
+    ) -> Result<Result<CompiledLibrary, Outcome>> {
         write_sources(plan, self.language, folder)?;
         let library = folder.join("kernel.so");
         let mut command = self.command(plan, folder, &library)?;
-        let finished = process::run(&mut command, plan.timeout, Keep::First(MESSAGE_BYTES), None)
-            .map_err(Error::io(&self.path))?;
-        if let Some(outcome) = refused(&finished, plan.timeout, folder)? {
+        let finished = process::run(
+            &mut command,
+            plan.timeout,
+            StderrLimit::First(MESSAGE_BYTES),
+            None,
+        )
+        .map_err(Error::io(&self.path))?;
+        if let Some(outcome) = check_exit(&finished, plan.timeout, folder)? {
             return Ok(Err(outcome));
         }
-        Ok(Ok(Built { library }))
+        Ok(Ok(CompiledLibrary { library }))
     }
 
-    fn command(&self, plan: &Plan, folder: &Path, library: &Path) -> Result<Command> {
+    fn command(&self, plan: &BuildRequest, folder: &Path, library: &Path) -> Result<Command> {
         let words = self.leading.iter().map(OsStr::new);
         let words: Vec<&OsStr> = std::iter::once(self.path.as_os_str())
             .chain(words)
@@ -141,7 +153,7 @@ impl Compiler {
             .iter()
             .map(|(name, value)| format!("-D{name}={value}"));
         command.args(macros);
-        // Libraries are searched for what stands before them.
+        // The linker resolves symbols from libraries only for objects that precede them.
         let (libraries, flags): (Vec<&String>, Vec<&String>) = plan
             .program
             .flags
@@ -157,10 +169,10 @@ impl Compiler {
         command.args(others.filter(|name| is_compiled(name)));
         command.args(libraries).arg("-lm");
         command.current_dir(folder).stdin(Stdio::null());
-        // Messages in one language, and temporary files where they are removed after a timeout.
-        environment::give(&mut command, For::Compilers);
+        // Messages in one language, and temporary files in a folder that is removed after a timeout.
+        environment::set_environment(&mut command, ProcessKind::Compilers);
         command.env("LC_ALL", "C").env("TMPDIR", folder);
-        // Its cache is out of reach, and each kernel is another one.
+        // The cache is inaccessible in the sandbox, and each kernel differs.
         command.env("CCACHE_DISABLE", "1");
         Ok(command)
     }
@@ -180,7 +192,7 @@ fn is_compiled(name: &str) -> bool {
     matches!(extension, Some("c" | "cc" | "cpp" | "cxx"))
 }
 
-fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
+fn write_sources(plan: &BuildRequest, language: Language, folder: &Path) -> Result<()> {
     let Some(first) = plan.program.sources.first() else {
         return Err(Error::argument("sources", "a program needs a source"));
     };
@@ -189,7 +201,7 @@ fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
         let plain = name
             .components()
             .all(|part| matches!(part, Component::Normal(_)));
-        // What begins so is a flag to a compiler, or a file with flags.
+        // Compilers read names with these prefixes as flags or as files with flags.
         let is_flag = source.name.starts_with(['-', '@']);
         if source.name.is_empty() || !plain || is_flag || source.name.contains(['"', '\n', '\\']) {
             let reason = format!(
@@ -204,39 +216,45 @@ fn write_sources(plan: &Plan, language: Language, folder: &Path) -> Result<()> {
         }
         fs::write(&path, &source.text).map_err(Error::io(&path))?;
     }
-    let text = shim::shim(language, &first.name, &plan.program.entry, plan.arguments);
+    let text = shim::generate_shim(language, &first.name, &plan.program.entry, plan.arguments);
     let path = folder.join(shim_name(language));
     fs::write(&path, text).map_err(Error::io(&path))
 }
 
-/// The outcome of a compiler that did not succeed; an error where the disk is full.
-fn refused(finished: &Finished, timeout: Duration, folder: &Path) -> Result<Option<Outcome>> {
+/// Outcome of a compiler that failed; `None` on success. A full disk is an error.
+fn check_exit(
+    finished: &FinishedProcess,
+    timeout: Duration,
+    folder: &Path,
+) -> Result<Option<Outcome>> {
     if finished.stderr.contains("No space left on device") {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         return Err(Error::io(folder)(full));
     }
     Ok(match finished.end {
-        End::Exited(0) => None,
-        End::TimedOut => {
+        ExitKind::Exited(0) => None,
+        ExitKind::TimedOut => {
             let seconds = timeout.as_secs_f64();
             let message = format!("timeout: the compiler did not end within {seconds} s");
-            Some(failure(6, message))
+            Some(failed_outcome(6, message))
         }
-        End::Signalled(signal) => Some(failure(2, format!("cc: ended by signal {signal}"))),
-        End::Exited(code) if code == i32::from(confined::NOT_STARTED) => {
+        ExitKind::Signalled(signal) => {
+            Some(failed_outcome(2, format!("cc: ended by signal {signal}")))
+        }
+        ExitKind::Exited(code) if code == i32::from(compiler_sandbox::NOT_STARTED) => {
             return Err(Error::Worker(finished.stderr.trim().to_owned()));
         }
-        End::Exited(_) => Some(failure(2, explained(&finished.stderr))),
+        ExitKind::Exited(_) => Some(failed_outcome(2, summarize_errors(&finished.stderr))),
     })
 }
 
-/// `<kind>: <first error line>` of a compiler's messages.
-fn explained(stderr: &str) -> String {
+/// Formats a compiler's messages as `<kind>: <first error line>`.
+fn summarize_errors(stderr: &str) -> String {
     let by_linker = |line: &&str| line.contains("ld: ") || line.contains("undefined reference");
     let of_linker = |line: &&str| line.contains("collect2:") || line.contains("linker command");
     let is_error = |line: &&str| line.contains("error:") && !of_linker(line) && !by_linker(line);
     let (kind, line) = if let Some(line) = stderr.lines().find(is_error) {
-        let undeclared = line.starts_with(shim::FILE) && line.contains("declar");
+        let undeclared = line.starts_with(shim::FILE_STEM) && line.contains("declar");
         (if undeclared { "missing_symbol" } else { "cc" }, line)
     } else if let Some(line) = stderr.lines().rfind(by_linker) {
         ("link", line)
@@ -255,14 +273,14 @@ mod tests {
     #[test]
     fn the_first_error_line_is_the_message() {
         let said = "mm.c: In function 'f':\nmm.c:2:1: warning: unused\nmm.c:3:5: error: expected ';'\nmm.c:9:1: error: other\n";
-        assert_eq!(explained(said), "cc: mm.c:3:5: error: expected ';'");
+        assert_eq!(summarize_errors(said), "cc: mm.c:3:5: error: expected ';'");
     }
 
     #[test]
     fn what_the_linker_says_is_told_apart() {
         let said = "/usr/bin/ld: cannot find -lnothing: No such file\ncollect2: error: ld returned 1 exit status\n";
         assert_eq!(
-            explained(said),
+            summarize_errors(said),
             "link: /usr/bin/ld: cannot find -lnothing: No such file"
         );
     }
@@ -270,18 +288,18 @@ mod tests {
     #[test]
     fn an_entry_that_the_source_does_not_declare_is_a_missing_symbol() {
         let said = "tsql_entry:3:5: error: implicit declaration of function 'matmul'\n";
-        assert!(explained(said).starts_with("missing_symbol: "));
+        assert!(summarize_errors(said).starts_with("missing_symbol: "));
     }
 
     #[test]
     fn a_silent_failure_has_a_message_too() {
-        assert_eq!(explained("\n"), "cc: failed without a message");
+        assert_eq!(summarize_errors("\n"), "cc: failed without a message");
     }
 
     #[test]
     fn a_compiler_that_does_not_run_is_not_found() {
-        assert!(Compiler::ask(Language::C, "/nonexistent/cc").is_none());
-        assert!(Compiler::ask(Language::C, "false").is_none());
+        assert!(Compiler::query_version(Language::C, "/nonexistent/cc").is_none());
+        assert!(Compiler::query_version(Language::C, "false").is_none());
     }
 
     #[test]
@@ -297,7 +315,7 @@ mod tests {
                 entry: "f".into(),
                 flags: Vec::new(),
             };
-            let plan = Plan {
+            let plan = BuildRequest {
                 program: &program,
                 arguments: &[],
                 macros: Vec::new(),

@@ -1,4 +1,4 @@
-//! The clocks of this machine, and the caches that are flushed between cold calls.
+//! Clocks of this machine, and the cache flush between cold calls.
 
 use std::fs;
 use std::hint::black_box;
@@ -11,20 +11,21 @@ use nix::sched::sched_getcpu;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
-use super::memory::Buffer;
-use super::timing::{Caller, Reading};
+use super::guarded_buffer::Buffer;
+use super::timing::{Caller, ClockReading};
 
-/// Bytes that are walked over at most, and where the system does not tell the size of its caches.
-const FLUSH_MOST_BYTES: usize = 256 << 20;
-const FLUSH_UNKNOWN_BYTES: usize = 64 << 20;
-/// One byte of each line is enough to have all of it.
+/// Maximum bytes read to flush the caches, and the default if the system does not report cache sizes.
+const MAX_FLUSH_BYTES: usize = 256 << 20;
+const DEFAULT_FLUSH_BYTES: usize = 64 << 20;
+/// Reading one byte per cache line loads the whole line.
 const LINE_BYTES: usize = 64;
-/// How long a busy core is left to others before a repeat: after a sleep, the scheduler grants a full slice.
-/// (On two crowded cores 78 % of repeats were clean so, 70 % after a yield, 46 % after neither.)
-const WAY: Duration = Duration::from_micros(50);
+/// Sleep before a repeat that leaves a busy core to other processes. After a sleep, the scheduler grants a
+/// full time slice. On two oversubscribed cores 78 % of repeats were clean with it, 70 % with a yield, 46 %
+/// with neither.
+const YIELD_SLEEP: Duration = Duration::from_micros(50);
 
-/// What is called so many times, on this machine.
-pub(super) struct Clocked<C> {
+/// Repeatedly calls a function and reads this machine's clocks.
+pub(super) struct ClockedCaller<C> {
     call: C,
     base: Instant,
     clock: ClockId,
@@ -32,9 +33,9 @@ pub(super) struct Clocked<C> {
     flushed: Option<Buffer>,
 }
 
-impl<C: FnMut(u32)> Clocked<C> {
-    /// `call` calls as often as it is told. With more than one thread, the processor time and the switches are
-    /// those of the process.
+impl<C: FnMut(u32)> ClockedCaller<C> {
+    /// `call(n)` makes `n` calls. With more than one thread, processor time and context switches are those
+    /// of the whole process.
     pub(super) fn new(call: C, threads: u32, flushed: Option<Buffer>) -> Self {
         let (clock, who) = if threads <= 1 {
             (ClockId::CLOCK_THREAD_CPUTIME_ID, UsageWho::RUSAGE_THREAD)
@@ -50,7 +51,7 @@ impl<C: FnMut(u32)> Clocked<C> {
         }
     }
 
-    fn cpu(&self) -> Duration {
+    fn cpu_time(&self) -> Duration {
         clock_gettime(self.clock).map_or(Duration::ZERO, Duration::from)
     }
 
@@ -61,12 +62,12 @@ impl<C: FnMut(u32)> Clocked<C> {
     }
 }
 
-impl<C: FnMut(u32)> Caller for Clocked<C> {
-    fn start(&mut self) -> Reading {
+impl<C: FnMut(u32)> Caller for ClockedCaller<C> {
+    fn start(&mut self) -> ClockReading {
         let involuntary_switches = self.involuntary_switches();
         let core = sched_getcpu().unwrap_or(0);
-        let cpu = self.cpu();
-        Reading {
+        let cpu = self.cpu_time();
+        ClockReading {
             wall: self.base.elapsed(),
             cpu,
             involuntary_switches,
@@ -74,10 +75,10 @@ impl<C: FnMut(u32)> Caller for Clocked<C> {
         }
     }
 
-    fn stop(&mut self) -> Reading {
+    fn stop(&mut self) -> ClockReading {
         let wall = self.base.elapsed();
-        let cpu = self.cpu();
-        Reading {
+        let cpu = self.cpu_time();
+        ClockReading {
             wall,
             cpu,
             core: sched_getcpu().unwrap_or(0),
@@ -97,25 +98,26 @@ impl<C: FnMut(u32)> Caller for Clocked<C> {
         black_box(&self.flushed);
     }
 
-    fn give_way(&mut self) {
-        thread::sleep(WAY);
+    fn yield_core(&mut self) {
+        thread::sleep(YIELD_SLEEP);
     }
 }
 
-/// Memory to walk over: twice the second and third level caches, so that nothing else stays in them.
+/// Allocates memory for cache flushes: twice the second and third level caches, so that nothing else
+/// remains cached.
 pub(super) fn flush_buffer() -> Result<Buffer, Errno> {
     let core = sched_getcpu().unwrap_or(0);
     let caches = Path::new("/sys/devices/system/cpu").join(format!("cpu{core}/cache"));
     let bytes = match cache_bytes(&caches) {
-        0 => FLUSH_UNKNOWN_BYTES,
+        0 => DEFAULT_FLUSH_BYTES,
         bytes => bytes.saturating_mul(2),
     };
-    let mut buffer = Buffer::new(bytes.min(FLUSH_MOST_BYTES))?;
+    let mut buffer = Buffer::new(bytes.min(MAX_FLUSH_BYTES))?;
     buffer.bytes_mut().fill(1);
     Ok(buffer)
 }
 
-/// Sum of the second and third level caches in a folder of `/sys`; 0 where it says nothing.
+/// Sum of the second and third level caches in a `/sys` folder; 0 if unknown.
 fn cache_bytes(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.filter_map(|entry| {
@@ -128,7 +130,7 @@ fn cache_bytes(folder: &Path) -> usize {
     sizes.fold(0, usize::saturating_add)
 }
 
-/// `32768K` or `1M`.
+/// Parses a size such as `32768K` or `1M`.
 fn parse_size(text: &str) -> Option<usize> {
     let (digits, unit) = match text.strip_suffix('K') {
         Some(digits) => (digits, 1 << 10),

@@ -1,14 +1,14 @@
-//! Whether outputs are right: compares a buffer with what the reference left in its own.
+//! Compares an output buffer with that of the reference.
 //!
-//! Both ran on poisoned outputs. An element that the reference left poisoned is not compared. Two NaNs are
-//! equal, and so are two infinities of the same sign.
+//! Both buffers are poisoned before the call. Elements that the reference leaves poisoned are not compared.
+//! Two NaNs are equal, and so are two infinities of the same sign.
 
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
 use super::trial::{Dtype, Metric};
 
-/// How far an output may be off.
+/// Maximum error of an output.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Tolerance {
     pub(crate) rtol: f64,
@@ -16,20 +16,20 @@ pub(crate) struct Tolerance {
     pub(crate) metric: Metric,
 }
 
-/// Why an output is wrong, as an error message (`nan: ...`), and by how much where that is a number.
+/// Error message of a wrong output (`nan: ...`), and its error if that is a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mismatch {
     pub(crate) message: String,
     pub(crate) error: Option<f64>,
 }
 
-/// Compares output `name` with the reference's; gives its error in the metric.
+/// Compares output `name` with that of the reference. Returns its error in the metric:
 ///
 /// * relative L2: `|x - r|_2 / |r|_2`
-/// * elementwise: the largest `|x - r| / (|r| + atol / rtol)`, which is at most `rtol` exactly where
+/// * elementwise: the maximum of `|x - r| / (|r| + atol / rtol)`, which is at most `rtol` exactly if
 ///   `|x - r| <= atol + rtol * |r|`
 ///
-/// Where the divisor is 0 the error is the difference itself.
+/// If the divisor is 0, the error is the absolute difference.
 pub(crate) fn compare(
     name: &str,
     dtype: Dtype,
@@ -43,8 +43,8 @@ pub(crate) fn compare(
         let message = format!("rel_err: `{name}` has {found} bytes, the reference {expected}");
         return wrong(message, None);
     }
-    let difference = differ(dtype, found, expected, tolerance);
-    let elements = expected.len() / dtype.bytes();
+    let difference = sum_errors(dtype, found, expected, tolerance);
+    let elements = expected.len() / dtype.size_bytes();
     if difference.unwritten > 0 {
         let count = difference.unwritten;
         let message = format!("unwritten: {count} of {elements} elements of `{name}`");
@@ -72,32 +72,32 @@ pub(crate) fn compare(
     wrong(message, Some(error))
 }
 
-/// Nothing was written to this output: all of it is poison. For kernels without a reference.
+/// Returns whether the whole output is still poison. Used for kernels without a reference.
 pub(crate) fn is_untouched(dtype: Dtype, found: &[u8]) -> bool {
     let poison = dtype.poison();
     !found.is_empty() && found.chunks_exact(poison.len()).all(|cell| cell == poison)
 }
 
-/// Sums over all elements of an output.
+/// Error sums over all elements of an output.
 #[derive(Default)]
-struct Difference {
-    /// Poisoned where the reference is not.
+struct ErrorSums {
+    /// Elements that are poison in the output but not in the reference.
     unwritten: usize,
-    /// First element where one is finite and the other is not: index, found, expected.
+    /// First element that is finite in only one of the two buffers: index, found, expected.
     not_finite: Option<(usize, f64, f64)>,
     off_squared: f64,
     reference_squared: f64,
     /// Largest elementwise error.
     worst: f64,
-    /// Elements beyond the tolerance.
+    /// Elements outside the tolerance.
     broken: usize,
 }
 
-fn differ(dtype: Dtype, found: &[u8], expected: &[u8], tolerance: &Tolerance) -> Difference {
+fn sum_errors(dtype: Dtype, found: &[u8], expected: &[u8], tolerance: &Tolerance) -> ErrorSums {
     let poison = dtype.poison();
     macro_rules! scan {
         ($type:ty) => {
-            scan(found, expected, poison, tolerance, |cell| {
+            accumulate_errors(found, expected, poison, tolerance, |cell| {
                 f64::from(<$type>::from_ne_bytes(cell))
             })
         };
@@ -109,26 +109,26 @@ fn differ(dtype: Dtype, found: &[u8], expected: &[u8], tolerance: &Tolerance) ->
         Dtype::I16 => scan!(i16),
         Dtype::I8 => scan!(i8),
         Dtype::U8 => scan!(u8),
-        Dtype::F16 => scan(found, expected, poison, tolerance, |cell| {
+        Dtype::F16 => accumulate_errors(found, expected, poison, tolerance, |cell| {
             f16::from_ne_bytes(cell).to_f64()
         }),
-        Dtype::Bf16 => scan(found, expected, poison, tolerance, |cell| {
+        Dtype::Bf16 => accumulate_errors(found, expected, poison, tolerance, |cell| {
             bf16::from_ne_bytes(cell).to_f64()
         }),
-        Dtype::I64 => scan(found, expected, poison, tolerance, |cell| {
-            nearest(i64::from_ne_bytes(cell))
+        Dtype::I64 => accumulate_errors(found, expected, poison, tolerance, |cell| {
+            to_f64(i64::from_ne_bytes(cell))
         }),
     }
 }
 
-fn scan<const N: usize>(
+fn accumulate_errors<const N: usize>(
     found: &[u8],
     expected: &[u8],
     poison: &[u8],
     tolerance: &Tolerance,
     decode: impl Fn([u8; N]) -> f64,
-) -> Difference {
-    let mut sums = Difference::default();
+) -> ErrorSums {
+    let mut sums = ErrorSums::default();
     let floor = match tolerance.rtol {
         rtol if rtol > 0.0 => tolerance.atol / rtol,
         _ => 0.0,
@@ -139,7 +139,7 @@ fn scan<const N: usize>(
         if value.is_finite() {
             sums.reference_squared += value * value;
         }
-        // Also for integers beyond 2^53, which a float does not tell apart.
+        // Also exact for integers above 2^53, which `f64` cannot represent.
         if found == expected || expected == poison {
             continue;
         }
@@ -177,7 +177,7 @@ fn ratio(off: f64, reference: f64) -> f64 {
     clippy::cast_precision_loss,
     reason = "equal integers were told apart before"
 )]
-fn nearest(integer: i64) -> f64 {
+fn to_f64(integer: i64) -> f64 {
     integer as f64
 }
 
@@ -191,7 +191,7 @@ mod tests {
         atol: 1e-5,
         metric: Metric::RelL2,
     };
-    const EACH: Tolerance = Tolerance {
+    const ELEMENTWISE: Tolerance = Tolerance {
         metric: Metric::Elementwise,
         ..L2
     };
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn equal_outputs_have_no_error() {
         assert_eq!(check(&[1.0, -2.0], &[1.0, -2.0], &L2), Ok(0.0));
-        assert_eq!(check(&[], &[], &EACH), Ok(0.0));
+        assert_eq!(check(&[], &[], &ELEMENTWISE), Ok(0.0));
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
         let mut found = expected.clone();
         found[99_999] = 1.001;
         assert!(check(&found, &expected, &L2).is_ok());
-        let mismatch = check(&found, &expected, &EACH).unwrap_err();
+        let mismatch = check(&found, &expected, &ELEMENTWISE).unwrap_err();
         assert!((mismatch.error.unwrap() - 0.001 / 1.1).abs() < 1e-6);
     }
 
@@ -260,7 +260,10 @@ mod tests {
             mismatch.message,
             "nan: `C`[1] is NaN, the reference has 0.5"
         );
-        assert_eq!(check(&[f32::NAN, 1.0], &[-f32::NAN, 1.0], &EACH), Ok(0.0));
+        assert_eq!(
+            check(&[f32::NAN, 1.0], &[-f32::NAN, 1.0], &ELEMENTWISE),
+            Ok(0.0)
+        );
         assert!(check(&[f32::INFINITY], &[f32::NEG_INFINITY], &L2).is_err());
         assert!(check(&[f32::INFINITY], &[f32::INFINITY], &L2).is_ok());
     }

@@ -1,8 +1,8 @@
-//! What changes while a machine measures: load, stolen time, temperature, clocks.
+//! Changing state of the machine: load, steal time, temperature, clocks.
 //!
-//! Taken before and after a kernel is timed, in the process that does it (`Watch`). Counters run
-//! since the machine started, so that only differences mean something; ticks are the kernel's
-//! (mostly 10 ms), so that short spans are told apart coarsely. Unknown is null, as everywhere.
+//! Read before and after a kernel is timed, in the process that times it (`Watch`). Counters run since
+//! boot, so only differences are meaningful. The kernel counts in ticks (mostly 10 ms), so short intervals
+//! are coarse. Unknown values are null.
 
 mod sensors;
 
@@ -12,43 +12,44 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::machine::{bytes_of, cpu_groups, siblings};
-use crate::root::Root;
+use crate::fs_root::FsRoot;
+use crate::machine::{cpu_groups, meminfo_bytes, siblings};
 
-/// Work of others from which the machine is called busy: a share of one processor's time, and of all.
-/// They take caches, memory bandwidth and clock from the kernel that is timed. An idle machine's
-/// own services took up to 5 % of a processor.
+/// Load of other processes above which the machine is busy, as a fraction of one processor's time and of
+/// all processors'.
 ///
-/// Pressure (`/proc/pressure/cpu`) would not do: threads of the kernel that are bound to the core
-/// wait while a real-time worker has it, so that it is high on an idle machine, too.
+/// Other processes use caches, memory bandwidth and clock headroom. The services of an idle machine used up
+/// to 5 % of a processor. Pressure (`/proc/pressure/cpu`) is unsuitable: threads bound to a core wait while
+/// a real-time worker has it, so pressure is high on an idle machine, too.
 const BUSY_PROCESSOR: f64 = 0.10;
 const BUSY_ALL: f64 = 0.02;
 
-/// Share of a processor's time that the host gave to others: timings are to be precise to 1 %.
-const STOLEN: f64 = 0.01;
+/// Fraction of steal time (processor time that the host gave to other machines) that is reported: timings
+/// should be precise to 1 %.
+const MIN_STEAL_FRACTION: f64 = 0.01;
 
-/// Share of its time that a thread on the same core worked. Two threads slow each other by 20 to 50 %:
-/// 5 % of the time then is 1 to 2.5 % of the timing.
+/// Fraction of time that a sibling thread of the core was busy. Two threads slow each other by 20 to 50 %,
+/// so 5 % of the time is 1 to 2.5 % of the timing.
 const BUSY_SIBLING: f64 = 0.05;
 
-/// Ticks below which a difference may be the rounding of two readings.
-const CERTAIN_TICKS: u64 = 2;
+/// Smaller tick differences can be rounding errors of the two readings.
+const MIN_TICKS: u64 = 2;
 
-/// Ticks of a second on nearly all machines.
+/// Ticks per second on nearly all machines.
 const USER_HZ: u64 = 100;
 
-/// Ticks (since start) of one or several processors.
+/// Ticks since boot, of one or several processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ticks {
-    /// At work for this machine.
+    /// Ticks spent working for this machine.
     pub(crate) busy: u64,
-    /// Wanted, but given to another machine by the host.
+    /// Ticks requested but given to another machine by the host.
     pub(crate) steal: u64,
     pub(crate) total: u64,
 }
 
 impl Ticks {
-    /// Of both together.
+    /// Sum of both.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             busy: self.busy + other.busy,
@@ -57,96 +58,100 @@ impl Ticks {
         }
     }
 
-    /// Share of the ticks since `before` that it was at work; 0 where there was no tick.
-    pub(crate) fn busy_since(self, before: Self) -> f64 {
+    /// Busy fraction of the ticks since `before`; 0 if there were none.
+    pub(crate) fn busy_fraction_since(self, before: Self) -> f64 {
         let busy = self.busy.saturating_sub(before.busy);
-        share(busy, self.total.saturating_sub(before.total))
+        fraction(busy, self.total.saturating_sub(before.total))
     }
 }
 
-/// How the machine is at one moment.
+/// State of the machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// The core that `ticks`, `sibling_ticks` and the clocks are about; null for all together.
+    /// Core described by `ticks`, `sibling_ticks` and the clocks; null for the whole machine.
     pub(crate) core: Option<usize>,
-    /// Pressure: share of the last 10 s in which some task waited for a processor.
+    /// Percentage of the last 10 s in which some task waited for a processor.
     pub(crate) pressure_percent: Option<f64>,
-    /// Tasks at work or waiting, on average over 1, 5 and 15 minutes.
+    /// Load average over 1, 5 and 15 minutes.
     pub(crate) load: Option<[f64; 3]>,
-    /// Tasks at work or waiting for a processor now, this one included.
+    /// Runnable tasks at this moment, including this one.
     pub(crate) runnable: Option<u64>,
     pub(crate) ticks: Option<Ticks>,
-    /// Of all processors together.
+    /// Ticks of all processors.
     pub(crate) all_ticks: Option<Ticks>,
-    /// Of the other threads of the core.
+    /// Ticks of the other threads of the core.
     pub(crate) sibling_ticks: Option<Ticks>,
-    /// Hottest place of each sensor of the processor, in thousandths of a degree Celsius.
+    /// Maximum of each processor sensor, in thousandths of a degree Celsius.
     pub(crate) temperatures_mc: BTreeMap<String, i64>,
-    /// The clock that the core runs at, or ran at last.
+    /// Current or last clock of the core, in kHz.
     pub(crate) clock_khz: Option<u64>,
-    /// The highest clock that is allowed now.
+    /// Current upper limit of the clock, in kHz.
     pub(crate) clock_limit_khz: Option<u64>,
-    /// How often heat slowed the processor down.
+    /// Number of thermal throttling events.
     pub(crate) throttle_count: Option<u64>,
-    /// Sum of the steps by which the processor is slowed to cool it; 0 is full speed.
+    /// Sum of the cooling steps that slow the processor; 0 is full speed.
     pub(crate) cooling_steps: Option<u64>,
-    /// Time for which the control group's quota stopped this process and its siblings.
+    /// Time that the control group's quota stopped this process and its siblings, in µs.
     pub(crate) quota_stop_us: Option<u64>,
     pub(crate) swap_used_bytes: Option<u64>,
-    /// Pages written to and read from swap.
+    /// Pages written to and read from swap since boot.
     pub(crate) swapped_pages: Option<u64>,
     pub(crate) on_battery: Option<bool>,
 }
 
 impl Conditions {
-    /// The machine as a whole.
+    /// Reads the state of the whole machine.
     pub fn now() -> Self {
-        Self::read_at(&Root::system(), None)
+        Self::read_at(&FsRoot::system(), None)
     }
 
-    /// The machine, as far as a measurement on `core` feels it.
-    pub(crate) fn of_core(core: usize) -> Self {
-        Self::read_at(&Root::system(), Some(core))
+    /// Reads the state of the machine for a measurement on `core`.
+    pub(crate) fn for_core(core: usize) -> Self {
+        Self::read_at(&FsRoot::system(), Some(core))
     }
 
     /// Reads the files below `root`.
-    pub(crate) fn read_at(root: &Root, core: Option<usize>) -> Self {
+    pub(crate) fn read_at(root: &FsRoot, core: Option<usize>) -> Self {
         let pressure = root.text("/proc/pressure/cpu").unwrap_or_default();
         let stat = root.text("/proc/stat").unwrap_or_default();
         let meminfo = root.text("/proc/meminfo").unwrap_or_default();
         let vmstat = root.text("/proc/vmstat").unwrap_or_default();
         let siblings = core.map(|core| siblings(root, core)).unwrap_or_default();
-        let swap = |key| bytes_of(&meminfo, key);
+        let swap = |key| meminfo_bytes(&meminfo, key);
         Self {
             core,
-            pressure_percent: pressure_of(&pressure, "avg10=").and_then(|text| text.parse().ok()),
-            load: load(&root.text("/proc/loadavg").unwrap_or_default()),
-            runnable: counter(&stat, "procs_running"),
-            ticks: ticks(
+            pressure_percent: pressure_field(&pressure, "avg10=")
+                .and_then(|text| text.parse().ok()),
+            load: parse_load(&root.text("/proc/loadavg").unwrap_or_default()),
+            runnable: parse_counter(&stat, "procs_running"),
+            ticks: parse_ticks(
                 &stat,
                 &core.map_or_else(|| "cpu".to_owned(), |core| format!("cpu{core}")),
             ),
-            all_ticks: ticks(&stat, "cpu"),
+            all_ticks: parse_ticks(&stat, "cpu"),
             sibling_ticks: siblings
                 .iter()
-                .filter_map(|sibling| ticks(&stat, &format!("cpu{sibling}")))
+                .filter_map(|sibling| parse_ticks(&stat, &format!("cpu{sibling}")))
                 .reduce(Ticks::plus),
-            temperatures_mc: sensors::temperatures(root),
-            clock_khz: sensors::clock(root, core.unwrap_or(0)),
-            clock_limit_khz: root.number(&sensors::cpufreq(core.unwrap_or(0), "scaling_max_freq")),
-            throttle_count: sensors::throttles(root),
-            cooling_steps: sensors::cooling(root),
-            quota_stop_us: quota_stop(root),
+            temperatures_mc: sensors::read_temperatures(root),
+            clock_khz: sensors::clock_limit_or_current(root, core.unwrap_or(0)),
+            clock_limit_khz: root.parse_number(&sensors::cpufreq_path(
+                core.unwrap_or(0),
+                "scaling_max_freq",
+            )),
+            throttle_count: sensors::throttle_count(root),
+            cooling_steps: sensors::cooling_steps(root),
+            quota_stop_us: quota_throttled_us(root),
             swap_used_bytes: (|| swap("SwapTotal")?.checked_sub(swap("SwapFree")?))(),
             swapped_pages: (|| {
-                counter(&vmstat, "pswpin")?.checked_add(counter(&vmstat, "pswpout")?)
+                parse_counter(&vmstat, "pswpin")?.checked_add(parse_counter(&vmstat, "pswpout")?)
             })(),
-            on_battery: sensors::battery(root),
+            on_battery: sensors::on_battery(root),
         }
     }
 }
 
-/// Watches the machine while something is timed.
+/// Observes the machine during a measurement.
 pub(crate) struct Watch {
     before: Conditions,
     began: Instant,
@@ -154,121 +159,125 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins; `core` is the only one that this process uses now, where it is tied to one.
+    /// Starts observing. `core` is the core that this process is bound to, if any.
     pub(crate) fn begin(core: Option<usize>) -> Self {
         Self {
-            before: look(core),
+            before: read_conditions(core),
             began: Instant::now(),
-            own: own_time(),
+            own: process_cpu_time(),
         }
     }
 
-    /// What was odd since then.
+    /// Flags for disturbances since the start.
     pub(crate) fn flags(self) -> impl Iterator<Item = &'static str> {
-        let (wall, own) = (self.began.elapsed(), own_time().saturating_sub(self.own));
-        between(&self.before, &look(self.before.core), wall, own).into_iter()
+        let (wall, own) = (
+            self.began.elapsed(),
+            process_cpu_time().saturating_sub(self.own),
+        );
+        condition_flags(&self.before, &read_conditions(self.before.core), wall, own).into_iter()
     }
 }
 
-fn look(core: Option<usize>) -> Conditions {
-    core.map_or_else(Conditions::now, Conditions::of_core)
+fn read_conditions(core: Option<usize>) -> Conditions {
+    core.map_or_else(Conditions::now, Conditions::for_core)
 }
 
-/// Processor time of this process so far.
-fn own_time() -> Duration {
+/// Processor time that this process has used.
+fn process_cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// What was odd between two readings that are `wall` apart, of which this process worked for `own`.
+/// Flags for disturbances between two readings, `wall` apart, during which this process used `own`
+/// processor time.
 ///
-/// * `throttled`: see [`throttled`].
-/// * `smt_sibling_busy`: the other thread of the core was at work (only where the core is given).
-/// * `busy_machine`: other processes worked.
-/// * `stolen`: the host gave the processor's time to other machines.
-fn between(
+/// * `throttled`: see [`is_throttled`].
+/// * `smt_sibling_busy`: the other thread of the core was busy (only if the core is known).
+/// * `busy_machine`: other processes used the processors.
+/// * `stolen`: the host gave processor time to other machines.
+fn condition_flags(
     before: &Conditions,
     after: &Conditions,
     wall: Duration,
     own: Duration,
 ) -> Vec<&'static str> {
     let mut flags = Vec::new();
-    if throttled(before, after) {
+    if is_throttled(before, after) {
         flags.push("throttled");
     }
-    let (busy, total) = moved(before.sibling_ticks, after.sibling_ticks, |ticks| {
+    let (busy, total) = tick_growth(before.sibling_ticks, after.sibling_ticks, |ticks| {
         ticks.busy
     });
-    if busy >= CERTAIN_TICKS && share(busy, total) >= BUSY_SIBLING {
+    if busy >= MIN_TICKS && fraction(busy, total) >= BUSY_SIBLING {
         flags.push("smt_sibling_busy");
     }
-    let (busy, total) = moved(before.all_ticks, after.all_ticks, |ticks| ticks.busy);
-    let others = busy.saturating_sub(ticks_of(own));
-    // Rounded are work of users and of the system, and the own time.
-    if others >= 2 * CERTAIN_TICKS
-        && share(others, ticks_of(wall)) >= BUSY_PROCESSOR
-        && share(others, total) >= BUSY_ALL
+    let (busy, total) = tick_growth(before.all_ticks, after.all_ticks, |ticks| ticks.busy);
+    let others = busy.saturating_sub(duration_to_ticks(own));
+    // User time, system time and own time are each rounded.
+    if others >= 2 * MIN_TICKS
+        && fraction(others, duration_to_ticks(wall)) >= BUSY_PROCESSOR
+        && fraction(others, total) >= BUSY_ALL
     {
         flags.push("busy_machine");
     }
-    if stolen(before, after) >= STOLEN {
+    if steal_fraction(before, after) >= MIN_STEAL_FRACTION {
         flags.push("stolen");
     }
     flags
 }
 
-/// Whether heat, a lowered limit of the clock or the group's quota held the processor back.
-pub(crate) fn throttled(before: &Conditions, after: &Conditions) -> bool {
+/// Returns whether heat, a lowered clock limit or the group's quota slowed the processor.
+pub(crate) fn is_throttled(before: &Conditions, after: &Conditions) -> bool {
     let lowered = before
         .clock_limit_khz
         .zip(after.clock_limit_khz)
         .is_some_and(|(before, after)| after < before);
-    grew(before.throttle_count, after.throttle_count) > 0
-        || grew(before.quota_stop_us, after.quota_stop_us) > 0
+    counter_growth(before.throttle_count, after.throttle_count) > 0
+        || counter_growth(before.quota_stop_us, after.quota_stop_us) > 0
         || after.cooling_steps.max(before.cooling_steps) > Some(0)
         || lowered
 }
 
-/// Ticks in a span of time.
-fn ticks_of(span: Duration) -> u64 {
+/// Converts a duration to ticks.
+fn duration_to_ticks(span: Duration) -> u64 {
     let each_second = sysconf(SysconfVar::CLK_TCK).ok().flatten();
     let each_second = each_second.map_or(USER_HZ, i64::cast_unsigned);
     let ticks = span.as_nanos() * u128::from(each_second) / 1_000_000_000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
-/// Share of the processor's time that the host gave to others between two readings.
-pub(crate) fn stolen(before: &Conditions, after: &Conditions) -> f64 {
-    let (steal, total) = moved(before.ticks, after.ticks, |ticks| ticks.steal);
-    if steal < CERTAIN_TICKS {
+/// Fraction of the processor's time that the host gave to other machines between two readings.
+pub(crate) fn steal_fraction(before: &Conditions, after: &Conditions) -> f64 {
+    let (steal, total) = tick_growth(before.ticks, after.ticks, |ticks| ticks.steal);
+    if steal < MIN_TICKS {
         0.0
     } else {
-        share(steal, total)
+        fraction(steal, total)
     }
 }
 
-/// By how much a counter grew; 0 where it is unknown.
-fn grew(before: Option<u64>, after: Option<u64>) -> u64 {
+/// Growth of a counter; 0 if unknown.
+fn counter_growth(before: Option<u64>, after: Option<u64>) -> u64 {
     before
         .zip(after)
         .map_or(0, |(before, after)| after.saturating_sub(before))
 }
 
-fn moved(before: Option<Ticks>, after: Option<Ticks>, of: fn(Ticks) -> u64) -> (u64, u64) {
+fn tick_growth(before: Option<Ticks>, after: Option<Ticks>, of: fn(Ticks) -> u64) -> (u64, u64) {
     (
-        grew(before.map(of), after.map(of)),
-        grew(
+        counter_growth(before.map(of), after.map(of)),
+        counter_growth(
             before.map(|ticks| ticks.total),
             after.map(|ticks| ticks.total),
         ),
     )
 }
 
-/// `part` of `whole`; 0 of nothing.
+/// `part / whole`; 0 if `whole` is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "ticks since start are far below 2^53"
 )]
-pub(crate) fn share(part: u64, whole: u64) -> f64 {
+pub(crate) fn fraction(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         0.0
     } else {
@@ -276,20 +285,20 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
     }
 }
 
-/// The value after `key` in the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
-fn pressure_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+/// Value of `key` in the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+fn pressure_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.split_ascii_whitespace()
         .find_map(|word| word.strip_prefix(key))
 }
 
-fn load(text: &str) -> Option<[f64; 3]> {
+fn parse_load(text: &str) -> Option<[f64; 3]> {
     let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-/// The number after a word at the start of a line (`/proc/stat`, `/proc/vmstat`, `cpu.stat`).
-fn counter(text: &str, key: &str) -> Option<u64> {
+/// Number after `key` at the start of a line (`/proc/stat`, `/proc/vmstat`, `cpu.stat`).
+fn parse_counter(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(' ')?;
         (name == key).then(|| value.trim().parse().ok())?
@@ -303,13 +312,13 @@ pub(crate) fn ticks_by_core(stat: &str) -> BTreeMap<usize, Ticks> {
         .filter_map(|line| line.split_ascii_whitespace().next());
     let cores = names.filter_map(|name| Some((name, name.strip_prefix("cpu")?.parse().ok()?)));
     cores
-        .filter_map(|(name, core)| Some((core, ticks(stat, name)?)))
+        .filter_map(|(name, core)| Some((core, parse_ticks(stat, name)?)))
         .collect()
 }
 
-/// A line `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`: time of guests is in
-/// that of users already.
-fn ticks(stat: &str, name: &str) -> Option<Ticks> {
+/// Parses a line `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`. User time already
+/// includes guest time.
+fn parse_ticks(stat: &str, name: &str) -> Option<Ticks> {
     let line = stat
         .lines()
         .find(|line| line.split_ascii_whitespace().next() == Some(name))?;
@@ -329,12 +338,13 @@ fn ticks(stat: &str, name: &str) -> Option<Ticks> {
     })
 }
 
-fn quota_stop(root: &Root) -> Option<u64> {
+fn quota_throttled_us(root: &FsRoot) -> Option<u64> {
     let (_, folders) = cpu_groups(root);
     let stops = folders.iter().filter_map(|folder| {
         let text = root.text(&format!("{folder}/cpu.stat"))?;
-        // Version 1 counts nanoseconds.
-        counter(&text, "throttled_usec").or_else(|| Some(counter(&text, "throttled_time")? / 1000))
+        // Cgroup version 1 counts nanoseconds.
+        parse_counter(&text, "throttled_usec")
+            .or_else(|| Some(parse_counter(&text, "throttled_time")? / 1000))
     });
     stops.reduce(u64::saturating_add)
 }

@@ -1,46 +1,45 @@
-//! Which core to measure on.
+//! Choice of the core to measure on.
 //!
-//! In this order: one of the fastest kind, one that the scheduler keeps clear of, one whose neighbours on
-//! the same physical core are idle, one that is not at work itself, and at last the highest number: systems
-//! fill up from the lowest, and most interrupts go to core 0. The same core each time, where nothing speaks
-//! against it, makes timings comparable.
+//! Criteria, in this order: the fastest core type, isolated from the scheduler, idle sibling threads, idle
+//! itself, highest number. Systems fill cores from the lowest number, and most interrupts go to core 0.
+//! Choosing the same core each time makes timings comparable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::conditions::{Ticks, ticks_by_core};
+use crate::fs_root::FsRoot;
 use crate::machine::siblings;
-use crate::root::Root;
 
-/// How long the cores are watched: 20 of the kernel's ticks, so that 5 % can be told.
-const WATCH: Duration = Duration::from_millis(200);
+/// Observation time: 20 ticks of the kernel, enough to detect 5 %.
+const SAMPLE_TIME: Duration = Duration::from_millis(200);
 
-/// What is known of a core that one may use.
+/// Properties of an allowed core.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Candidate {
     core: usize,
-    /// Relative speed, 1024 for the fastest kind.
+    /// Relative speed; 1024 for the fastest type.
     capacity: u64,
     isolated: bool,
-    /// Shares of the time at work: of the other threads on the same physical core, and its own.
+    /// Busy fractions: of the other threads on the same physical core, and of this one.
     sibling_busy: f64,
     busy: f64,
 }
 
-/// The core to measure on; `None` where the system does not say which are allowed.
+/// Chooses the core to measure on; `None` if the system does not report the allowed cores.
 ///
-/// Takes a fifth of a second, in which it sees which cores are at work.
-pub(crate) fn choose() -> Option<usize> {
-    let root = Root::system();
-    let allowed = reachable(&root, allowed());
+/// Takes 0.2 s to observe the load of the cores.
+pub(crate) fn choose_core() -> Option<usize> {
+    let root = FsRoot::system();
+    let allowed = usable_cores(&root, allowed_cores());
     let read = || ticks_by_core(&root.text("/proc/stat").unwrap_or_default());
     let before = read();
-    std::thread::sleep(WATCH);
-    best(&candidates(&root, &allowed, &before, &read()))
+    std::thread::sleep(SAMPLE_TIME);
+    best_candidate(&measure_candidates(&root, &allowed, &before, &read()))
 }
 
 /// Cores that this process may run on.
-pub(crate) fn allowed() -> BTreeSet<usize> {
+pub(crate) fn allowed_cores() -> BTreeSet<usize> {
     let Ok(set) = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)) else {
         return BTreeSet::new();
     };
@@ -49,13 +48,13 @@ pub(crate) fn allowed() -> BTreeSet<usize> {
         .collect()
 }
 
-/// `allowed`, with the isolated cores where these are missing only because they are isolated.
+/// Adds isolated cores to `allowed` if they are missing only because of their isolation.
 ///
-/// The kernel leaves isolated cores out of every new process's set, but lets it ask for them. A set
-/// that lacks more than those was chosen by somebody and stays as it is.
-fn reachable(root: &Root, allowed: BTreeSet<usize>) -> BTreeSet<usize> {
+/// The kernel excludes isolated cores from the affinity of new processes, but processes may request them.
+/// An affinity that excludes other cores was set by somebody and stays unchanged.
+fn usable_cores(root: &FsRoot, allowed: BTreeSet<usize>) -> BTreeSet<usize> {
     let list = |name: &str| {
-        root.cpus(&format!("/sys/devices/system/cpu/{name}"))
+        root.cpu_set(&format!("/sys/devices/system/cpu/{name}"))
             .unwrap_or_default()
     };
     let (online, isolated) = (list("online"), list("isolated"));
@@ -67,7 +66,7 @@ fn reachable(root: &Root, allowed: BTreeSet<usize>) -> BTreeSet<usize> {
     allowed.into_iter().chain(open).collect()
 }
 
-/// Whether a thread can be bound to the core; tried in one that then ends.
+/// Returns whether a thread can be bound to the core. Tried on a short-lived thread.
 fn may_run_on(core: usize) -> bool {
     let attempt = std::thread::spawn(move || {
         let mut set = nix::sched::CpuSet::new();
@@ -77,30 +76,30 @@ fn may_run_on(core: usize) -> bool {
     attempt.join().is_ok_and(|result| result.is_ok())
 }
 
-fn candidates(
-    root: &Root,
+fn measure_candidates(
+    root: &FsRoot,
     allowed: &BTreeSet<usize>,
     before: &BTreeMap<usize, Ticks>,
     after: &BTreeMap<usize, Ticks>,
 ) -> Vec<Candidate> {
     let isolated = root
-        .cpus("/sys/devices/system/cpu/isolated")
+        .cpu_set("/sys/devices/system/cpu/isolated")
         .unwrap_or_default();
-    let fast = root.cpus("/sys/devices/cpu_core/cpus");
+    let fast = root.cpu_set("/sys/devices/cpu_core/cpus");
     let busy = |cores: &BTreeSet<usize>| {
         let sum = |ticks: &BTreeMap<usize, Ticks>| {
             let of = cores.iter().filter_map(|core| ticks.get(core).copied());
             of.fold(Ticks::default(), Ticks::plus)
         };
-        sum(after).busy_since(sum(before))
+        sum(after).busy_fraction_since(sum(before))
     };
     let candidate = |&core: &usize| Candidate {
         core,
         capacity: match &fast {
-            // Intel's hybrids name their fast cores; ARM's kernels give numbers.
+            // Intel hybrid processors list their fast cores; ARM kernels report a capacity.
             Some(fast) => u64::from(fast.contains(&core)),
             None => root
-                .number(&format!("/sys/devices/system/cpu/cpu{core}/cpu_capacity"))
+                .parse_number(&format!("/sys/devices/system/cpu/cpu{core}/cpu_capacity"))
                 .unwrap_or(0),
         },
         isolated: isolated.contains(&core) && siblings(root, core).is_subset(&isolated),
@@ -110,11 +109,12 @@ fn candidates(
     allowed.iter().map(candidate).collect()
 }
 
-/// The best by the order above.
+/// Best candidate by the criteria above.
 ///
-/// Neighbours count in steps of 5 %, of which 5 % slow a kernel by 1 to 2.5 %. The core's own work counts in
-/// quarters: the scheduler moves it elsewhere once a kernel runs there, unless it is bound to the core.
-fn best(candidates: &[Candidate]) -> Option<usize> {
+/// Sibling load counts in steps of 5 %, each of which slows a kernel by 1 to 2.5 %. The core's own load
+/// counts in quarters: the scheduler moves other tasks away once a kernel runs there, unless they are bound
+/// to the core.
+fn best_candidate(candidates: &[Candidate]) -> Option<usize> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -141,9 +141,9 @@ fn best(candidates: &[Candidate]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::write_files;
+    use crate::fs_root::write_files;
 
-    fn idle(core: usize) -> Candidate {
+    fn idle_candidate(core: usize) -> Candidate {
         Candidate {
             core,
             capacity: 1024,
@@ -153,19 +153,22 @@ mod tests {
 
     #[test]
     fn an_idle_core_other_than_the_first_is_chosen() {
-        assert_eq!(best(&[idle(0), idle(1)]), Some(1));
-        assert_eq!(best(&[idle(0)]), Some(0));
-        assert_eq!(best(&[]), None);
+        assert_eq!(
+            best_candidate(&[idle_candidate(0), idle_candidate(1)]),
+            Some(1)
+        );
+        assert_eq!(best_candidate(&[idle_candidate(0)]), Some(0));
+        assert_eq!(best_candidate(&[]), None);
         let busy = Candidate {
             busy: 0.9,
-            ..idle(1)
+            ..idle_candidate(1)
         };
-        assert_eq!(best(&[idle(0), busy]), Some(0));
+        assert_eq!(best_candidate(&[idle_candidate(0), busy]), Some(0));
         let barely = Candidate {
             busy: 0.2,
-            ..idle(1)
+            ..idle_candidate(1)
         };
-        assert_eq!(best(&[idle(0), barely]), Some(1));
+        assert_eq!(best_candidate(&[idle_candidate(0), barely]), Some(1));
     }
 
     #[test]
@@ -173,23 +176,26 @@ mod tests {
         let slow = Candidate {
             capacity: 512,
             isolated: true,
-            ..idle(3)
+            ..idle_candidate(3)
         };
         let isolated = Candidate {
             isolated: true,
             busy: 0.5,
-            ..idle(1)
+            ..idle_candidate(1)
         };
         let crowded = Candidate {
             sibling_busy: 0.5,
-            ..idle(4)
+            ..idle_candidate(4)
         };
         assert_eq!(
-            best(&[slow.clone(), isolated, idle(2), crowded.clone()]),
+            best_candidate(&[slow.clone(), isolated, idle_candidate(2), crowded.clone()]),
             Some(1)
         );
-        assert_eq!(best(&[slow.clone(), idle(2), crowded.clone()]), Some(2));
-        assert_eq!(best(&[slow, crowded]), Some(4));
+        assert_eq!(
+            best_candidate(&[slow.clone(), idle_candidate(2), crowded.clone()]),
+            Some(2)
+        );
+        assert_eq!(best_candidate(&[slow, crowded]), Some(4));
     }
 
     #[test]
@@ -226,8 +232,8 @@ mod tests {
             (3, ticks(15, 1020)),
         ]);
         let allowed = [2, 3].into_iter().collect();
-        let found = candidates(&Root::at(folder.path()), &allowed, &before, &after);
-        // Core 2 shares its physical core with one that is not isolated.
+        let found = measure_candidates(&FsRoot::at(folder.path()), &allowed, &before, &after);
+        // Core 2 shares its physical core with a core that is not isolated.
         let second = Candidate {
             core: 2,
             capacity: 0,
@@ -252,7 +258,7 @@ mod tests {
 
     #[test]
     fn isolated_cores_are_reached_unless_somebody_chose_the_set() {
-        let core = allowed().into_iter().next().unwrap();
+        let core = allowed_cores().into_iter().next().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let list = format!("{core},60000\n");
         write_files(
@@ -265,20 +271,20 @@ mod tests {
                 ("/sys/devices/system/cpu/isolated", list.as_str()),
             ],
         );
-        let root = Root::at(folder.path());
-        // The first may be bound, 60000 does not exist.
+        let root = FsRoot::at(folder.path());
+        // Binding to the first core is permitted; core 60000 does not exist.
         assert_eq!(
-            reachable(&root, BTreeSet::from([50000, 50001])),
+            usable_cores(&root, BTreeSet::from([50000, 50001])),
             BTreeSet::from([core, 50000, 50001])
         );
         assert_eq!(
-            reachable(&root, BTreeSet::from([50000])),
+            usable_cores(&root, BTreeSet::from([50000])),
             BTreeSet::from([50000])
         );
     }
 
     #[test]
     fn the_choice_is_an_allowed_core() {
-        assert!(allowed().contains(&choose().unwrap()));
+        assert!(allowed_cores().contains(&choose_core().unwrap()));
     }
 }

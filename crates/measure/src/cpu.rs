@@ -1,31 +1,31 @@
-//! The processor: kernels in C and C++, each built by the system's compiler and called in a process of
-//! its own.
+//! The processor backend. C and C++ kernels are built by the system's compiler and run in separate
+//! processes.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use crate::cc::Compiler;
-use crate::device::{Backend, Device, Kernel, Served, Setup, short};
+use crate::device::{Backend, Device, Kernel, ServeResult, Setup, hardware_slug};
 use crate::error::Result;
 use crate::machine::{Machine, Processor, Toolchain};
-use crate::runner::{Prepared, Runner};
+use crate::runner::{PreparedTrial, Runner};
 use crate::trial::{Language, Outcome, Trial};
-use crate::{confined, worker};
+use crate::{compiler_sandbox, worker};
 
-/// The argument that makes this program a worker.
+/// Hidden argument of the worker process.
 const WORKER: &str = "__measure-worker";
 
-/// The argument that makes it a confined compiler.
+/// Hidden argument of the sandboxed compiler process.
 const BUILDER: &str = "__measure-builder";
 
-/// The processor; whoever times on another device runs references on this one.
+/// The processor backend. Other devices use it to run references.
 #[derive(Debug)]
 pub(crate) struct Cpu;
 
-/// What runs kernels on the processor.
+/// Creates the runner for kernels on the processor.
 ///
 /// # Errors
-/// As [`Runner::new`].
+/// See [`Runner::new`].
 pub(crate) fn runner(setup: &Setup<'_>) -> Result<Runner> {
     let (worker, builder) = (setup.command(WORKER), setup.command(BUILDER));
     Runner::new(worker, builder, setup.scratch, setup.options)
@@ -52,7 +52,7 @@ impl Backend for Cpu {
         Ok(Compiler::find(language)?.path.display().to_string())
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn describe(&self) -> Vec<String> {
         let Processor {
             brand,
             architecture,
@@ -71,35 +71,35 @@ impl Backend for Cpu {
         Vec::new()
     }
 
-    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<Served> {
+    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<ServeResult> {
         if name == WORKER {
             worker::run();
         }
         if name != BUILDER {
             return None;
         }
-        match confined::become_confined(args) {
-            Err(error) => Some(Served::NotStarted(error)),
+        match compiler_sandbox::exec_confined(args) {
+            Err(error) => Some(ServeResult::NotStarted(error)),
         }
     }
 
     fn open(&self, _: u32, setup: &Setup<'_>) -> Result<Box<dyn Device>> {
-        Ok(Box::new(Host {
+        Ok(Box::new(CpuDevice {
             runner: Arc::new(runner(setup)?),
             machine: Machine::read(),
         }))
     }
 }
 
-/// This machine's processor.
-struct Host {
+/// The processor as a device.
+struct CpuDevice {
     runner: Arc<Runner>,
     machine: Machine,
 }
 
-impl Device for Host {
+impl Device for CpuDevice {
     fn active(&self) -> &[String] {
-        self.runner.active()
+        self.runner.active_limits()
     }
 
     fn machine(&self) -> &Machine {
@@ -127,27 +127,27 @@ impl Device for Host {
     fn build(&self, trial: &Trial) -> Result<Result<Box<dyn Kernel>, Outcome>> {
         let prepared = self.runner.prepare(trial)?;
         let runner = Arc::clone(&self.runner);
-        Ok(Ok(Box::new(Called { runner, prepared })))
+        Ok(Ok(Box::new(CpuKernel { runner, prepared })))
     }
 }
 
-/// A kernel that is called.
-struct Called {
+/// A built kernel for the processor.
+struct CpuKernel {
     runner: Arc<Runner>,
-    prepared: Prepared,
+    prepared: PreparedTrial,
 }
 
-impl Kernel for Called {
+impl Kernel for CpuKernel {
     fn time(self: Box<Self>) -> Result<Outcome> {
         self.runner.execute(self.prepared)
     }
 }
 
-/// The processor in short. Where its name is that of many (`AMD EPYC`, as clouds tell it), CPUID's numbers
-/// for family, model and stepping follow.
+/// Platform name of the processor. If its brand is generic (`AMD EPYC`, as clouds report it), CPUID's
+/// family, model and stepping are appended.
 pub(crate) fn platform(processor: &Processor) -> String {
     let name = processor.brand.as_ref().or(processor.vendor.as_ref());
-    let mut name = short(name.unwrap_or(&processor.architecture));
+    let mut name = hardware_slug(name.unwrap_or(&processor.architecture));
     let numbers = [
         ("family", processor.family),
         ("model", processor.model),

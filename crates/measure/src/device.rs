@@ -1,4 +1,4 @@
-//! What kernels are timed on.
+//! Devices that kernels are timed on.
 //!
 //! ```text
 //! Backend ── open ─▶ Device ── build (many at once) ─▶ Kernel ── time (one at a time) ─▶ Outcome
@@ -10,76 +10,77 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::machine::{Machine, Toolchain};
-pub use crate::runner::{Options, Realtime};
+pub use crate::runner::{Realtime, RunnerOptions};
 use crate::trial::{Language, Outcome, Trial};
 
 /// A kind of device.
 pub trait Backend: Debug + Sync {
-    /// Its name: `cpu`.
+    /// Name, e.g. `cpu`.
     fn name(&self) -> &'static str;
 
-    /// One of them: `the processor`, `a GPU`.
+    /// Noun for messages: `the processor`, `a GPU`.
     fn noun(&self) -> &'static str;
 
-    /// May a machine have several, so that each has a number?
+    /// Returns whether a machine can have several, so that each has a number.
     fn is_numbered(&self) -> bool;
 
-    /// Are programs in this language for it?
+    /// Returns whether programs in this language run on it.
     fn runs(&self, language: Language) -> bool;
 
-    /// What programs in `language` are compiled by.
+    /// Name of the compiler for `language`.
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is no such compiler.
+    /// [`Error::Missing`] if there is no such compiler.
     fn compiler(&self, language: Language) -> Result<String>;
 
-    /// What there is of it on this machine, and what is missing, in lines for a reader.
-    fn sentences(&self) -> Vec<String>;
+    /// Human-readable lines about available and missing parts on this machine.
+    fn describe(&self) -> Vec<String>;
 
-    /// What the environment says of each on this machine; nothing of the processor, which it has anyway.
+    /// Facts about each device for the environment of a record. Empty for the processor, which the
+    /// environment already contains.
     fn facts(&self) -> Vec<serde_json::Value>;
 
-    /// Runs as one of its processes, where `name`, the first argument of this process, says so.
-    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<Served>;
+    /// Runs as one of the backend's processes if `name`, the first argument of this process, requests it.
+    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<ServeResult>;
 
-    /// The device of this number, ready for kernels.
+    /// Opens the device with this number.
     ///
     /// # Errors
-    /// What is missing, and where it was looked for.
+    /// The missing part, and the searched locations.
     fn open(&self, number: u32, setup: &Setup<'_>) -> Result<Box<dyn Device>>;
 }
 
-/// A device that is ready for kernels.
+/// An open device.
 pub trait Device: Send + Sync {
-    /// The limits that hold for kernels: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
+    /// Active limits of kernels: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
     fn active(&self) -> &[String];
 
-    /// The machine with the device, without a compiler.
+    /// The machine and the device, without a compiler.
     fn machine(&self) -> &Machine;
 
-    /// The compiler of `language`, as the environment names it.
+    /// The compiler of `language`, as recorded in the environment.
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is none.
+    /// [`Error::Missing`] if there is none.
     fn toolchain(&self, language: Language, flags: &[String]) -> Result<Toolchain>;
 
-    /// The environment's target: `c`, `c++` or `cuda -arch=sm_90`.
+    /// Target in the environment: `c`, `c++` or `cuda -arch=sm_90`.
     fn target(&self, language: Language) -> String;
 
-    /// The platform that records name where nobody says: the device in short.
+    /// Default platform name of records: a short name of the device.
     fn platform(&self) -> String;
 
-    /// Builds a kernel, and what it is checked with. Many may be built at once. What does not build is an
-    /// outcome.
+    /// Builds a kernel and its reference. Several kernels can be built at once. A kernel that does not
+    /// build is an outcome.
     ///
     /// # Errors
-    /// What the machine lacks: a compiler, room; a reference that does not build.
+    /// If the machine lacks a compiler or disk space, or if a reference does not build.
     fn build(&self, trial: &Trial) -> Result<Result<Box<dyn Kernel>, Outcome>>;
 
-    /// The machine with the compiler of `language`, as a canonical JSON object.
+    /// Returns the machine with the compiler of `language` as a canonical JSON object.
     ///
     /// # Errors
-    /// As [`Device::toolchain`].
+    /// See [`Device::toolchain`].
     fn environment(&self, language: Language, flags: &[String]) -> Result<String> {
         let mut machine = self.machine().clone();
         machine.toolchain = Some(self.toolchain(language, flags)?);
@@ -87,47 +88,47 @@ pub trait Device: Send + Sync {
     }
 }
 
-/// A kernel that is built.
+/// A built kernel.
 pub trait Kernel: Send {
-    /// Checks and times it, while nothing else is timed.
+    /// Checks and times the kernel. Nothing else may be timed meanwhile.
     ///
     /// # Errors
-    /// A fault of the machine or of the reference; what the kernel does wrong is an outcome.
+    /// A fault of the machine or of the reference. A failure of the kernel is an outcome.
     fn time(self: Box<Self>) -> Result<Outcome>;
 }
 
-/// What a device is opened with.
+/// Configuration for opening a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
-    /// The command line of this program, which is started as worker with further arguments.
+    /// Command line of this program, which starts workers with further arguments.
     pub command: &'a [OsString],
-    /// Where builds lie while they are needed.
+    /// Folder for temporary build files.
     pub scratch: &'a Path,
     /// How kernels are run.
-    pub options: Options,
+    pub options: RunnerOptions,
 }
 
 impl Setup<'_> {
-    /// The command line that makes this program the process of this name.
+    /// Command line for starting this program with the hidden argument `name`.
     pub(crate) fn command(&self, name: &str) -> Vec<OsString> {
         let own = self.command.iter().cloned();
         own.chain([OsString::from(name)]).collect()
     }
 }
 
-/// How a process ended that served.
+/// Result of a helper process.
 #[derive(Debug)]
-pub enum Served {
-    /// It has done what it was asked.
+pub enum ServeResult {
+    /// It completed its work.
     Done,
-    /// It could not.
+    /// It failed.
     Failed(Error),
-    /// It could not become the compiler that it was to become.
+    /// The compiler could not be executed.
     NotStarted(Error),
 }
 
-/// A name of hardware in small letters, digits and dashes, without trade marks.
-pub fn short(name: &str) -> String {
+/// Converts a hardware name to lower case letters, digits and dashes, without trade marks.
+pub fn hardware_slug(name: &str) -> String {
     let lower = name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
     let lower = lower
         .split(" @")
@@ -147,7 +148,7 @@ pub fn short(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::hardware_slug;
 
     #[test]
     fn platforms_are_short_names() {
@@ -161,7 +162,7 @@ mod tests {
             ("NVIDIA H200", "nvidia-h200"),
             ("", "unknown"),
         ] {
-            assert_eq!(short(name), platform);
+            assert_eq!(hardware_slug(name), platform);
         }
     }
 }

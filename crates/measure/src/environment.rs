@@ -1,16 +1,16 @@
-//! What of the user's environment the processes get that build and run kernels: where things are found.
+//! Environment variables passed to the processes that build and run kernels.
 //!
-//! A list of what they get, and none of what they do not: tokens and keys have any name.
+//! This is a list of allowed variables, because tokens and keys can have any name.
 
 use std::env;
 use std::ffi::OsString;
 use std::process::Command;
 
-/// For all of them.
-const KEPT: &[&str] = &["PATH", "LD_LIBRARY_PATH"];
+/// Variables for all processes.
+const COMMON_VARIABLES: &[&str] = &["PATH", "LD_LIBRARY_PATH"];
 
-/// For compilers: where they search, and what toolchains of conda, Nix and Apple's kind are made of.
-const OF_COMPILERS: &[&str] = &[
+/// Variables for compilers: search paths, and those of the toolchains of conda, Nix and Apple.
+const COMPILER_VARIABLES: &[&str] = &[
     "COMPILER_PATH",
     "CPATH",
     "CPLUS_INCLUDE_PATH",
@@ -21,21 +21,21 @@ const OF_COMPILERS: &[&str] = &[
     "SDKROOT",
 ];
 
-/// Beginnings of those, too.
-const OF_TOOLCHAINS: &[&str] = &["CONDA_", "NIX_"];
+/// Prefixes of further variables for compilers.
+const TOOLCHAIN_PREFIXES: &[&str] = &["CONDA_", "NIX_"];
 
-/// For CUDA's libraries and driver.
-const OF_CUDA: &[&str] = &["HOME", "TMPDIR", "TSQL_NVRTC_DIR"];
+/// Variables for CUDA's libraries and driver.
+const CUDA_VARIABLES: &[&str] = &["HOME", "TMPDIR", "TSQL_NVRTC_DIR"];
 
-/// Beginnings of those, too.
-const OF_DEVICES: &[&str] = &["CUDA_", "NVIDIA_"];
+/// Prefixes of further variables for CUDA.
+const CUDA_PREFIXES: &[&str] = &["CUDA_", "NVIDIA_"];
 
-/// Words in the names of variables that hold secrets.
-const SECRET: &[&str] = &["KEY", "PASS", "SECRET", "TOKEN"];
+/// Words in names of variables that contain secrets.
+const SECRET_WORDS: &[&str] = &["KEY", "PASS", "SECRET", "TOKEN"];
 
-/// Who gets it.
+/// Kind of process that receives the variables.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum For {
+pub(super) enum ProcessKind {
     Kernels,
     Compilers,
     #[cfg_attr(
@@ -45,20 +45,20 @@ pub(super) enum For {
     Cuda,
 }
 
-/// Gives `command` its share of the environment, and nothing else.
-pub(super) fn give(command: &mut Command, whom: For) {
+/// Sets the environment of `command` to the variables allowed for its kind, and nothing else.
+pub(super) fn set_environment(command: &mut Command, whom: ProcessKind) {
     let (names, beginnings): (&[&str], &[&str]) = match whom {
-        For::Kernels => (&[], &[]),
-        For::Compilers => (OF_COMPILERS, OF_TOOLCHAINS),
-        For::Cuda => (OF_CUDA, OF_DEVICES),
+        ProcessKind::Kernels => (&[], &[]),
+        ProcessKind::Compilers => (COMPILER_VARIABLES, TOOLCHAIN_PREFIXES),
+        ProcessKind::Cuda => (CUDA_VARIABLES, CUDA_PREFIXES),
     };
     let is_kept = |(name, _): &(OsString, OsString)| {
         let Some(name) = name.to_str() else {
             return false;
         };
         let begins = beginnings.iter().any(|with| name.starts_with(with));
-        let secret = SECRET.iter().any(|word| name.contains(word));
-        KEPT.contains(&name) || names.contains(&name) || (begins && !secret)
+        let secret = SECRET_WORDS.iter().any(|word| name.contains(word));
+        COMMON_VARIABLES.contains(&name) || names.contains(&name) || (begins && !secret)
     };
     command.env_clear().envs(env::vars_os().filter(is_kept));
 }

@@ -1,42 +1,42 @@
-//! What can go wrong before and after a kernel is timed, for the reader of the message.
+//! Errors before and after a kernel is timed.
 
 use std::path::PathBuf;
 
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. What a kernel does wrong is none: that is an outcome.
+/// Reason why a call failed. Failures of kernels are outcomes rather than errors.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name that must be one of a known few is not.
+    /// A name that is not one of the known names.
     #[error("no {kind} named `{name}`\nhint: there are {known}")]
     Unknown {
-        /// What was looked for.
+        /// Kind of thing that the name refers to.
         kind: &'static str,
         /// The name as given.
         name: String,
-        /// The known ones, comma separated.
+        /// Known names, comma separated.
         known: String,
     },
 
     /// An argument that cannot be used.
     #[error("{reason}")]
     Argument {
-        /// Its name: that of a parameter.
+        /// Name of the parameter.
         name: &'static str,
-        /// Why, and what could be.
+        /// Reason, and the expected value.
         reason: String,
     },
 
-    /// What the machine lacks: a compiler, a device, a library.
+    /// A missing part of the machine: a compiler, a device, a library.
     #[error("{0}")]
     Missing(String),
 
-    /// A reference that kernels are compared with, and how it failed.
+    /// A reference that failed, and its failure.
     #[error("{0}")]
     Reference(String),
 
-    /// A process that was started to build or to time did neither, and what it said.
+    /// A build or worker process that failed, and its message.
     #[error("{0}")]
     Worker(String),
 
@@ -45,7 +45,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 
@@ -58,19 +58,19 @@ pub enum Error {
         reason: String,
     },
 
-    /// A folder for temporary files cannot be made.
+    /// A temporary folder cannot be created.
     #[error(transparent)]
     Folder(#[from] tsql_folders::Error),
 }
 
 impl Error {
-    /// Builds the error of an I/O call on `path`.
+    /// Returns a constructor for I/O errors on `path`.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
     }
 
-    /// Builds the error of an argument.
+    /// Creates the error of an argument.
     pub(crate) fn argument(name: &'static str, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::Argument { name, reason }

@@ -1,22 +1,22 @@
-//! Which flags a manifest may give to a compiler: those that change the code that is made.
+//! Compiler flags that a manifest may set: those that only change the generated code.
 //!
-//! A manifest comes from a store, a colleague, a web page. Compilers have flags that run a program
-//! (`-wrapper`), load one (`-fplugin=`), take further flags from a file (`@file`, `-specs=`), or read and
-//! write files elsewhere. So what is not known to be harmless is refused. Who needs more names it himself,
-//! behind the compiler in `CC` or `CXX`.
+//! A manifest can come from a store, a colleague or a web page. Compilers have flags that run a program
+//! (`-wrapper`), load one (`-fplugin=`), read further flags from a file (`@file`, `-specs=`), or read and
+//! write other files. So flags that are not known to be harmless are rejected. Users can add more flags
+//! after the compiler in `CC` or `CXX`.
 
 use super::trial::Language;
 
-/// Flags of C and C++ as they are.
-const PLAIN: &[&str] = &["-ansi", "-pedantic", "-pthread", "-w"];
+/// Complete flags of C and C++.
+const ALLOWED_FLAGS: &[&str] = &["-ansi", "-pedantic", "-pthread", "-w"];
 
-/// Beginnings of flags of C and C++ whose rest is a word.
-const BEGINNINGS: &[&str] = &[
+/// Prefixes of flags of C and C++ that end with a plain value.
+const ALLOWED_PREFIXES: &[&str] = &[
     "--param=", "-O", "-W", "-f", "-g", "-m", "-std=", "-stdlib=",
 ];
 
-/// Of those, the ones that name a program, a library, or files to write.
-const MORE_THAN_CODE: &[&str] = &[
+/// Exceptions to these prefixes: flags with a program, a library or an output file.
+const DENIED_PREFIXES: &[&str] = &[
     "-Wa,",
     "-Wl,",
     "-Wp,",
@@ -29,11 +29,11 @@ const MORE_THAN_CODE: &[&str] = &[
     "-mmlir",
 ];
 
-/// Beginnings of flags whose rest is a folder or a file.
-const PLACES: &[&str] = &["-I", "-L", "-include", "-iquote", "-isystem"];
+/// Prefixes of flags that end with a folder or a file.
+const PATH_PREFIXES: &[&str] = &["-I", "-L", "-include", "-iquote", "-isystem"];
 
-/// Flags of NVRTC as they are, with one dash or two.
-const CUDA_PLAIN: &[&str] = &[
+/// Complete flags of NVRTC, with one dash or two.
+const CUDA_FLAGS: &[&str] = &[
     "G",
     "device-debug",
     "disable-warnings",
@@ -47,8 +47,8 @@ const CUDA_PLAIN: &[&str] = &[
     "w",
 ];
 
-/// Beginnings of flags of NVRTC whose rest is a word, with one dash or two.
-const CUDA_BEGINNINGS: &[&str] = &[
+/// Prefixes of NVRTC flags that end with a plain value, with one dash or two.
+const CUDA_PREFIXES: &[&str] = &[
     "arch=",
     "builtin-",
     "diag-",
@@ -65,8 +65,8 @@ const CUDA_BEGINNINGS: &[&str] = &[
     "use_fast_math=",
 ];
 
-/// Why a flag is refused; `None` where it may be given.
-pub(super) fn fault(language: Language, flag: &str) -> Option<String> {
+/// Reason why a flag is rejected; `None` if it is allowed.
+pub(super) fn rejection_reason(language: Language, flag: &str) -> Option<String> {
     let allowed = match language {
         Language::C | Language::Cxx => is_allowed(flag),
         Language::Cuda => is_allowed_for_cuda(flag),
@@ -85,20 +85,22 @@ pub(super) fn fault(language: Language, flag: &str) -> Option<String> {
 fn is_allowed(flag: &str) -> bool {
     let begins = |with: &&str| flag.starts_with(*with);
     let rest_of = |with: &str| flag.strip_prefix(with).filter(|rest| !rest.is_empty());
-    if PLAIN.contains(&flag) {
+    if ALLOWED_FLAGS.contains(&flag) {
         return true;
     }
-    if let Some(place) = PLACES.iter().find_map(|with| rest_of(with)) {
-        return is_inside(place);
+    if let Some(place) = PATH_PREFIXES.iter().find_map(|with| rest_of(with)) {
+        return is_allowed_path(place);
     }
     if let Some(library) = rest_of("-l") {
-        return is_word(library);
+        return is_plain_value(library);
     }
-    // Any text may stand for a macro: it is an argument of its own.
+    // A macro can have any text, because it is passed as one argument.
     if rest_of("-D").or_else(|| rest_of("-U")).is_some() {
         return true;
     }
-    BEGINNINGS.iter().any(begins) && !MORE_THAN_CODE.iter().any(begins) && is_word(flag)
+    ALLOWED_PREFIXES.iter().any(begins)
+        && !DENIED_PREFIXES.iter().any(begins)
+        && is_plain_value(flag)
 }
 
 fn is_allowed_for_cuda(flag: &str) -> bool {
@@ -107,23 +109,23 @@ fn is_allowed_for_cuda(flag: &str) -> bool {
     };
     let rest_of = |with: &str| name.strip_prefix(with).filter(|rest| !rest.is_empty());
     if let Some(place) = rest_of("include-path=").or_else(|| rest_of("I")) {
-        return is_inside(place);
+        return is_allowed_path(place);
     }
     let macros = ["define-macro=", "undefine-macro=", "D", "U"];
-    CUDA_PLAIN.contains(&name)
+    CUDA_FLAGS.contains(&name)
         || macros.iter().any(|with| rest_of(with).is_some())
-        || (CUDA_BEGINNINGS.iter().any(|with| rest_of(with).is_some()) && is_word(name))
+        || (CUDA_PREFIXES.iter().any(|with| rest_of(with).is_some()) && is_plain_value(name))
 }
 
-/// A value that names no place: neither a path nor a program.
-fn is_word(text: &str) -> bool {
+/// Returns whether a value is neither a path nor a program.
+fn is_plain_value(text: &str) -> bool {
     text.chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_+=.,:".contains(c))
         && !text.contains("..")
 }
 
-/// A place among the program's own sources, or among what the system has installed.
-fn is_inside(place: &str) -> bool {
+/// Returns whether a path is among the program's own sources or in a system folder.
+fn is_allowed_path(place: &str) -> bool {
     let climbs = place.split('/').any(|part| part == "..");
     let installed = ["/usr/", "/opt/"]
         .iter()
@@ -143,12 +145,12 @@ mod tests {
             -includeown.h -lm -lopenblas -l:libx.so.3 -pthread -g -ggdb3 -gdwarf-5 -w --param=l1-cache-size=32 \
             -fopenmp-simd -mprefer-vector-width=512 -fuse-ld=lld";
         for flag in c.split_whitespace() {
-            assert_eq!(fault(Language::C, flag), None, "{flag}");
+            assert_eq!(rejection_reason(Language::C, flag), None, "{flag}");
         }
         let cuda = "--gpu-architecture=sm_90a -arch=sm_90 --use_fast_math -use_fast_math --maxrregcount=64 -DX=1 --define-macro=X=1 \
             --std=c++17 --fmad=false -I. --include-path=/usr/local/cuda/include -lineinfo --restrict";
         for flag in cuda.split_whitespace() {
-            assert_eq!(fault(Language::Cuda, flag), None, "{flag}");
+            assert_eq!(rejection_reason(Language::Cuda, flag), None, "{flag}");
         }
     }
 
@@ -159,7 +161,7 @@ mod tests {
             -I=x -L/etc -l -l/etc/x -l../x -D -fmodule-mapper=|sh -fuse-ld=/tmp/ld -fdump-tree-all=/tmp/x -fopt-info=/x \
             -fprofile-use=../x -mllvm -gcc-toolchain=x -g/x -T x.c /x.o -save-temps -MD -MFx -E -S -c -dumpdir -v - --sysroot=/x";
         for flag in c.split_whitespace().chain(["", " -O2", "-O2 -x", "-f\n"]) {
-            assert!(fault(Language::C, flag).is_some(), "{flag}");
+            assert!(rejection_reason(Language::C, flag).is_some(), "{flag}");
         }
         for flag in [
             "--pre-include=/x",
@@ -171,7 +173,7 @@ mod tests {
             "x.cu",
             "--std=../x",
         ] {
-            assert!(fault(Language::Cuda, flag).is_some(), "{flag}");
+            assert!(rejection_reason(Language::Cuda, flag).is_some(), "{flag}");
         }
     }
 }

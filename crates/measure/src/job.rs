@@ -1,5 +1,5 @@
-//! What passes between the runner and a worker process: one job on its standard input,
-//! a line for each step on its result pipe.
+//! Messages between the runner and a worker process: one job on standard input, one report per line on its
+//! result pipe.
 
 use std::path::PathBuf;
 
@@ -8,69 +8,69 @@ use serde::{Deserialize, Serialize};
 use super::compare::Tolerance;
 use super::trial::{Argument, Outcome, Settings};
 
-/// All that a worker needs to know.
+/// Input of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) task: Task,
-    pub(super) bounds: Bounds,
-    /// The shared library; empty for a probe.
+    pub(super) bounds: WorkerLimits,
+    /// Path of the shared library; empty for a probe.
     pub(super) library: PathBuf,
     pub(super) arguments: Vec<Argument>,
     pub(super) settings: Settings,
     pub(super) seed: u64,
 }
 
-/// What a worker does.
+/// Task of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Task {
-    /// Only sets its limits and says which of them hold.
+    /// Sets the limits and reports which of them are active.
     Probe,
-    /// Calls once and writes all outputs to this file, one after the other.
+    /// Calls the reference once and writes its outputs to this file, concatenated.
     Reference { outputs: PathBuf },
     /// Calls once, compares, times, compares again.
-    Time { expected: Option<Expected> },
+    Time { expected: Option<ExpectedOutputs> },
 }
 
-/// Outputs of the reference and how close the kernel's must come.
+/// Outputs of the reference, and the tolerance.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Expected {
-    /// The buffers that are written, in the order of the arguments, one after the other.
+pub(crate) struct ExpectedOutputs {
+    /// File with all written buffers, concatenated in the order of the arguments.
     pub(crate) outputs: PathBuf,
     pub(crate) tolerance: Tolerance,
 }
 
-/// Where and within which limits a worker runs.
+/// Placement and limits of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Bounds {
-    /// Process that started it, whose death ends it.
+pub(super) struct WorkerLimits {
+    /// Process number of the parent; the worker ends with it.
     pub(super) parent: i32,
     /// Core to run on.
     pub(super) core: Option<usize>,
-    /// Take the core from everybody else while timing.
+    /// Whether to reserve the core while timing.
     pub(super) realtime: bool,
-    /// Confine the kernel to `folder`, see `sandbox`.
+    /// Whether to confine the kernel to `folder`, see `sandbox`.
     pub(super) sandbox: bool,
     pub(super) folder: PathBuf,
-    /// What may be read besides.
+    /// Further readable paths.
     pub(super) readable: Vec<PathBuf>,
 }
 
-/// A line on the result pipe.
+/// A message on the result pipe.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Report {
-    /// The worker has started; what holds from now on.
+pub(super) enum WorkerReport {
+    /// The worker has started; its active limits.
     Ready(Vec<String>),
-    /// What it does next, for the message if it ends there.
+    /// The next step, for the error message if the worker ends in it.
     Step(String),
     Done(Outcome),
-    /// The machine is at fault, not the kernel.
+    /// A fault of the machine.
     Fault(String),
 }
 
-/// The outcome of a kernel that failed: `message` is `<kind>: <what was said>`.
-pub(crate) fn failure(error_no: i16, message: impl Into<String>) -> Outcome {
+/// Outcome of a failed kernel. `message` is `<kind>: <text>`.
+pub(crate) fn failed_outcome(error_no: i16, message: impl Into<String>) -> Outcome {
     Outcome {
         error_no,
         error_message: Some(message.into()),

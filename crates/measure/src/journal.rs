@@ -1,20 +1,19 @@
-//! Finished measurements on the local disk until the store has them: one line each, appended.
+//! Journal of finished measurements on the local disk, one line each, until they are stored.
 //!
-//! A lost connection or a crash thus loses no timing. What the lines hold is the caller's affair; here
-//! they are text without line breaks.
+//! With it, a lost connection or a crash loses no timing. The contents of lines are defined by the caller;
+//! the journal treats them as text without line breaks.
 //!
 //! ```text
 //! <folder>/<name>.journal    line \n line \n ... [torn line]
 //! <folder>/<name>.starting   a journal that is being created, not yet visible to others
-//! <folder>/<name>.damaged    one that was read, but for lines that nobody can read
+//! <folder>/<name>.damaged    a journal with unreadable lines, whose other lines are stored
 //! ```
 //!
-//! * A line whose `append` (or the `sync` after its `push`) has returned is read back after any crash,
-//!   whole and once.
-//! * What a crash left of a line that was being written is not read, and is cut off before the next one.
-//! * A line in the midst that is damaged (a zero byte, bytes that are no text) takes no other with it: it is
-//!   told, and the journal stays, under another name, until somebody has looked at it.
-//! * Two processes never write the same journal: its writer holds the lock of the file.
+//! * A line whose `append` (or the `sync` after its `push`) has returned survives any crash, complete and once.
+//! * An incomplete line left by a crash is not read, and is truncated before the next write.
+//! * A damaged line (a zero byte, invalid UTF-8) does not affect other lines. It is reported, and the journal
+//!   is renamed for inspection.
+//! * Two processes never write the same journal: the writer holds a file lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -23,43 +22,43 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-const ENDING: &str = "journal";
+const EXTENSION: &str = "journal";
 
-/// Ending of a journal that was put aside.
-const DAMAGED: &str = "damaged";
+/// Extension of a quarantined journal.
+const DAMAGED_EXTENSION: &str = "damaged";
 
-/// A journal that this process writes, and nobody else.
+/// A journal, written exclusively by this process.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Bytes of whole lines: where the next one begins.
+    /// Bytes of complete lines: the offset of the next line.
     length: u64,
-    /// Behind them is what a crash left of another one.
+    /// Whether an incomplete line follows, left by a crash.
     torn: bool,
-    /// The last of them is a damaged one without its end: the next one must not go on with it.
+    /// Whether the last line is damaged and has no line feed, so that the next line needs one before it.
     unended: bool,
-    /// The system failed to write or to sync, after which nobody knows what is on the disk.
+    /// Whether a write or sync failed, after which the contents on disk are unknown.
     broken: bool,
 }
 
 impl Journal {
-    /// Makes an empty journal `<name>.journal` in a folder, which is made where it is missing.
+    /// Creates an empty journal `<name>.journal` in a folder, and the folder if it is missing.
     ///
     /// # Errors
-    /// Where there is one of this name already, or the folder cannot be written.
+    /// If the journal exists, or the folder is not writable.
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
             let reason = format!("`{name}` cannot be the name of a journal");
             return Err(Error::argument("name", reason));
         }
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let path = folder.join(format!("{name}.{ENDING}"));
+        let path = folder.join(format!("{name}.{EXTENSION}"));
         let starting = folder.join(format!("{name}.starting"));
-        // Under another name until it is locked: else it would look like one that was left over.
+        // Created under another name until it is locked. Otherwise it would look like an abandoned journal.
         let file = open_locked(&starting, true)?;
         if path.exists() {
-            // What is here is this call's own: the lock is held.
+            // The lock is held, so this file belongs to this call.
             std::fs::remove_file(&starting).map_err(Error::io(&starting))?;
             return Err(Error::Source {
                 location: path.display().to_string(),
@@ -81,10 +80,10 @@ impl Journal {
         })
     }
 
-    /// Opens a journal that an earlier run left.
+    /// Opens an existing journal.
     ///
     /// # Errors
-    /// Where another process writes it, or it is not there.
+    /// If another process is writing it, or it does not exist.
     pub fn open(path: &Path) -> Result<Self> {
         let file = open_locked(path, false)?;
         let mut journal = Self {
@@ -95,8 +94,8 @@ impl Journal {
             unended: false,
             broken: false,
         };
-        let bytes = journal.read()?;
-        let whole = whole_bytes(&bytes);
+        let bytes = journal.read_all()?;
+        let whole = complete_length(&bytes);
         journal.length = as_offset(whole);
         journal.torn = whole < bytes.len();
         journal.unended = bytes
@@ -105,29 +104,29 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends a line, and returns when it is on the disk.
+    /// Appends a line and syncs it to disk.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a text of several lines, [`Error::Io`] where the disk fails.
+    /// [`Error::Argument`] for text with line breaks, [`Error::Io`] if the disk fails.
     pub fn append(&mut self, line: &str) -> Result<()> {
         self.push(line)?;
         self.sync()
     }
 
-    /// Appends a line, which is on the disk after the next [`Self::sync`].
+    /// Appends a line, which is durable after the next [`Self::sync`].
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         if line.contains(['\n', '\0']) {
             let reason = "a line of a journal cannot have a line break in it";
             return Err(Error::argument("line", reason));
         }
-        self.refuse_if_broken()?;
+        self.check_usable()?;
         if std::mem::take(&mut self.torn) {
-            self.cut()?;
+            self.truncate()?;
         }
         let end = if self.unended { "\n" } else { "" };
         let text = format!("{end}{line}\n");
@@ -136,8 +135,8 @@ impl Journal {
             .seek(SeekFrom::Start(self.length))
             .and_then(|_| self.file.write_all(text.as_bytes()));
         if let Err(error) = written {
-            // A full disk: without the half line the journal stays good.
-            self.broken = self.cut().is_err();
+            // On a full disk, the journal stays valid without the incomplete line.
+            self.broken = self.truncate().is_err();
             return Err(Error::io(&self.path)(error));
         }
         self.unended = false;
@@ -145,22 +144,22 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns when all lines are on the disk.
+    /// Syncs all lines to disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.refuse_if_broken()?;
+        self.check_usable()?;
         let synced = self.file.sync_data();
-        // A second sync would succeed without having written: the kernel has dropped the pages.
+        // A second sync would succeed without writing: the kernel has dropped the pages.
         self.broken = synced.is_err();
         synced.map_err(Error::io(&self.path))
     }
 
-    /// All lines, oldest first; `None` stands for one that is damaged.
+    /// Reads all lines, oldest first; `None` is a damaged line.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read.
+    /// [`Error::Io`] if the file cannot be read.
     pub fn lines(&mut self) -> Result<Vec<Option<String>>> {
-        let mut bytes = self.read()?;
-        bytes.truncate(whole_bytes(&bytes));
+        let mut bytes = self.read_all()?;
+        bytes.truncate(complete_length(&bytes));
         let line = |line: &[u8]| {
             let text = String::from_utf8(line.to_vec()).ok();
             text.filter(|line| !line.contains('\0'))
@@ -172,32 +171,32 @@ impl Journal {
         Ok(lines)
     }
 
-    /// Puts the journal aside, for somebody to look at: not all of it could be read. Gives its new place.
+    /// Renames a partly unreadable journal, for inspection. Returns its new path.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be renamed.
-    pub fn put_aside(self) -> Result<PathBuf> {
-        let aside = self.path.with_extension(DAMAGED);
+    /// [`Error::Io`] if it cannot be renamed.
+    pub fn quarantine(self) -> Result<PathBuf> {
+        let aside = self.path.with_extension(DAMAGED_EXTENSION);
         std::fs::rename(&self.path, &aside).map_err(Error::io(&self.path))?;
         sync_folder(&aside)?;
         Ok(aside)
     }
 
-    /// Removes the journal: everything in it is in the store.
+    /// Removes the journal after all its lines were stored.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be removed.
+    /// [`Error::Io`] if it cannot be removed.
     pub fn finish(self) -> Result<()> {
         std::fs::remove_file(&self.path).map_err(Error::io(&self.path))?;
-        // Without this a crash could bring it back, and its lines would be stored twice.
+        // Otherwise a crash could restore the file, and its lines would be stored twice.
         sync_folder(&self.path)
     }
 
-    /// Journals in a folder that no process writes, sorted; none where there is no such folder.
+    /// Finds journals in a folder that no process is writing, sorted. Empty if the folder does not exist.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder or a journal cannot be read.
-    pub fn left_over(folder: &Path) -> Result<Vec<PathBuf>> {
+    /// [`Error::Io`] if the folder or a journal cannot be read.
+    pub fn find_abandoned(folder: &Path) -> Result<Vec<PathBuf>> {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -206,7 +205,7 @@ impl Journal {
         let mut found = Vec::new();
         for entry in entries {
             let path = entry.map_err(Error::io(folder))?.path();
-            if path.extension().is_some_and(|ending| ending == ENDING) && is_free(&path)? {
+            if path.extension().is_some_and(|ending| ending == EXTENSION) && is_unlocked(&path)? {
                 found.push(path);
             }
         }
@@ -214,8 +213,8 @@ impl Journal {
         Ok(found)
     }
 
-    /// All bytes.
-    fn read(&mut self) -> Result<Vec<u8>> {
+    /// Reads the whole file.
+    fn read_all(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file
             .seek(SeekFrom::Start(0))
@@ -224,15 +223,15 @@ impl Journal {
         Ok(bytes)
     }
 
-    /// Shortens the file to its whole lines.
-    fn cut(&self) -> Result<()> {
+    /// Truncates the file to its complete lines.
+    fn truncate(&self) -> Result<()> {
         self.file
             .set_len(self.length)
             .and_then(|()| self.file.sync_data())
             .map_err(Error::io(&self.path))
     }
 
-    fn refuse_if_broken(&self) -> Result<()> {
+    fn check_usable(&self) -> Result<()> {
         if self.broken {
             return Err(Error::Source {
                 location: self.path.display().to_string(),
@@ -243,10 +242,12 @@ impl Journal {
     }
 }
 
-/// Length of the lines in `bytes`. What follows the last line feed was being written when the machine
-/// stopped: it is cut off, and so are zero bytes, with which file systems fill what a power failure kept them
-/// from writing. Only where zero bytes stand beside others may it have been a line.
-fn whole_bytes(bytes: &[u8]) -> usize {
+/// Length of the complete lines in `bytes`.
+///
+/// Text after the last line feed was being written when the machine stopped, and is cut off. So are
+/// trailing zero bytes, with which file systems fill blocks lost in a power failure. A mix of zero and
+/// other bytes may have been a line and is retained.
+fn complete_length(bytes: &[u8]) -> usize {
     let ended = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
     let rest = bytes.get(ended..).unwrap_or_default();
     let zeros = rest.iter().filter(|&&byte| byte == 0).count();
@@ -261,9 +262,9 @@ fn as_offset(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// Opens a file and takes its lock, and makes sure that the file still has this name.
+/// Opens and locks a file, and verifies that its path still refers to it.
 fn open_locked(path: &Path, create: bool) -> Result<File> {
-    /// `left_over` holds the lock of a journal for a moment.
+    /// `find_abandoned` holds the lock of a journal briefly.
     const TRIES: u32 = 5;
     const PAUSE: Duration = Duration::from_millis(20);
     let in_use = || Error::Source {
@@ -279,8 +280,8 @@ fn open_locked(path: &Path, create: bool) -> Result<File> {
             .to_owned();
         let file = tsql_folders::open_own(path, &options).map_err(Error::io(path))?;
         match file.try_lock() {
-            // Whoever held the lock may have renamed or removed the file meanwhile.
-            Ok(()) if is_named(&file, path) => return Ok(file),
+            // The previous holder of the lock may have renamed or removed the file.
+            Ok(()) if has_path(&file, path) => return Ok(file),
             Ok(()) | Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
             Err(TryLockError::Error(error)) => return Err(Error::io(path)(error)),
         }
@@ -288,9 +289,9 @@ fn open_locked(path: &Path, create: bool) -> Result<File> {
     Err(in_use())
 }
 
-/// Whether `path` is the name of this open file.
+/// Returns whether `path` refers to this open file.
 #[cfg(unix)]
-fn is_named(file: &File, path: &Path) -> bool {
+fn has_path(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     let (Ok(open), Ok(named)) = (file.metadata(), std::fs::metadata(path)) else {
@@ -300,25 +301,25 @@ fn is_named(file: &File, path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_named(_file: &File, path: &Path) -> bool {
+fn has_path(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Whether nobody holds the lock; a file that has gone meanwhile is not free.
-fn is_free(path: &Path) -> Result<bool> {
+/// Returns whether the file is unlocked; a removed file is not.
+fn is_unlocked(path: &Path) -> Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Error::io(path)(error)),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(is_named(&file, path)),
+        Ok(()) => Ok(has_path(&file, path)),
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(Error::io(path)(error)),
     }
 }
 
-/// Makes the names in the folder of `path` as durable as the files.
+/// Syncs the folder of `path`, so that renames and removals are durable.
 fn sync_folder(path: &Path) -> Result<()> {
     if !cfg!(unix) {
         return Ok(());

@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # How it flows
+//! # Data flow
 //!
 //! ```text
 //! manifest ─▶ space ─▶ search ─▶ Trial ─▶ cc ─▶ runner ─▶ worker (a process each): limits, timing ─▶ Outcome
 //!                                      └▶ cuda: NVRTC ─▶ worker (one for each GPU) ──────────────┘
-//! machine (what stays), conditions (what changes), doctor (what would spoil timings)
-//! journal (what was measured, until it is stored), rerun (what has changed since)
+//! machine (constant facts), conditions (changing state), doctor (checks for distorted timings)
+//! journal (measurements that are not stored yet)
 //! ```
 //!
-//! Knows nothing of stores. A failure of a kernel is an outcome; a fault of the machine is an error,
-//! and no record is made of it. Workers and compilers are processes of the same program: whoever uses this
-//! crate calls [`backends::serve`] with its arguments before all else.
+//! This crate does not depend on stores. A failure of a kernel is an outcome. A fault of the machine is an
+//! error, and no record is written for it. Workers and compilers are processes of the same program: users
+//! of this crate must call [`backends::serve_process`] with its arguments first.
 #![cfg(target_os = "linux")]
 #![cfg_attr(
     test,
@@ -34,8 +34,9 @@ pub mod trial;
 mod expr;
 
 pub mod backends;
+pub mod callbacks;
 mod cc;
-pub mod confined;
+pub mod compiler_sandbox;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -43,29 +44,28 @@ mod cuda;
 #[path = "cuda/absent.rs"]
 mod cuda;
 pub mod device;
-pub mod hosted;
-mod launches;
+mod launch_timing;
 mod runner;
 mod timing;
 mod worker;
 
-mod arguments;
+mod buffers;
 mod clock;
 mod compare;
-mod ending;
 mod environment;
 mod flags;
+mod guarded_buffer;
 mod job;
 mod library;
 mod limits;
-mod memory;
 mod process;
-mod readable;
+mod readable_paths;
 mod reference;
 mod sandbox;
 mod schedule;
 mod shim;
 mod values;
+mod worker_result;
 
 pub mod conditions;
 mod cores;
@@ -73,9 +73,9 @@ pub mod doctor;
 pub mod journal;
 pub mod machine;
 
-mod attempts;
 mod error;
-mod root;
+mod fs_root;
+mod syscalls;
 
 pub use error::{Error, Result};
 pub use process::interrupt;

@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "loads and calls foreign code")]
-//! A kernel as a loaded library.
+//! A kernel in a loaded shared library.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -13,25 +13,25 @@ use super::shim;
 type Entry = unsafe extern "C" fn(*const *mut c_void);
 
 /// A loaded kernel. It is never unloaded: threads that it started may still run its code.
-pub(super) struct Kernel {
+pub(super) struct LoadedKernel {
     entry: Entry,
     _library: std::mem::ManuallyDrop<Library>,
 }
 
-/// Why a library cannot be used.
+/// Reason why a library cannot be loaded.
 #[derive(Debug)]
 pub(super) enum LoadError {
-    /// The loader refused it: a symbol or a library that it needs is missing.
+    /// The dynamic linker failed: a symbol or a library is missing.
     Dlopen(String),
     MissingSymbol(String),
-    /// The file system does not allow code to be loaded from it.
+    /// The file system does not allow executable code.
     NotExecutable(String),
 }
 
-impl Kernel {
-    /// Loads the library that the compiler made; that runs the library's initialisers.
+impl LoadedKernel {
+    /// Loads a compiled library, which runs its initialisers.
     pub(super) fn load(path: &Path) -> Result<Self, LoadError> {
-        // SAFETY: none can be given for foreign code; this process exists to bear what it does.
+        // SAFETY: foreign code offers no guarantee; this process exists to contain its effects.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| {
             let reason = error.to_string();
@@ -50,16 +50,16 @@ impl Kernel {
         })
     }
 
-    /// Calls the kernel: one pointer for each argument, to the buffer or to the scalar's eight bytes.
+    /// Calls the kernel with one pointer per argument, to its buffer or to the eight bytes of its scalar.
     pub(super) fn call(&self, arguments: &[*mut c_void]) {
-        // SAFETY: the shim reads as many pointers as the trial has arguments, which is how many there are,
-        // and each points to memory of the declared size. What the kernel does beyond that ends this process.
+        // SAFETY: the shim reads one pointer per argument of the trial, and each refers to memory of the
+        // declared size. Other effects of the kernel end only this process.
         unsafe { (self.entry)(arguments.as_ptr()) }
     }
 }
 
-/// Ends the process without running what the kernel left to be run at its exit.
-pub(super) fn exit_at_once(code: i32) -> ! {
+/// Ends the process without running exit handlers of the kernel.
+pub(super) fn exit_immediately(code: i32) -> ! {
     // SAFETY: the call does not return and runs no code of this process.
     unsafe { libc::_exit(code) }
 }

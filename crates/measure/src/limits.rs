@@ -1,4 +1,4 @@
-//! How much a worker may take before the system stops it, whatever its parent does.
+//! Resource limits of a worker, enforced by the system independently of its parent.
 
 use std::fs;
 
@@ -8,38 +8,39 @@ use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, SysconfVar, getppid, sysconf};
 
-use super::job::{Bounds, Job, Task};
-use super::sandbox::{self, Confined};
+use super::job::{Job, Task, WorkerLimits};
+use super::sandbox::{self, SandboxProfile};
 
-/// Address space beyond the buffers: libraries, the kernel's own scratch memory, what flushes the caches.
-const ALLOWANCE_BYTES: u64 = 5 << 28;
-/// For the stack and the heap of each thread.
+/// Address space in addition to the buffers: libraries, the kernel's own memory, and the cache flush.
+const BASE_MEMORY_BYTES: u64 = 5 << 28;
+/// Stack and heap of each thread.
 const THREAD_BYTES: u64 = 72 << 20;
-/// Bytes that a kernel may write to a file.
+/// Maximum bytes that a kernel may write to a file.
 const FILE_BYTES: u64 = 1 << 20;
-/// Seconds of processor time beyond the wall limit, which the parent keeps.
+/// Seconds of processor time above the wall time limit, which the parent enforces.
 const GRACE_S: u64 = 2;
 
-/// Sets all limits of the calling process. Gives the names of those that hold, or why the worker must not start.
-pub(super) fn enter(job: &Job, buffer_bytes: u64) -> Result<Vec<String>, String> {
-    die_with_parent(&job.bounds)?;
+/// Sets all limits of the calling process. Returns the names of active limits, or why the worker must not
+/// start.
+pub(super) fn apply_limits(job: &Job, buffer_bytes: u64) -> Result<Vec<String>, String> {
+    end_with_parent(&job.bounds)?;
     let mut active = Vec::new();
     if set_limits(job, buffer_bytes).is_ok() {
         active.push("rlimits".to_owned());
     }
-    // Needed for both parts of the sandbox where the user is not root.
+    // Required for both parts of the sandbox if the user is not root.
     let no_new_privileges = prctl::set_no_new_privs().is_ok();
     if no_new_privileges && job.bounds.sandbox {
         let bounds = &job.bounds;
-        let confined = Confined::Kernel;
+        let confined = SandboxProfile::Kernel;
         active.extend(sandbox::enter(confined, &bounds.folder, &bounds.readable));
     }
     Ok(active)
 }
 
-fn die_with_parent(bounds: &Bounds) -> Result<(), String> {
+fn end_with_parent(bounds: &WorkerLimits) -> Result<(), String> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(|errno| errno.to_string())?;
-    // It may have died before.
+    // The parent may have exited before.
     if getppid() == Pid::from_raw(bounds.parent) {
         Ok(())
     } else {
@@ -53,12 +54,12 @@ fn set_limits(job: &Job, buffer_bytes: u64) -> Result<(), Errno> {
         let limit = rlim_t::from(limit);
         setrlimit(resource, limit, limit)
     };
-    // The buffers, and the reference's outputs to compare them with.
+    // The buffers, and the reference's outputs for the comparison.
     let data = buffer_bytes.saturating_mul(2);
     let address_space = [
         mapped_bytes(),
         data,
-        ALLOWANCE_BYTES,
+        BASE_MEMORY_BYTES,
         THREAD_BYTES * threads,
     ];
     both(
@@ -76,11 +77,11 @@ fn set_limits(job: &Job, buffer_bytes: u64) -> Result<(), Errno> {
     };
     both(Resource::RLIMIT_FSIZE, written.saturating_add(FILE_BYTES))?;
     both(Resource::RLIMIT_CORE, 0)?;
-    // It counts all of the user's threads, also those of other programs. Root has no limit.
+    // The limit counts all threads of the user, including other programs. Root has no limit.
     both(Resource::RLIMIT_NPROC, running_threads() + threads + 64)
 }
 
-/// Address space that this process has now.
+/// Current address space of this process, in bytes.
 fn mapped_bytes() -> u64 {
     let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
     let page = page
@@ -91,14 +92,14 @@ fn mapped_bytes() -> u64 {
     pages.unwrap_or(1 << 20).saturating_mul(page)
 }
 
-/// Threads on this machine, from `0.1 0.2 0.3 2/345 6789`.
+/// Number of threads on this machine, from `0.1 0.2 0.3 2/345 6789`.
 fn running_threads() -> u64 {
     let text = fs::read_to_string("/proc/loadavg").ok();
     let count = text.and_then(|text| text.split(['/', ' ']).nth(4)?.parse().ok());
     count.unwrap_or(4096)
 }
 
-/// Memory that can be had without swapping; `None` where the system does not say.
+/// Memory available without swapping; `None` if unknown.
 pub(super) fn available_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text

@@ -1,29 +1,30 @@
-//! A manifest: one program, the workloads it is measured with, and the configurations it can be built with.
+//! A manifest: one program, its workloads, and its configurations.
 //!
 //! ```text
 //! [program]    name, language (c, c++, cuda), source or files, entry, flags, tags
-//! [[workload]] params = { M = [128, 512], N = 512 }, flops, bytes      crossed; several tables add up
+//! [[workload]] params = { M = [128, 512], N = 512 }, flops, bytes      crossed; several tables are concatenated
 //! [[arg]]      name, kind = "buffer", dtype, shape, role, init         in the order of the C signature
 //! [[arg]]      name, kind = "scalar", dtype, value
 //! [space]      TILE_M = [4, 8], TILE_N = { pow2 = [8, 128] }, UNROLL = { range = [1, 8, 1] }, constraints
-//! [launch]     grid, block, shared_bytes                               cuda, and only there
+//! [launch]     grid, block, shared_bytes                               cuda only
 //! [check]      reference = { source, entry, language, flags }, rtol, atol, metric
 //! [measure]    cache, repeat, min_repeat_ms, timeout_run_s, threads, ...
 //! ```
 //!
-//! It is TOML, or JSON where the name of the file ends so. Params and knobs are macros for the compiler, of the kernel
-//! as of its reference. All that can be wrong without compiling is refused when it is read.
+//! The format is TOML, or JSON if the file name ends in `.json`. Params and knobs are macros for the
+//! compiler, both of the kernel and of its reference. All errors that do not need a compilation are
+//! reported when the manifest is parsed.
 
 mod argument;
+mod invalid_config;
 mod knobs;
 mod launch;
 mod names;
 mod program;
-mod refusal;
+mod python_json;
+mod raw_manifest;
 mod resolve;
 mod scope;
-mod spelling;
-mod typed;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -31,12 +32,12 @@ use std::collections::BTreeMap;
 use super::space::{Config, Space};
 use super::trial::{Check, Language, Program, Settings, Trial};
 use argument::ArgumentSpec;
+pub use invalid_config::InvalidConfig;
 use launch::LaunchSpec;
-pub use refusal::Refusal;
 use scope::Scope;
 pub use workload::Workload;
 
-/// A manifest that was read and found sound.
+/// A parsed and valid manifest.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     name: String,
@@ -56,67 +57,72 @@ impl Manifest {
         &self.name
     }
 
-    /// What the program is written in.
+    /// Language of the program.
     pub fn language(&self) -> Language {
         self.program.language
     }
 
-    /// The compiler's flags.
+    /// Flags of the compiler.
     pub fn flags(&self) -> &[String] {
         &self.program.flags
     }
 
-    /// What is compiled: the program, and its reference where it has one.
+    /// The program, and its reference, if it has one.
     pub fn programs(&self) -> impl Iterator<Item = &Program> {
         let reference = self.check.as_ref().map(|check| &check.reference);
         std::iter::once(&self.program).chain(reference)
     }
 
-    /// How it is to be timed.
+    /// Timing settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The workloads, each once, in the order of the file.
+    /// Distinct workloads, in the order of the file.
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
     }
 
-    /// The configurations; one without knobs where the manifest says nothing of them.
+    /// The configurations; a single one without knobs if the manifest has no `[space]`.
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// The graph as one text: `["matmul_f32", {"K": 512, "M": 128}]`, and the tags as a third where there are any.
-    /// The spelling is that of Python's `json.dumps` with sorted keys.
+    /// Text of a graph: `["matmul_f32", {"K": 512, "M": 128}]`, with the tags as a third element, if there
+    /// are any.
+    ///
+    /// It is formatted like Python's `json.dumps` with sorted keys.
     pub fn workload_key(&self, params: &BTreeMap<String, i64>) -> String {
-        let name = spelling::text(&self.name);
-        let params = spelling::integers(params);
+        let name = python_json::format_string(&self.name);
+        let params = python_json::format_integers(params);
         if self.tags.is_empty() {
             format!("[{name}, {params}]")
         } else {
-            format!("[{name}, {params}, {}]", spelling::texts(&self.tags))
+            format!(
+                "[{name}, {params}, {}]",
+                python_json::format_texts(&self.tags)
+            )
         }
     }
 
-    /// A configuration as text: `{"TILE_M": 8, "TILE_N": 16}`, spelled as a workload key is.
+    /// Text of a configuration, in the format of workload keys: `{"TILE_M": 8, "TILE_N": 16}`.
     pub fn config_text(config: &Config) -> String {
-        spelling::integers(config)
+        python_json::format_integers(config)
     }
 
-    /// Binds a workload and a configuration, or says why they do not go together.
+    /// Binds a workload and a configuration.
     ///
     /// # Errors
-    /// The refusal: a broken constraint, no value for a knob, a size that is out of range.
+    /// If they are incompatible: a violated constraint, a missing knob value, a size out of range.
     pub fn trial(
         &self,
         params: &BTreeMap<String, i64>,
         config: &Config,
         seed: u64,
-    ) -> Result<Trial, Refusal> {
+    ) -> Result<Trial, InvalidConfig> {
         self.require_knobs(config)?;
-        if let Some(constraint) = self.space.broken(params, config) {
-            return Err(Refusal::new("constraint", constraint));
+        if let Some(constraint) = self.space.broken_constraint(params, config) {
+            return Err(InvalidConfig::new("constraint", constraint));
         }
         let scope = Scope { params, config };
         let launch = self.launch.as_ref().map(|launch| launch.bind(scope));
@@ -133,16 +139,16 @@ impl Manifest {
         })
     }
 
-    /// A value for each knob and nothing else; it need not be one that the space lists.
-    fn require_knobs(&self, config: &Config) -> Result<(), Refusal> {
+    /// Requires a value for each knob and nothing else. The value need not be in the space.
+    fn require_knobs(&self, config: &Config) -> Result<(), InvalidConfig> {
         let knobs = self.space.knobs();
         if let Some(knob) = knobs.iter().find(|knob| !config.contains_key(&knob.name)) {
             let reason = format!("no value for `{}`", knob.name);
-            return Err(Refusal::new("config", reason));
+            return Err(InvalidConfig::new("config", reason));
         }
         let is_knob = |name: &String| knobs.iter().any(|knob| knob.name == *name);
         match config.keys().find(|name| !is_knob(name)) {
-            Some(name) => Err(Refusal::new("config", format!("no knob `{name}`"))),
+            Some(name) => Err(InvalidConfig::new("config", format!("no knob `{name}`"))),
             None => Ok(()),
         }
     }

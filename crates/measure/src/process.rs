@@ -1,7 +1,7 @@
-//! Runs a command in a process group of its own, keeps what it prints, and kills all of the group at a time limit.
+//! Runs a command in its own process group, captures its output, and kills the group at a time limit.
 //!
 //! * When `run` returns, no process of the group is left, however the command ended.
-//! * No pipe that an escaped process holds open can keep `run` waiting.
+//! * A pipe that an escaped process holds open does not block `run`.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -19,45 +19,45 @@ use nix::unistd::Pid;
 
 use super::schedule;
 
-/// For what is still in a pipe when its process has ended.
-const DRAIN: Duration = Duration::from_secs(1);
+/// Time to read the rest of a pipe after its process ended.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Bytes of standard error that are kept.
+/// Bytes of standard error that are retained.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Keep {
+pub(super) enum StderrLimit {
     First(usize),
     Last(usize),
 }
 
-/// How a command ended.
+/// Way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ExitKind {
     Exited(i32),
     Signalled(i32),
-    /// Killed at the limit.
+    /// Killed at the time limit.
     TimedOut,
 }
 
-/// A command that has ended.
+/// An exited command.
 #[derive(Debug)]
-pub(super) struct Finished {
-    pub(super) end: End,
+pub(super) struct FinishedProcess {
+    pub(super) end: ExitKind,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
 }
 
-/// Bytes of standard output that are kept at most.
+/// Maximum bytes of standard output that are retained.
 const STDOUT_BYTES: usize = 64 << 20;
 
 /// Runs `command`; an error means that it could not be started.
 ///
-/// Where the command takes a core for itself (`busy_core`), the watchdog stays away from it.
+/// If the command reserves a core (`busy_core`), the watchdog avoids it.
 pub(super) fn run(
     command: &mut Command,
     limit: Duration,
-    keep: Keep,
+    keep: StderrLimit,
     busy_core: Option<usize>,
-) -> io::Result<Finished> {
+) -> io::Result<FinishedProcess> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.process_group(0).spawn()?;
     let group = i32::try_from(child.id()).map(Pid::from_raw);
@@ -65,8 +65,8 @@ pub(super) fn run(
     let stdout = child
         .stdout
         .take()
-        .map(|pipe| drain(pipe, Keep::First(STDOUT_BYTES)));
-    let stderr = child.stderr.take().map(|pipe| drain(pipe, keep));
+        .map(|pipe| read_pipe(pipe, StderrLimit::First(STDOUT_BYTES)));
+    let stderr = child.stderr.take().map(|pipe| read_pipe(pipe, keep));
     let timed_out = Arc::new(AtomicBool::new(false));
     let (ended, end) = channel::<()>();
     let watchdog = {
@@ -79,27 +79,27 @@ pub(super) fn run(
             }
         })
     };
-    await_end(group);
+    wait_for_exit(group);
     drop(ended);
     let _ = watchdog.join();
-    // The first process is dead but not reaped: its number, and so the group's, is not used again.
+    // The first process is dead but not reaped, so its number, and the group's, is not reused.
     kill_group(group);
     let end = reap(&mut child, timed_out.load(Ordering::SeqCst))?;
-    let stdout = stdout.map(Drain::finish).unwrap_or_default();
-    let stderr = stderr.map(Drain::finish).unwrap_or_default();
-    Ok(Finished {
+    let stdout = stdout.map(PipeReader::finish).unwrap_or_default();
+    let stderr = stderr.map(PipeReader::finish).unwrap_or_default();
+    Ok(FinishedProcess {
         end,
         stdout,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
     })
 }
 
-fn await_end(process: Pid) {
+fn wait_for_exit(process: Pid) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(process), flags) == Err(Errno::EINTR) {}
 }
 
-/// Tells a process to stop, as Ctrl-C does. It fails where there is none any more, which is what is wanted.
+/// Asks a process to stop, like Ctrl-C. The call fails if the process has exited, which is fine.
 pub fn interrupt(process: &Child) {
     if let Ok(id) = i32::try_from(process.id()) {
         let _ = kill(Pid::from_raw(id), Signal::SIGINT);
@@ -107,35 +107,35 @@ pub fn interrupt(process: &Child) {
 }
 
 fn kill_group(group: Pid) {
-    // It fails where nobody is left, which is what is wanted.
+    // The call fails if no process is left, which is fine.
     let _ = killpg(group, Signal::SIGKILL);
 }
 
-fn reap(child: &mut Child, timed_out: bool) -> io::Result<End> {
+fn reap(child: &mut Child, timed_out: bool) -> io::Result<ExitKind> {
     let status = child.wait()?;
     Ok(match (status.code(), status.signal()) {
-        (Some(code), _) => End::Exited(code),
-        (None, Some(9)) if timed_out => End::TimedOut,
-        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+        (Some(code), _) => ExitKind::Exited(code),
+        (None, Some(9)) if timed_out => ExitKind::TimedOut,
+        (None, signal) => ExitKind::Signalled(signal.unwrap_or(0)),
     })
 }
 
-/// A pipe that is read to its end in the background.
-struct Drain {
+/// A pipe that a background thread reads to its end.
+struct PipeReader {
     kept: Arc<Mutex<Vec<u8>>>,
     end: Receiver<()>,
 }
 
-impl Drain {
+impl PipeReader {
     fn finish(self) -> Vec<u8> {
-        // Both ends of the wait are fine: the pipe's end, and giving up on it.
-        let _ = self.end.recv_timeout(DRAIN);
+        // Both results are fine: the end of the pipe, and the timeout.
+        let _ = self.end.recv_timeout(DRAIN_TIMEOUT);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut kept)
     }
 }
 
-fn drain(mut pipe: impl Read + Send + 'static, keep: Keep) -> Drain {
+fn read_pipe(mut pipe: impl Read + Send + 'static, keep: StderrLimit) -> PipeReader {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let (ended, end) = channel::<()>();
     let shared = Arc::clone(&kept);
@@ -146,8 +146,8 @@ fn drain(mut pipe: impl Read + Send + 'static, keep: Keep) -> Drain {
             let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend_from_slice(read);
             match keep {
-                Keep::First(bytes) => kept.truncate(bytes),
-                Keep::Last(bytes) => {
+                StderrLimit::First(bytes) => kept.truncate(bytes),
+                StderrLimit::Last(bytes) => {
                     let excess = kept.len().saturating_sub(bytes);
                     kept.drain(..excess);
                 }
@@ -155,7 +155,7 @@ fn drain(mut pipe: impl Read + Send + 'static, keep: Keep) -> Drain {
         }
         drop(ended);
     });
-    Drain { kept, end }
+    PipeReader { kept, end }
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    fn shell(script: &str, limit_ms: u64, keep: Keep) -> Finished {
+    fn shell(script: &str, limit_ms: u64, keep: StderrLimit) -> FinishedProcess {
         let mut command = Command::new("sh");
         command.arg("-c").arg(script);
         run(&mut command, Duration::from_millis(limit_ms), keep, None).unwrap()
@@ -172,8 +172,12 @@ mod tests {
 
     #[test]
     fn exit_code_and_output_are_kept_apart() {
-        let finished = shell("echo out; echo err >&2; exit 3", 5000, Keep::Last(100));
-        assert_eq!(finished.end, End::Exited(3));
+        let finished = shell(
+            "echo out; echo err >&2; exit 3",
+            5000,
+            StderrLimit::Last(100),
+        );
+        assert_eq!(finished.end, ExitKind::Exited(3));
         assert_eq!(finished.stdout, b"out\n");
         assert_eq!(finished.stderr, "err\n");
     }
@@ -181,8 +185,8 @@ mod tests {
     #[test]
     fn a_command_is_killed_at_the_limit_with_all_its_children() {
         let began = Instant::now();
-        let finished = shell("sleep 77 & echo $!; sleep 77", 300, Keep::Last(100));
-        assert_eq!(finished.end, End::TimedOut);
+        let finished = shell("sleep 77 & echo $!; sleep 77", 300, StderrLimit::Last(100));
+        assert_eq!(finished.end, ExitKind::TimedOut);
         assert!(began.elapsed() < Duration::from_secs(3));
         assert_is_gone(&finished.stdout);
     }
@@ -190,34 +194,34 @@ mod tests {
     #[test]
     fn children_that_outlive_the_command_are_killed() {
         let began = Instant::now();
-        let finished = shell("sleep 77 & echo $!", 5000, Keep::Last(100));
-        assert_eq!(finished.end, End::Exited(0));
+        let finished = shell("sleep 77 & echo $!", 5000, StderrLimit::Last(100));
+        assert_eq!(finished.end, ExitKind::Exited(0));
         assert!(began.elapsed() < Duration::from_secs(3));
         assert_is_gone(&finished.stdout);
     }
 
     #[test]
     fn a_signal_is_not_an_exit_code() {
-        let finished = shell("kill -SEGV $$", 5000, Keep::Last(100));
-        assert_eq!(finished.end, End::Signalled(11));
+        let finished = shell("kill -SEGV $$", 5000, StderrLimit::Last(100));
+        assert_eq!(finished.end, ExitKind::Signalled(11));
     }
 
     #[test]
     fn of_a_long_standard_error_the_asked_end_is_kept() {
         let script = "head -c 100000 /dev/zero | tr '\\0' a >&2; echo end >&2";
-        let last = shell(script, 5000, Keep::Last(8)).stderr;
+        let last = shell(script, 5000, StderrLimit::Last(8)).stderr;
         assert_eq!(last, "aaaaend\n");
-        let first = shell(script, 5000, Keep::First(8)).stderr;
+        let first = shell(script, 5000, StderrLimit::First(8)).stderr;
         assert_eq!(first, "aaaaaaaa");
     }
 
     #[test]
     fn a_missing_program_cannot_be_started() {
         let mut command = Command::new("/nonexistent/program");
-        assert!(run(&mut command, DRAIN, Keep::Last(1), None).is_err());
+        assert!(run(&mut command, DRAIN_TIMEOUT, StderrLimit::Last(1), None).is_err());
     }
 
-    /// The process whose number was printed does not run any more (it may not be reaped yet).
+    /// Asserts that the process whose number was printed has ended (it may not be reaped yet).
     fn assert_is_gone(stdout: &[u8]) {
         let number = String::from_utf8(stdout.to_vec()).unwrap();
         for _ in 0..50 {

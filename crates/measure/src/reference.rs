@@ -1,5 +1,5 @@
-//! The references of a run: each is built once for a workload and called once for a seed,
-//! however many configurations are compared with it.
+//! References of a run. Each is built once per workload and called once per seed, however many
+//! configurations are compared with it.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -9,28 +9,32 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use twox_hash::XxHash3_128;
 
-use super::cc::Built;
+use super::cc::CompiledLibrary;
 use super::trial::{Check, Trial};
 use crate::error::{Error, Result};
 
-/// Bytes of outputs that are kept for later configurations; the latest few in any case.
-const KEPT_BYTES: u64 = 1 << 30;
-const KEPT_LEAST: usize = 4;
+/// Maximum bytes of cached outputs, and the minimum number of cached outputs in any case.
+const CACHE_BYTES: u64 = 1 << 30;
+const MIN_CACHED_OUTPUTS: usize = 4;
 
 /// A content hash.
-pub(super) type Key = u128;
+pub(super) type ReferenceKey = u128;
 
-/// What has been built and called so far.
+/// Cache of built references and their outputs.
 #[derive(Default)]
-pub(super) struct References {
-    built: Mutex<HashMap<Key, Built>>,
+pub(super) struct ReferenceCache {
+    built: Mutex<HashMap<ReferenceKey, CompiledLibrary>>,
     /// Oldest first.
-    outputs: Mutex<VecDeque<(Key, PathBuf)>>,
+    outputs: Mutex<VecDeque<(ReferenceKey, PathBuf)>>,
 }
 
-impl References {
-    /// The library for `key`; `build` makes it the first time. Others wait meanwhile.
-    pub(super) fn built(&self, key: Key, build: impl FnOnce() -> Result<Built>) -> Result<Built> {
+impl ReferenceCache {
+    /// Returns the library for `key`, or builds it with `build`. Other threads wait meanwhile.
+    pub(super) fn get_or_build(
+        &self,
+        key: ReferenceKey,
+        build: impl FnOnce() -> Result<CompiledLibrary>,
+    ) -> Result<CompiledLibrary> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = built.get(&key) {
             return Ok(known.clone());
@@ -40,10 +44,10 @@ impl References {
         Ok(new)
     }
 
-    /// The file of outputs for `key`, which `call` writes into `folder` the first time.
-    pub(super) fn outputs(
+    /// Returns the file of outputs for `key`, or writes it into `folder` with `call`.
+    pub(super) fn get_or_compute_outputs(
         &self,
-        key: Key,
+        key: ReferenceKey,
         folder: &Path,
         call: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<PathBuf> {
@@ -54,7 +58,7 @@ impl References {
         let path = folder.join(format!("{key:032x}.outputs"));
         call(&path)?;
         outputs.push_back((key, path.clone()));
-        while outputs.len() > KEPT_LEAST && size(&outputs) > KEPT_BYTES {
+        while outputs.len() > MIN_CACHED_OUTPUTS && total_bytes(&outputs) > CACHE_BYTES {
             if let Some((_, oldest)) = outputs.pop_front() {
                 fs::remove_file(&oldest).map_err(Error::io(&oldest))?;
             }
@@ -63,24 +67,24 @@ impl References {
     }
 }
 
-fn size(outputs: &VecDeque<(Key, PathBuf)>) -> u64 {
+fn total_bytes(outputs: &VecDeque<(ReferenceKey, PathBuf)>) -> u64 {
     let sizes = outputs
         .iter()
         .filter_map(|(_, path)| fs::metadata(path).ok());
     sizes.map(|metadata| metadata.len()).sum()
 }
 
-/// What the library of a reference depends on: its program, the workload, the signature.
-pub(super) fn library_key(trial: &Trial, check: &Check) -> Result<Key> {
-    key(&(&check.reference, &trial.params, &trial.arguments))
+/// Key of a reference's library: its program, the workload, and the signature.
+pub(super) fn library_key(trial: &Trial, check: &Check) -> Result<ReferenceKey> {
+    hash_parts(&(&check.reference, &trial.params, &trial.arguments))
 }
 
-/// What its outputs depend on beyond that.
-pub(super) fn outputs_key(library: Key, trial: &Trial) -> Result<Key> {
-    key(&(library.to_string(), trial.seed))
+/// Key of a reference's outputs: its library, and the seed of the inputs.
+pub(super) fn outputs_key(library: ReferenceKey, trial: &Trial) -> Result<ReferenceKey> {
+    hash_parts(&(library.to_string(), trial.seed))
 }
 
-fn key(parts: &impl Serialize) -> Result<Key> {
+fn hash_parts(parts: &impl Serialize) -> Result<ReferenceKey> {
     let text = serde_json::to_vec(parts).map_err(|error| Error::Reference(error.to_string()))?;
     Ok(XxHash3_128::oneshot(&text))
 }
@@ -92,23 +96,30 @@ mod tests {
     #[test]
     fn outputs_are_made_once() {
         let folder = tempfile::tempdir().unwrap();
-        let references = References::default();
+        let references = ReferenceCache::default();
         let write = |path: &Path| fs::write(path, b"12").map_err(Error::io(path));
-        let first = references.outputs(1, folder.path(), write).unwrap();
-        let again = references.outputs(1, folder.path(), |_| panic!("called again"));
+        let first = references
+            .get_or_compute_outputs(1, folder.path(), write)
+            .unwrap();
+        let again = references.get_or_compute_outputs(1, folder.path(), |_| panic!("called again"));
         assert_eq!(again.unwrap(), first);
-        assert_ne!(references.outputs(2, folder.path(), write).unwrap(), first);
+        assert_ne!(
+            references
+                .get_or_compute_outputs(2, folder.path(), write)
+                .unwrap(),
+            first
+        );
     }
 
     #[test]
     fn a_failure_is_not_remembered() {
-        let references = References::default();
+        let references = ReferenceCache::default();
         let fail = || Err(Error::Reference("no".into()));
-        assert!(references.built(1, fail).is_err());
-        let built = Built {
+        assert!(references.get_or_build(1, fail).is_err());
+        let built = CompiledLibrary {
             library: PathBuf::from("x.so"),
         };
-        assert!(references.built(1, || Ok(built)).is_ok());
-        assert!(references.built(1, || panic!("built again")).is_ok());
+        assert!(references.get_or_build(1, || Ok(built)).is_ok());
+        assert!(references.get_or_build(1, || panic!("built again")).is_ok());
     }
 }

@@ -1,9 +1,9 @@
-//! From a trial to its outcome: builds the kernel and its reference, and times it in a worker process.
+//! Runs trials: builds the kernel and its reference, and times it in a worker process.
 //!
-//! * A failure of the kernel is an outcome; an error is a fault of the machine or of the reference,
-//!   and no record should be made of it.
-//! * Nothing stays behind: no process, and no file once the runner is dropped.
-//! * Builds may run ahead on other threads ([`Runner::prepare`]); only one kernel is timed at a time.
+//! * A failure of the kernel is an outcome. A fault of the machine or of the reference is an error, and no
+//!   record should be written for it.
+//! * No process is left behind, and no file once the runner is dropped.
+//! * Builds can run ahead on other threads ([`Runner::prepare`]); only one kernel is timed at a time.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,48 +15,48 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tsql_folders::Scratch;
 
-use super::cc::{Built, Compiler, Plan};
+use super::cc::{BuildRequest, CompiledLibrary, Compiler};
 use super::compare::Tolerance;
-use super::confined::Builder;
+use super::compiler_sandbox::CompilerSandbox;
 use super::cores;
-use super::ending::{Ending, ending};
-use super::environment::{self, For};
-use super::job::{Bounds, Expected, Job, Task};
-use super::process::{self, Keep};
-use super::readable;
-use super::reference::{self, Key, References};
+use super::environment::{self, ProcessKind};
+use super::job::{ExpectedOutputs, Job, Task, WorkerLimits};
+use super::process::{self, StderrLimit};
+use super::readable_paths;
+use super::reference::{self, ReferenceCache, ReferenceKey};
 use super::trial::{Check, Language, Outcome, Settings, Trial};
+use super::worker_result::{WorkerResult, parse_reports};
 use crate::error::{Error, Result};
 
-/// Bytes of a worker's standard error that are kept.
+/// Bytes of a worker's standard error that are retained.
 const STDERR_BYTES: usize = 4 << 10;
-/// References are written to be right, not to be fast: they get this many times the limit of a kernel.
-const REFERENCE_PATIENCE: u32 = 10;
-/// For a worker to start and to say which limits hold.
-const START_LIMIT: Duration = Duration::from_secs(30);
+/// Factor of a reference's time limit. References are written for correctness rather than speed.
+const REFERENCE_TIME_FACTOR: u32 = 10;
+/// Time for a worker to start and report its active limits.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Whether timing takes the core from all other processes.
+/// Whether timing reserves the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Realtime {
-    /// Where it is allowed, for kernels of one thread.
+    /// Reserve it if permitted, for kernels with one thread.
     #[default]
     Auto,
-    /// Leave it to whoever else wants it.
+    /// Do not reserve it.
     Off,
 }
 
-/// How kernels are run.
+/// Options for running kernels.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Core to time on; by default the quietest one where timing takes the core, else any.
+pub struct RunnerOptions {
+    /// Core to time on. Defaults to the quietest one if timing reserves the core, else any.
     pub core: Option<usize>,
-    /// Whether kernels take the core for themselves.
+    /// Whether kernels reserve the core.
     pub realtime: Realtime,
-    /// Confine kernels and compilers: see `sandbox`.
+    /// Whether to confine kernels and compilers: see `sandbox`.
     pub sandbox: bool,
 }
 
-impl Default for Options {
+impl Default for RunnerOptions {
     fn default() -> Self {
         Self {
             core: None,
@@ -66,63 +66,63 @@ impl Default for Options {
     }
 }
 
-/// Runs the trials of C and C++ on this machine.
+/// Runs C and C++ trials on this machine.
 pub(crate) struct Runner {
     /// Command line of the worker process.
     worker: Vec<OsString>,
-    /// Command line of the process that confines compilers.
+    /// Command line of the process that sandboxes compilers.
     builder: Vec<OsString>,
     folder: Scratch,
-    options: Options,
-    /// The core that is taken where nobody names one.
+    options: RunnerOptions,
+    /// Default core.
     own_core: Option<usize>,
     active: Vec<String>,
     compilers: Mutex<Vec<Compiler>>,
-    references: References,
+    references: ReferenceCache,
 }
 
-/// A trial that is built, or that failed to build.
-pub(crate) struct Prepared {
+/// A built trial, or a failed build.
+pub(crate) struct PreparedTrial {
     trial: Trial,
     folder: TempDir,
-    built: Result<Built, Outcome>,
+    built: Result<CompiledLibrary, Outcome>,
     seconds: f64,
 }
 
 impl Runner {
-    /// Makes a folder of its own in `scratch` and starts a worker once, to see that it can.
+    /// Creates a folder in `scratch`, and starts a worker once to test it.
     ///
     /// # Errors
-    /// Where the folder cannot be made, or a worker does not start.
+    /// If the folder cannot be created, or a worker does not start.
     pub(crate) fn new(
         worker: Vec<OsString>,
         builder: Vec<OsString>,
         scratch: &Path,
-        options: Options,
+        options: RunnerOptions,
     ) -> Result<Self> {
         let mut runner = Self {
             worker,
             builder,
-            folder: Scratch::within(scratch)?,
+            folder: Scratch::new_in(scratch)?,
             options,
-            own_core: cores::choose(),
+            own_core: cores::choose_core(),
             active: Vec::new(),
             compilers: Mutex::default(),
-            references: References::default(),
+            references: ReferenceCache::default(),
         };
         runner.probe()?;
         Ok(runner)
     }
 
-    /// What holds of the limits and of the sandbox: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
-    pub(crate) fn active(&self) -> &[String] {
+    /// Active limits and sandbox features: `rlimits`, `landlock`, `seccomp`, `pinned`, `realtime`.
+    pub(crate) fn active_limits(&self) -> &[String] {
         &self.active
     }
 
     /// The compiler for programs in `language`.
     ///
     /// # Errors
-    /// As [`Compiler::find`].
+    /// See [`Compiler::find`].
     pub(crate) fn compiler(&self, language: Language) -> Result<Compiler> {
         let mut known = self
             .compilers
@@ -136,30 +136,30 @@ impl Runner {
         Ok(compiler)
     }
 
-    /// Builds the kernel and, the first time for its workload, the reference.
+    /// Builds the kernel and, once per workload, the reference.
     ///
     /// # Errors
-    /// What the machine lacks: a compiler, room; a reference that does not build.
-    pub(crate) fn prepare(&self, trial: &Trial) -> Result<Prepared> {
+    /// If the machine lacks a compiler or disk space, or if the reference does not build.
+    pub(crate) fn prepare(&self, trial: &Trial) -> Result<PreparedTrial> {
         let began = Instant::now();
         let folder = self.new_folder("trial-")?;
         let macros = trial.params.iter().chain(&trial.config);
-        let plan = Plan {
+        let plan = BuildRequest {
             program: &trial.program,
             arguments: &trial.arguments,
             macros: macros
                 .map(|(name, value)| (name.as_str(), *value))
                 .collect(),
-            timeout: seconds(trial.settings.timeout_build_s),
+            timeout: duration_from_secs(trial.settings.timeout_build_s),
             builder: self.builder(),
         };
         let built = self
             .compiler(trial.program.language)?
             .build(&plan, folder.path())?;
         if let (Ok(_), Some(check)) = (&built, &trial.check) {
-            self.reference(trial, check)?;
+            self.build_reference(trial, check)?;
         }
-        Ok(Prepared {
+        Ok(PreparedTrial {
             trial: trial.clone(),
             folder,
             built,
@@ -167,8 +167,8 @@ impl Runner {
         })
     }
 
-    /// Checks and times a kernel that is built. One at a time.
-    pub(crate) fn execute(&self, prepared: Prepared) -> Result<Outcome> {
+    /// Checks and times a built kernel. One at a time.
+    pub(crate) fn execute(&self, prepared: PreparedTrial) -> Result<Outcome> {
         let began = Instant::now();
         let trial = &prepared.trial;
         let outcome = match &prepared.built {
@@ -176,13 +176,14 @@ impl Runner {
             Ok(built) => {
                 let job = Job {
                     task: Task::Time {
-                        expected: self.expected(trial)?,
+                        expected: self.compute_expected(trial)?,
                     },
-                    bounds: self.bounds(trial.settings.threads, prepared.folder.path()),
+                    bounds: self.worker_limits(trial.settings.threads, prepared.folder.path()),
                     library: built.library.clone(),
-                    ..self.job(trial)
+                    ..self.base_job(trial)
                 };
-                self.work(&job, seconds(trial.settings.timeout_run_s))?.0
+                self.run_worker(&job, duration_from_secs(trial.settings.timeout_run_s))?
+                    .0
             }
         };
         Ok(Outcome {
@@ -191,39 +192,47 @@ impl Runner {
         })
     }
 
-    /// The file with the outputs of the reference, in the order of the arguments, on whatever device the trial
-    /// runs; `None` without a check.
+    /// File with the outputs of the reference, in the order of the arguments; `None` without a check. Used
+    /// for trials on any device.
     ///
     /// # Errors
-    /// A reference that does not build or run.
+    /// If the reference does not build or run.
     #[cfg(feature = "cuda")]
     pub(crate) fn expected_outputs(&self, trial: &Trial) -> Result<Option<PathBuf>> {
-        Ok(self.expected(trial)?.map(|expected| expected.outputs))
+        Ok(self
+            .compute_expected(trial)?
+            .map(|expected| expected.outputs))
     }
 
-    /// What the outputs of `trial` are compared with.
-    fn expected(&self, trial: &Trial) -> Result<Option<Expected>> {
+    /// Expected outputs and tolerance of `trial`.
+    fn compute_expected(&self, trial: &Trial) -> Result<Option<ExpectedOutputs>> {
         let Some(check) = &trial.check else {
             return Ok(None);
         };
-        let (library_key, built) = self.reference(trial, check)?;
+        let (library_key, built) = self.build_reference(trial, check)?;
         let key = reference::outputs_key(library_key, trial)?;
         let call = |outputs: &Path| self.call_reference(trial, &built, outputs);
-        let outputs = self.references.outputs(key, self.folder.path(), call)?;
+        let outputs = self
+            .references
+            .get_or_compute_outputs(key, self.folder.path(), call)?;
         let tolerance = Tolerance {
             rtol: check.rtol,
             atol: check.atol,
             metric: check.metric,
         };
-        Ok(Some(Expected { outputs, tolerance }))
+        Ok(Some(ExpectedOutputs { outputs, tolerance }))
     }
 
-    fn reference(&self, trial: &Trial, check: &Check) -> Result<(Key, Built)> {
+    fn build_reference(
+        &self,
+        trial: &Trial,
+        check: &Check,
+    ) -> Result<(ReferenceKey, CompiledLibrary)> {
         let key = reference::library_key(trial, check)?;
-        let built = self.references.built(key, || {
-            // It stays as long as the runner: configurations to come are compared with it.
+        let built = self.references.get_or_build(key, || {
+            // Retained until the runner is dropped: later configurations are compared with it.
             let folder = self.new_folder("reference-")?.keep();
-            let plan = Plan {
+            let plan = BuildRequest {
                 program: &check.reference,
                 arguments: &trial.arguments,
                 macros: trial
@@ -231,55 +240,55 @@ impl Runner {
                     .iter()
                     .map(|(name, value)| (name.as_str(), *value))
                     .collect(),
-                timeout: seconds(trial.settings.timeout_build_s),
+                timeout: duration_from_secs(trial.settings.timeout_build_s),
                 builder: self.builder(),
             };
             let compiler = self.compiler(check.reference.language)?;
             compiler
                 .build(&plan, &folder)?
-                .map_err(|outcome| refuted(trial, &outcome))
+                .map_err(|outcome| reference_error(trial, &outcome))
         })?;
         Ok((key, built))
     }
 
-    fn call_reference(&self, trial: &Trial, built: &Built, outputs: &Path) -> Result<()> {
+    fn call_reference(&self, trial: &Trial, built: &CompiledLibrary, outputs: &Path) -> Result<()> {
         let folder = self.new_folder("call-")?;
         let written = folder.path().join("outputs");
         let job = Job {
             task: Task::Reference {
                 outputs: written.clone(),
             },
-            bounds: Bounds {
+            bounds: WorkerLimits {
                 core: None,
                 realtime: false,
-                ..self.bounds(trial.settings.threads, folder.path())
+                ..self.worker_limits(trial.settings.threads, folder.path())
             },
             library: built.library.clone(),
             settings: Settings {
-                timeout_run_s: trial.settings.timeout_run_s * f64::from(REFERENCE_PATIENCE),
+                timeout_run_s: trial.settings.timeout_run_s * f64::from(REFERENCE_TIME_FACTOR),
                 ..trial.settings.clone()
             },
-            ..self.job(trial)
+            ..self.base_job(trial)
         };
-        let (outcome, _) = self.work(&job, seconds(job.settings.timeout_run_s))?;
+        let (outcome, _) = self.run_worker(&job, duration_from_secs(job.settings.timeout_run_s))?;
         if outcome.error_no != 0 {
-            return Err(refuted(trial, &outcome));
+            return Err(reference_error(trial, &outcome));
         }
         fs::rename(&written, outputs).map_err(Error::io(outputs))
     }
 
-    /// What confines compilers, where anything does.
-    fn builder(&self) -> Option<Builder<'_>> {
-        let builder = Builder {
+    /// Sandbox of compilers, if it is enabled.
+    fn builder(&self) -> Option<CompilerSandbox<'_>> {
+        let builder = CompilerSandbox {
             command: &self.builder,
         };
         self.options.sandbox.then_some(builder)
     }
 
-    fn job(&self, trial: &Trial) -> Job {
+    fn base_job(&self, trial: &Trial) -> Job {
         Job {
             task: Task::Probe,
-            bounds: self.bounds(1, self.folder.path()),
+            bounds: self.worker_limits(1, self.folder.path()),
             library: PathBuf::new(),
             arguments: trial.arguments.clone(),
             settings: trial.settings.clone(),
@@ -287,33 +296,33 @@ impl Runner {
         }
     }
 
-    /// A core for itself is for kernels of one thread only: the others' threads would share it.
-    fn bounds(&self, threads: u32, folder: &Path) -> Bounds {
+    /// Only kernels with one thread reserve the core, because several threads would share it.
+    fn worker_limits(&self, threads: u32, folder: &Path) -> WorkerLimits {
         let alone = threads <= 1;
         let realtime = alone && self.options.realtime == Realtime::Auto;
-        // Without taking the core, being tied to it would mean to queue there while another is free.
+        // Without reserving the core, a pinned kernel would wait for it while another core is idle.
         let core = self
             .options
             .core
             .or_else(|| realtime.then_some(self.own_core).flatten());
-        Bounds {
+        WorkerLimits {
             parent: i32::try_from(id()).unwrap_or(0),
             core: core.filter(|_| alone),
             realtime,
             sandbox: self.options.sandbox,
             folder: folder.to_owned(),
-            readable: self.readable(),
+            readable: self.readable_paths(),
         }
     }
 
-    /// What kernels may read: what is installed, what the runner has made, and libraries of compilers.
-    fn readable(&self) -> Vec<PathBuf> {
+    /// Paths that kernels may read: installed software, files of the runner, and compiler libraries.
+    fn readable_paths(&self) -> Vec<PathBuf> {
         let known = self.compilers.lock();
         let known = known.unwrap_or_else(PoisonError::into_inner);
         let toolchains = known
             .iter()
-            .flat_map(|compiler| readable::toolchain(&compiler.path));
-        readable::installed()
+            .flat_map(|compiler| readable_paths::toolchain_paths(&compiler.path));
+        readable_paths::system_paths()
             .into_iter()
             .chain([self.folder.path().to_owned()])
             .chain(toolchains)
@@ -324,44 +333,44 @@ impl Runner {
         let folder = self.new_folder("probe-")?;
         let job = Job {
             task: Task::Probe,
-            bounds: self.bounds(1, folder.path()),
+            bounds: self.worker_limits(1, folder.path()),
             library: PathBuf::new(),
             arguments: Vec::new(),
             settings: Settings::default(),
             seed: 0,
         };
-        let (_, mut active) = self.work(&job, START_LIMIT)?;
+        let (_, mut active) = self.run_worker(&job, START_TIMEOUT)?;
         if !active.iter().any(|name| name == "realtime") {
             self.options.realtime = Realtime::Off;
-            // No core is taken from now on unless one was asked for.
+            // From here on, the core is pinned only if the options name one.
             active.retain(|name| name != "pinned" || self.options.core.is_some());
         }
         self.active = active;
         Ok(())
     }
 
-    /// Runs a worker on `job` to its end.
-    fn work(&self, job: &Job, limit: Duration) -> Result<(Outcome, Vec<String>)> {
+    /// Runs a worker on `job` until it ends.
+    fn run_worker(&self, job: &Job, limit: Duration) -> Result<(Outcome, Vec<String>)> {
         let path = job.bounds.folder.join("job.json");
         let text = serde_json::to_vec(job).map_err(|error| Error::Worker(error.to_string()))?;
         fs::write(&path, text).map_err(Error::io(&path))?;
         let input = File::open(&path).map_err(Error::io(&path))?;
-        let mut command = self.command(job);
+        let mut command = self.worker_command(job);
         command.stdin(Stdio::from(input));
         let busy = job.bounds.core.filter(|_| job.bounds.realtime);
-        let finished = process::run(&mut command, limit, Keep::Last(STDERR_BYTES), busy)
+        let finished = process::run(&mut command, limit, StderrLimit::Last(STDERR_BYTES), busy)
             .map_err(Error::io(command.get_program()))?;
-        match ending(&finished, limit) {
-            Ending::Outcome(outcome, active) => Ok((outcome, active)),
-            Ending::Fault(fault) => Err(Error::Worker(fault)),
+        match parse_reports(&finished, limit) {
+            WorkerResult::Outcome(outcome, active) => Ok((outcome, active)),
+            WorkerResult::Fault(fault) => Err(Error::Worker(fault)),
         }
     }
 
-    fn command(&self, job: &Job) -> Command {
+    fn worker_command(&self, job: &Job) -> Command {
         let mut words = self.worker.iter();
         let mut command = Command::new(words.next().cloned().unwrap_or_default());
         command.args(words).current_dir(&job.bounds.folder);
-        environment::give(&mut command, For::Kernels);
+        environment::set_environment(&mut command, ProcessKind::Kernels);
         let threads = job.settings.threads.max(1).to_string();
         for variable in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"] {
             command.env(variable, &threads);
@@ -384,8 +393,8 @@ impl Runner {
     }
 }
 
-/// A reference that fails would make all its kernels fail.
-fn refuted(trial: &Trial, outcome: &Outcome) -> Error {
+/// Error of a reference that fails, which would make all its kernels fail.
+fn reference_error(trial: &Trial, outcome: &Outcome) -> Error {
     let message = outcome.error_message.as_deref().unwrap_or("failed");
     Error::Reference(format!(
         "the reference of `{}` failed: {message}\nhint: no kernel can be checked until it is right",
@@ -393,6 +402,6 @@ fn refuted(trial: &Trial, outcome: &Outcome) -> Error {
     ))
 }
 
-fn seconds(limit: f64) -> Duration {
+fn duration_from_secs(limit: f64) -> Duration {
     Duration::from_secs_f64(limit.clamp(0.001, 1e6))
 }

@@ -2,18 +2,18 @@
     unsafe_code,
     reason = "filters are installed with a flag that their crate does not offer, and capabilities given up"
 )]
-//! What kernels and compilers may not do to the rest of the machine.
+//! Sandbox for kernels and compilers.
 //!
 //! | | kernel | compiler |
 //! |---|---|---|
 //! | network, other processes' memory and signals, attributes of files, the machine itself | no | no |
-//! | files | reads what the system has installed, writes in its folder | the same |
-//! | other programs | no | those that the system has installed: its own passes |
+//! | files | reads installed software, writes in its folder | the same |
+//! | other programs | no | installed ones: its own passes |
 //!
-//! * Landlock closes files and other processes, seccomp system calls; capabilities are given up, so that
-//!   root is no other user here.
-//! * System calls that are not listed are allowed: a kernel of the system with a hole is a hole here.
-//! * Where the system lacks Landlock, files can be read, and written where the user may.
+//! * Landlock restricts files and other processes, seccomp restricts system calls. Capabilities are dropped,
+//!   so root has no further rights.
+//! * System calls that are not listed are allowed, so vulnerabilities of the system's kernel remain reachable.
+//! * Without Landlock, files can be read, and written with the permissions of the user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,14 +28,14 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-/// Who is confined.
+/// Kind of confined process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Confined {
+pub(super) enum SandboxProfile {
     Kernel,
     Compiler,
 }
 
-/// Calls that crates do not name yet. From 424 on numbers are the same on all architectures.
+/// System calls missing from the libc crate. From 424, numbers are the same on all architectures.
 mod new {
     use nix::libc::c_long;
 
@@ -45,9 +45,9 @@ mod new {
     pub(super) const FILE_SETATTR: c_long = 469;
 }
 
-/// Denied to all, whatever the arguments.
-const DENIED: &[libc::c_long] = &[
-    // The network, and what comes around this filter.
+/// System calls denied to all processes, with any arguments.
+const DENIED_CALLS: &[libc::c_long] = &[
+    // The network, and calls that bypass this filter.
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_io_uring_setup,
@@ -92,7 +92,7 @@ const DENIED: &[libc::c_long] = &[
     new::SETXATTRAT,
     new::REMOVEXATTRAT,
     new::FILE_SETATTR,
-    // Being somebody else.
+    // Other users' identities.
     libc::SYS_setuid,
     libc::SYS_setgid,
     libc::SYS_setreuid,
@@ -138,9 +138,9 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 
-/// The same that only some processors' systems have.
+/// Further denied system calls that exist only on this architecture.
 #[cfg(target_arch = "x86_64")]
-const DENIED_HERE: &[libc::c_long] = &[
+const DENIED_X86_CALLS: &[libc::c_long] = &[
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
@@ -153,10 +153,10 @@ const DENIED_HERE: &[libc::c_long] = &[
     libc::SYS_kexec_file_load,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const DENIED_HERE: &[libc::c_long] = &[];
+const DENIED_X86_CALLS: &[libc::c_long] = &[];
 
-/// Denied to kernels: other programs.
-const PROGRAMS: &[libc::c_long] = &[
+/// System calls denied to kernels: execution of other programs.
+const EXEC_CALLS: &[libc::c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     #[cfg(target_arch = "x86_64")]
@@ -165,10 +165,11 @@ const PROGRAMS: &[libc::c_long] = &[
     libc::SYS_vfork,
 ];
 
-/// Confines the calling thread, and all that it starts, for good: to `folder` for writing, to that and
-/// `readable` for reading. Gives the names of what the system has.
-pub(super) fn enter(confined: Confined, folder: &Path, readable: &[PathBuf]) -> Vec<String> {
-    give_up_capabilities();
+/// Permanently confines the calling thread and all its descendants.
+///
+/// They can write to `folder`, and read it and `readable`. Returns the names of the active restrictions.
+pub(super) fn enter(confined: SandboxProfile, folder: &Path, readable: &[PathBuf]) -> Vec<String> {
+    drop_capabilities();
     let mut active = Vec::new();
     if restrict_files(confined, folder, readable) == Some(true) {
         active.push("landlock".to_owned());
@@ -179,13 +180,14 @@ pub(super) fn enter(confined: Confined, folder: &Path, readable: &[PathBuf]) -> 
     active
 }
 
-/// Whether files are out of reach from now on, and processes that are not confined with this one.
-fn restrict_files(confined: Confined, folder: &Path, readable: &[PathBuf]) -> Option<bool> {
+/// Restricts files, and signals and abstract sockets to processes in the sandbox. Returns whether the
+/// system enforces at least part of it.
+fn restrict_files(confined: SandboxProfile, folder: &Path, readable: &[PathBuf]) -> Option<bool> {
     let all = AccessFs::from_all(ABI::V5);
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let installed = match confined {
-        Confined::Kernel => reading,
-        Confined::Compiler => reading | AccessFs::Execute,
+        SandboxProfile::Kernel => reading,
+        SandboxProfile::Compiler => reading | AccessFs::Execute,
     };
     let writing = AccessFs::from_write(ABI::V5);
     let status = Ruleset::default()
@@ -207,54 +209,54 @@ fn restrict_files(confined: Confined, folder: &Path, readable: &[PathBuf]) -> Op
     Some(status.ruleset != RulesetStatus::NotEnforced)
 }
 
-fn deny_calls(confined: Confined) -> Option<()> {
+fn deny_calls(confined: SandboxProfile) -> Option<()> {
     #[cfg(target_arch = "x86_64")]
-    install(&other_numbers())?;
-    let all = DENIED.iter().chain(DENIED_HERE);
+    install_filter(&x32_filter())?;
+    let all = DENIED_CALLS.iter().chain(DENIED_X86_CALLS);
     let mut rules: BTreeMap<libc::c_long, Vec<SeccompRule>> =
         all.map(|call| (*call, Vec::new())).collect();
     let own = u64::from(std::process::id());
-    let is_other = || Some(vec![rule(&[(0, SeccompCmpOp::Ne, own)])?]);
-    // Its own process goes by 0, too.
-    let other = rule(&[(0, SeccompCmpOp::Ne, own), (0, SeccompCmpOp::Ne, 0)])?;
+    let is_other = || Some(vec![build_rule(&[(0, SeccompCmpOp::Ne, own)])?]);
+    // 0 also refers to the own process.
+    let other = build_rule(&[(0, SeccompCmpOp::Ne, own), (0, SeccompCmpOp::Ne, 0)])?;
     rules.insert(libc::SYS_prlimit64, vec![other]);
     for call in [libc::SYS_kill, libc::SYS_tkill, libc::SYS_rt_sigqueueinfo] {
         rules.insert(call, is_other()?);
     }
-    if confined == Confined::Kernel {
-        // glibc falls back to `clone` (whose flags a filter can read) only where `clone3` is missing.
+    if confined == SandboxProfile::Kernel {
+        // glibc uses `clone`, whose flags a filter can read, only if `clone3` is missing.
         let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-        install(&filter(missing, libc::ENOSYS)?)?;
-        rules.extend(PROGRAMS.iter().map(|call| (*call, Vec::new())));
+        install_filter(&build_filter(missing, libc::ENOSYS)?)?;
+        rules.extend(EXEC_CALLS.iter().map(|call| (*call, Vec::new())));
         let thread = u64::try_from(libc::CLONE_THREAD).ok()?;
-        let starts_process = rule(&[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
+        let starts_process = build_rule(&[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
         rules.insert(libc::SYS_clone, vec![starts_process]);
-        // The passes of a compiler have numbers of their own; Landlock keeps their signals among them.
+        // Passes of a compiler are separate processes; Landlock restricts signals to them.
         for call in [libc::SYS_tgkill, libc::SYS_rt_tgsigqueueinfo] {
             rules.insert(call, is_other()?);
         }
     }
-    install(&filter(rules, libc::EPERM)?)
+    install_filter(&build_filter(rules, libc::EPERM)?)
 }
 
-/// All conditions together: argument, comparison, value.
-fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Option<SeccompRule> {
+/// A rule that matches if all conditions (argument, comparison, value) hold.
+fn build_rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Option<SeccompRule> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value).ok()
     });
     SeccompRule::new(conditions.collect::<Option<_>>()?).ok()
 }
 
-fn filter(rules: BTreeMap<libc::c_long, Vec<SeccompRule>>, errno: i32) -> Option<BpfProgram> {
+fn build_filter(rules: BTreeMap<libc::c_long, Vec<SeccompRule>>, errno: i32) -> Option<BpfProgram> {
     let denied = SeccompAction::Errno(u32::try_from(errno).ok()?);
     let here = std::env::consts::ARCH.try_into().ok()?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, here).ok()?;
     filter.try_into().ok()
 }
 
-/// Denies all calls by the numbers of x32, under which every call can be made once more.
+/// Filter that denies all x32 call numbers, which are aliases of the other calls.
 #[cfg(target_arch = "x86_64")]
-fn other_numbers() -> BpfProgram {
+fn x32_filter() -> BpfProgram {
     /// `__X32_SYSCALL_BIT` of Linux.
     const X32: u32 = 0x4000_0000;
     let instruction = |code: u32, jt, k| sock_filter {
@@ -264,7 +266,7 @@ fn other_numbers() -> BpfProgram {
         k,
     };
     vec![
-        // The number of the call is the first word of what a filter sees.
+        // The call number is the first word of a filter's input.
         instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, X32),
         instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
@@ -276,15 +278,16 @@ fn other_numbers() -> BpfProgram {
     ]
 }
 
-/// Installs a filter without the mitigation against speculative store bypass, which kernels before 5.16
-/// turn on with it: the processor would no longer be the one that is to be measured.
-fn install(filter: &BpfProgram) -> Option<()> {
+/// Installs a filter without the mitigation for speculative store bypass.
+///
+/// Kernels before 5.16 enable it together with seccomp, which would change the performance to be measured.
+fn install_filter(filter: &BpfProgram) -> Option<()> {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).ok()?,
         filter: filter.as_ptr().cast_mut().cast(),
     };
-    // SAFETY: `program` points to `len` instructions laid out as the system's own (`repr(C)` of the same
-    // fields), which the call only reads, and both live until it returns.
+    // SAFETY: `program` points to `len` instructions with the system's layout (`repr(C)` of the same
+    // fields). The call only reads them, and both live until it returns.
     let result = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -296,14 +299,14 @@ fn install(filter: &BpfProgram) -> Option<()> {
     (result == 0).then_some(())
 }
 
-/// The system's `struct __user_cap_header_struct`.
+/// `struct __user_cap_header_struct` of Linux.
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,
     process: i32,
 }
 
-/// The system's `struct __user_cap_data_struct`: 32 of the capabilities.
+/// `struct __user_cap_data_struct` of Linux: 32 of the capabilities.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Capabilities {
@@ -312,9 +315,10 @@ struct Capabilities {
     inheritable: u32,
 }
 
-/// Keeps what taking the core needs, and nothing else: without the others root may not look into
-/// processes that have them, nor write what is not its own.
-fn give_up_capabilities() -> Option<()> {
+/// Drops all capabilities except that for real-time priority.
+///
+/// Without the others, root cannot access processes that have them, or write files of other users.
+fn drop_capabilities() -> Option<()> {
     /// `_LINUX_CAPABILITY_VERSION_3`: two words of capabilities.
     const VERSION: u32 = 0x2008_0522;
     /// `CAP_SYS_NICE`.
@@ -324,7 +328,7 @@ fn give_up_capabilities() -> Option<()> {
         process: 0,
     };
     let mut words = [Capabilities::default(); 2];
-    // SAFETY: the call writes two words of capabilities, for which there is room, and reads the header.
+    // SAFETY: the call reads the header and writes two words of capabilities, for which there is space.
     let read = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
     let kept = words.first().map_or(0, |word| word.permitted & NICE);
     let words = [

@@ -2,7 +2,7 @@
     unsafe_code,
     reason = "no crate in use wraps the call that sets a scheduling policy"
 )]
-//! Which core a thread runs on, and before whom.
+//! CPU affinity and priority of threads.
 
 use std::io;
 
@@ -10,23 +10,22 @@ use nix::libc;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Any real-time priority is before all ordinary processes. The watchdog is before the worker.
+/// Any real-time priority precedes all ordinary processes. The watchdog precedes the worker.
 const WORKER_PRIORITY: i32 = 10;
 const WATCHDOG_PRIORITY: i32 = 20;
 
 /// The calling thread.
 const SELF: Pid = Pid::from_raw(0);
 
-/// Takes the core from every ordinary process as long as the returned guard lives;
-/// `None` where that is not allowed.
+/// Reserves the core while the returned guard lives; `None` if that is not permitted.
 ///
-/// The kernel's own limit stays on: an ordinary process gets 5 % of each second.
-pub(super) fn realtime() -> Option<Realtime> {
+/// The kernel's own limit remains: ordinary processes get 5 % of each second.
+pub(super) fn enter_realtime() -> Option<Realtime> {
     set_policy(libc::SCHED_FIFO, WORKER_PRIORITY).ok()?;
     Some(Realtime(()))
 }
 
-/// See [`realtime`].
+/// Guard returned by [`enter_realtime`].
 pub(super) struct Realtime(());
 
 impl Drop for Realtime {
@@ -35,26 +34,26 @@ impl Drop for Realtime {
     }
 }
 
-/// Lets the calling thread run only on `core`.
-pub(super) fn pin(core: usize) -> bool {
+/// Binds the calling thread to `core`. Returns whether that succeeded.
+pub(super) fn pin_to_core(core: usize) -> bool {
     let mut cores = CpuSet::new();
     cores.set(core).is_ok() && sched_setaffinity(SELF, &cores).is_ok()
 }
 
-/// Keeps the calling thread able to act while a worker has `busy_core` for itself, as far as is allowed.
+/// Keeps the calling thread responsive while a worker reserves `busy_core`, as far as permitted.
 pub(super) fn become_watchdog(busy_core: Option<usize>) {
     let Some(busy) = busy_core else {
         return;
     };
     if let Ok(mut cores) = sched_getaffinity(SELF) {
         let _ = cores.unset(busy);
-        // It fails where there is no other core; the priority does then.
+        // The call fails if there is no other core; the priority is enough then.
         let _ = sched_setaffinity(SELF, &cores);
     }
     let _ = set_policy(libc::SCHED_FIFO, WATCHDOG_PRIORITY);
 }
 
-/// Sets the policy of the calling thread; threads and processes that it starts are ordinary ones.
+/// Sets the policy of the calling thread. Its child threads and processes get the ordinary policy.
 fn set_policy(policy: i32, priority: i32) -> io::Result<()> {
     let parameter = libc::sched_param {
         sched_priority: priority,

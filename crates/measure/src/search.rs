@@ -1,12 +1,14 @@
-//! Which configuration to measure next: all in order, at random, or by evolution from the fastest so far.
+//! Search strategies for the next configuration: grid, random, or evolution.
 //!
-//! Each configuration comes once, and none that was to be skipped. The same seed gives the same sequence as long as the
-//! same is told between. How evolution works: up to `POPULATION` of the fastest configurations told so far are
-//! parents. A child comes from the winner of a tournament, sometimes crossed with a second one, and then one or two
-//! knobs are turned. This is the loop of Real et al., "Regularized evolution for image classifier architecture search"
-//! (AAAI 2019), without its ageing: there the oldest dies, here the slowest, because a timing is far less noisy than
-//! the accuracy of a training. One in ten is random, so that it leaves a valley. Nothing is learned from failures but
-//! not to try them again.
+//! Each configuration is proposed once; skipped ones are not proposed. The sequence is determined by the
+//! seed and the results that are added. In the evolutionary search, up to `POPULATION` of the fastest
+//! configurations are parents. A child derives from the winner of a tournament, sometimes with crossover,
+//! and then one or two knobs mutate.
+//!
+//! This is the loop of Real et al., "Regularized evolution for image classifier architecture search" (AAAI
+//! 2019), without its ageing. There the oldest configuration is removed, here the slowest, because a timing
+//! is far less noisy than the accuracy of a training. One configuration in ten is random, to leave local
+//! minima. Failed configurations are only excluded from further proposals.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,58 +16,58 @@ use fastrand::Rng;
 
 use super::space::{Config, Knob, Point, Space};
 
-/// Parents at most.
+/// Maximum number of parents.
 const POPULATION: usize = 32;
 
 /// Random configurations before the first child.
 const FOUNDERS: usize = 16;
 
-/// How many draw lots to be a parent; the fastest of them is.
+/// Candidates in a tournament; the fastest becomes the parent.
 const TOURNAMENT: usize = 4;
 
-/// Share of configurations that are random in any case.
-const RANDOM_SHARE: f64 = 0.1;
+/// Fraction of configurations that are random.
+const RANDOM_FRACTION: f64 = 0.1;
 
-/// Share of children with two parents.
-const CROSSED_SHARE: f64 = 0.3;
+/// Fraction of children with two parents.
+const CROSSOVER_FRACTION: f64 = 0.3;
 
-/// Children that are forbidden or known already before one is random instead.
-const MAX_STILLBORN: usize = 64;
+/// Rejected children (invalid or known) after which a random configuration is proposed instead.
+const MAX_REJECTED_CHILDREN: usize = 64;
 
-/// Random points that are forbidden or known already before the rest of the space is walked.
+/// Rejected random points (invalid or known) after which the rest of the space is enumerated.
 const MAX_MISSES: usize = 4096;
 
-/// In which order configurations come.
+/// Order in which configurations are proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// All, in order.
+pub enum SearchStrategy {
+    /// All configurations, in order.
     Grid,
-    /// Any, each once.
+    /// Random configurations without repetition.
     Random,
-    /// Children of the fastest so far.
+    /// Children of the fastest configurations.
     Evolve,
 }
 
-/// The order of configurations for one workload: an iterator that is told what came of them.
+/// A search for one workload: an iterator of configurations, which receives their results.
 pub struct Search {
-    kind: Kind,
+    kind: SearchStrategy,
     space: Space,
     params: BTreeMap<String, i64>,
     rng: Rng,
-    /// Given out, skipped or told.
+    /// Proposed, skipped or measured points.
     seen: HashSet<Point>,
-    /// Where the grid goes on; `None` at its end.
+    /// Next point of the grid; `None` at its end.
     cursor: Option<Point>,
-    /// Random ones given out as founders.
+    /// Number of random points proposed as founders.
     founders: usize,
-    /// The fastest told so far with their nanoseconds, the fastest first.
+    /// Fastest configurations with their runtimes in ns, fastest first.
     parents: Vec<(f64, Point)>,
 }
 
 impl Search {
-    /// A search through `space` for the workload `params` that gives none of `skip`.
+    /// Creates a search through `space` for the workload `params`, without the configurations in `skip`.
     pub fn new(
-        kind: Kind,
+        kind: SearchStrategy,
         space: Space,
         params: BTreeMap<String, i64>,
         seed: u64,
@@ -73,11 +75,11 @@ impl Search {
     ) -> Self {
         let seen = skip
             .iter()
-            .filter_map(|config| space.locate(config))
+            .filter_map(|config| space.point_of(config))
             .collect();
         Self {
             kind,
-            cursor: Some(space.first()),
+            cursor: Some(space.first_point()),
             space,
             params,
             rng: Rng::with_seed(seed),
@@ -87,10 +89,11 @@ impl Search {
         }
     }
 
-    /// Takes what came of `config`: nanoseconds of a call, or `None` where it failed. It need not have come from here:
-    /// what earlier runs measured makes parents too.
-    pub fn tell(&mut self, config: &Config, runtime_ns: Option<f64>) {
-        let Some(point) = self.space.locate(config) else {
+    /// Adds the result of `config`: its runtime in ns, or `None` if it failed.
+    ///
+    /// The configuration may come from elsewhere: results of earlier runs become parents, too.
+    pub fn add_result(&mut self, config: &Config, runtime_ns: Option<f64>) {
+        let Some(point) = self.space.point_of(config) else {
             return;
         };
         self.seen.insert(point.clone());
@@ -120,18 +123,19 @@ impl Search {
 
     fn next_random(&mut self) -> Option<Point> {
         for _ in 0..MAX_MISSES {
-            let point = self.space.random(&mut self.rng);
+            let point = self.space.random_point(&mut self.rng);
             if self.is_new(&point) {
                 return Some(point);
             }
         }
-        // Few are left, or few are allowed: from a random place on, then from the beginning.
-        let start = self.space.random(&mut self.rng);
-        self.walk(start).or_else(|| self.walk(self.space.first()))
+        // Few points are left or valid: enumerate from a random point, then from the beginning.
+        let start = self.space.random_point(&mut self.rng);
+        self.next_unseen(start)
+            .or_else(|| self.next_unseen(self.space.first_point()))
     }
 
-    /// The first new and allowed point at `from` or after it.
-    fn walk(&self, from: Point) -> Option<Point> {
+    /// First new and valid point at or after `from`.
+    fn next_unseen(&self, from: Point) -> Option<Point> {
         let mut from = Some(from);
         while let Some(start) = from.take() {
             let point = self.space.next_allowed(&self.params, start)?;
@@ -148,11 +152,11 @@ impl Search {
             self.founders += 1;
             return self.next_random();
         }
-        if self.parents.is_empty() || self.rng.f64() < RANDOM_SHARE {
+        if self.parents.is_empty() || self.rng.f64() < RANDOM_FRACTION {
             return self.next_random();
         }
-        for _ in 0..MAX_STILLBORN {
-            let child = self.child()?;
+        for _ in 0..MAX_REJECTED_CHILDREN {
+            let child = self.breed()?;
             if self.is_new(&child) {
                 return Some(child);
             }
@@ -160,9 +164,9 @@ impl Search {
         self.next_random()
     }
 
-    fn child(&mut self) -> Option<Point> {
+    fn breed(&mut self) -> Option<Point> {
         let mut child = self.parent()?;
-        if self.rng.f64() < CROSSED_SHARE {
+        if self.rng.f64() < CROSSOVER_FRACTION {
             let other = self.parent()?;
             for (mine, theirs) in child.iter_mut().zip(other) {
                 if self.rng.bool() {
@@ -176,13 +180,13 @@ impl Search {
             if let (Some(knob), Some(place)) =
                 (self.space.knobs().get(turned), child.get_mut(turned))
             {
-                *place = turn(&mut self.rng, knob, *place);
+                *place = mutate(&mut self.rng, knob, *place);
             }
         }
         Some(child)
     }
 
-    /// The winner of a tournament: parents are sorted, so the least of some random ranks.
+    /// Winner of a tournament. Parents are sorted, so it has the minimum of some random ranks.
     fn parent(&mut self) -> Option<Point> {
         let ranks = self.parents.len().max(1);
         let winner = (0..TOURNAMENT).map(|_| self.rng.usize(..ranks)).min()?;
@@ -194,8 +198,10 @@ impl Search {
     }
 }
 
-/// One step up or down, or as often to any value: near ones are alike, but a knob such as a loop order has no order.
-fn turn(rng: &mut Rng, knob: &Knob, place: usize) -> usize {
+/// Mutates a knob: one step up or down, or equally often to any value.
+///
+/// Adjacent values are usually similar, but a knob such as a loop order has no order.
+fn mutate(rng: &mut Rng, knob: &Knob, place: usize) -> usize {
     let last = knob.values.len().saturating_sub(1);
     if rng.bool() {
         rng.usize(..=last)
@@ -209,12 +215,12 @@ fn turn(rng: &mut Rng, knob: &Knob, place: usize) -> usize {
 impl Iterator for Search {
     type Item = Config;
 
-    /// The next configuration; `None` when all that are allowed were given.
+    /// The next configuration; `None` after all valid ones.
     fn next(&mut self) -> Option<Config> {
         let point = match self.kind {
-            Kind::Grid => self.next_in_grid(),
-            Kind::Random => self.next_random(),
-            Kind::Evolve => self.next_evolved(),
+            SearchStrategy::Grid => self.next_in_grid(),
+            SearchStrategy::Random => self.next_random(),
+            SearchStrategy::Evolve => self.next_evolved(),
         }?;
         let config = self.space.config(&point);
         self.seen.insert(point);
@@ -227,7 +233,11 @@ mod tests {
     use super::super::expr::Expression;
     use super::*;
 
-    const KINDS: [Kind; 3] = [Kind::Grid, Kind::Random, Kind::Evolve];
+    const KINDS: [SearchStrategy; 3] = [
+        SearchStrategy::Grid,
+        SearchStrategy::Random,
+        SearchStrategy::Evolve,
+    ];
 
     fn space(knobs: usize, values: i64, constraints: &[&str]) -> Space {
         let knobs = (0..knobs)
@@ -243,11 +253,11 @@ mod tests {
         Space::new(knobs, constraints)
     }
 
-    fn search(kind: Kind, space: Space, seed: u64) -> Search {
+    fn search(kind: SearchStrategy, space: Space, seed: u64) -> Search {
         Search::new(kind, space, BTreeMap::new(), seed, &HashSet::new())
     }
 
-    /// Smooth along each knob, with two knobs that depend on one another, ripples, and a fifth of it failing.
+    /// Smooth in each knob, with two dependent knobs, ripples, and a fifth of failing configurations.
     fn runtime_ns(config: &Config) -> Option<f64> {
         let at = |name: &str| f64::from(i32::try_from(config[name]).unwrap());
         let smooth: f64 = [(0, 5.0), (1, 2.0), (2, 7.0), (3, 3.0)]
@@ -260,13 +270,13 @@ mod tests {
         (!fails).then_some(100.0 + smooth + coupled + ripples)
     }
 
-    fn best_of(kind: Kind, seed: u64, trials: usize) -> f64 {
+    fn best_runtime(kind: SearchStrategy, seed: u64, trials: usize) -> f64 {
         let mut search = search(kind, space(6, 8, &[]), seed);
         let mut best = f64::INFINITY;
         for _ in 0..trials {
             let config = search.next().unwrap();
             let runtime = runtime_ns(&config);
-            search.tell(&config, runtime);
+            search.add_result(&config, runtime);
             best = best.min(runtime.unwrap_or(f64::INFINITY));
         }
         best
@@ -275,9 +285,13 @@ mod tests {
     #[test]
     fn evolution_finds_better_ones_than_chance_with_as_many_trials() {
         let seeds = 0..20;
-        let bests =
-            |kind| -> Vec<f64> { seeds.clone().map(|seed| best_of(kind, seed, 150)).collect() };
-        let (evolved, random) = (bests(Kind::Evolve), bests(Kind::Random));
+        let bests = |kind| -> Vec<f64> {
+            seeds
+                .clone()
+                .map(|seed| best_runtime(kind, seed, 150))
+                .collect()
+        };
+        let (evolved, random) = (bests(SearchStrategy::Evolve), bests(SearchStrategy::Random));
         let mean = |all: &[f64]| all.iter().sum::<f64>() / 20.0;
         let won = evolved.iter().zip(&random).filter(|(e, r)| e < r).count();
         let (evolved, random) = (mean(&evolved), mean(&random));
@@ -292,7 +306,7 @@ mod tests {
             let mut all = HashSet::new();
             while let Some(config) = search.next() {
                 assert!(config["K0"] != config["K1"] && config["K2"] >= config["K1"]);
-                search.tell(
+                search.add_result(
                     &config,
                     Some(f64::from(i32::try_from(config["K2"]).unwrap())),
                 );
@@ -312,7 +326,7 @@ mod tests {
                 .collect();
             let told = space.config(&space.at(15).unwrap());
             let mut search = Search::new(kind, space, BTreeMap::new(), 1, &skip);
-            search.tell(&told, None);
+            search.add_result(&told, None);
             let given: Vec<Config> = search.collect();
             assert_eq!(given.len(), 5, "{kind:?}");
             assert!(given.iter().all(|one| !skip.contains(one) && *one != told));
@@ -326,12 +340,12 @@ mod tests {
             (0..100)
                 .map(|_| {
                     let config = search.next().unwrap();
-                    search.tell(&config, runtime_ns(&config));
+                    search.add_result(&config, runtime_ns(&config));
                     config
                 })
                 .collect()
         };
-        for kind in [Kind::Random, Kind::Evolve] {
+        for kind in [SearchStrategy::Random, SearchStrategy::Evolve] {
             assert_eq!(sequence(kind, 7), sequence(kind, 7));
             assert_ne!(sequence(kind, 7), sequence(kind, 8));
         }
@@ -340,7 +354,7 @@ mod tests {
     #[test]
     fn a_space_of_a_trillion_points_is_searched_at_once() {
         for kind in KINDS {
-            // One in a thousand is allowed, and only the last knob tells.
+            // One point in a thousand is valid, and only the last knob determines which.
             let space = space(4, 1000, &["(K0 + K1 + K2 + K3) % 1000 == 0"]);
             let given: Vec<Config> = search(kind, space, 5).take(50).collect();
             assert_eq!(given.len(), 50, "{kind:?}");
@@ -352,17 +366,17 @@ mod tests {
         for kind in KINDS {
             let mut search = search(kind, space(0, 0, &[]), 0);
             assert_eq!(search.next(), Some(Config::new()));
-            search.tell(&Config::new(), Some(1.0));
+            search.add_result(&Config::new(), Some(1.0));
             assert_eq!(search.next(), None, "{kind:?}");
         }
     }
 
     #[test]
     fn where_all_fail_evolution_goes_on_at_random() {
-        let mut search = search(Kind::Evolve, space(2, 10, &[]), 2);
+        let mut search = search(SearchStrategy::Evolve, space(2, 10, &[]), 2);
         for _ in 0..100 {
             let config = search.next().unwrap();
-            search.tell(&config, None);
+            search.add_result(&config, None);
         }
         assert_eq!(search.next(), None);
     }

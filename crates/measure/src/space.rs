@@ -1,7 +1,7 @@
-//! The configurations that a program can be built with: the product of its knobs' values, less what constraints forbid.
+//! Configuration space of a program: the product of its knobs' values, restricted by constraints.
 //!
-//! A space may have more points than could ever be listed, so nothing here enumerates one: a point is found by its
-//! index, at random, or as the next allowed one. A point is the place of each knob's value in that knob's list.
+//! A space can be too large to list, so nothing in this module enumerates it. Points are found by index, at
+//! random, or as the next valid point. A point holds, for each knob, the index of its value.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use fastrand::Rng;
 
 use super::expr::Expression;
 
-/// A value for each knob, by name.
+/// Value of each knob, by name.
 pub type Config = BTreeMap<String, i64>;
 
-/// For each knob, the place of its value in the list of its values.
+/// Index of each knob's value in the list of its values.
 pub(crate) type Point = Vec<usize>;
 
-/// A name that the compiler sees as a macro, and the values that it can have.
+/// A macro for the compiler, with its possible values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Knob {
     pub(crate) name: String,
-    /// At least one, each once, in the order in which neighbours are near.
+    /// At least one value, without duplicates, ordered so that adjacent values are similar.
     pub(crate) values: Vec<i64>,
 }
 
-/// Knobs and what must hold between them.
+/// Knobs and constraints.
 #[derive(Clone, Debug)]
 pub struct Space {
     knobs: Vec<Knob>,
@@ -33,12 +33,12 @@ pub struct Space {
 #[derive(Clone, Debug)]
 struct Constraint {
     expression: Expression,
-    /// How many knobs, from the first, must be fixed before it can be told: 0 where it names none.
+    /// Number of leading knobs that determine the constraint; 0 if it depends on none.
     depth: usize,
 }
 
 impl Space {
-    /// A space of `knobs`, none of which is without values.
+    /// Creates a space. Each knob must have a value.
     pub(crate) fn new(knobs: Vec<Knob>, constraints: Vec<Expression>) -> Self {
         let depth = |expression: &Expression| {
             let names = expression.names();
@@ -57,19 +57,19 @@ impl Space {
         Self { knobs, constraints }
     }
 
-    /// The knobs, in the order of a point's places.
+    /// Knobs, in the order of a point's indices.
     pub(crate) fn knobs(&self) -> &[Knob] {
         &self.knobs
     }
 
-    /// What must hold between workload and knobs.
+    /// Constraints over params and knobs.
     pub(crate) fn constraints(&self) -> impl Iterator<Item = &Expression> {
         self.constraints
             .iter()
             .map(|constraint| &constraint.expression)
     }
 
-    /// How many points there are before constraints; the largest `u128` where there are more.
+    /// Number of points, ignoring constraints; saturates at the largest `u128`.
     pub fn size(&self) -> u128 {
         self.knobs.iter().fold(1, |product: u128, knob| {
             product.saturating_mul(u128::try_from(knob.values.len()).unwrap_or(u128::MAX))
@@ -77,7 +77,7 @@ impl Space {
     }
 
     #[cfg(test)]
-    /// The point number `index`, where the last knob turns fastest; `None` from [`Space::size`] on.
+    /// Point with this index, where the last knob varies fastest; `None` from [`Space::size`].
     pub(crate) fn at(&self, index: u128) -> Option<Point> {
         let mut rest = index;
         let mut point = Point::with_capacity(self.knobs.len());
@@ -90,20 +90,20 @@ impl Space {
         (rest == 0).then_some(point)
     }
 
-    /// The first point of all.
-    pub(crate) fn first(&self) -> Point {
+    /// First point.
+    pub(crate) fn first_point(&self) -> Point {
         vec![0; self.knobs.len()]
     }
 
-    /// A point, each as likely as another, allowed or not.
-    pub(crate) fn random(&self, rng: &mut Rng) -> Point {
+    /// A uniformly random point, valid or not.
+    pub(crate) fn random_point(&self, rng: &mut Rng) -> Point {
         self.knobs
             .iter()
             .map(|knob| rng.usize(..knob.values.len()))
             .collect()
     }
 
-    /// The values at `point`.
+    /// Configuration of `point`.
     pub(crate) fn config(&self, point: &Point) -> Config {
         self.knobs
             .iter()
@@ -112,8 +112,8 @@ impl Space {
             .collect()
     }
 
-    /// Where `config` lies; `None` where it is not of this space.
-    pub(crate) fn locate(&self, config: &Config) -> Option<Point> {
+    /// Point of `config`; `None` if it is not in this space.
+    pub(crate) fn point_of(&self, config: &Config) -> Option<Point> {
         if config.len() != self.knobs.len() {
             return None;
         }
@@ -126,8 +126,13 @@ impl Space {
             .collect()
     }
 
-    /// The first constraint that `config` breaks with a workload of `params`, and why where it has no value at all.
-    pub(crate) fn broken(&self, params: &BTreeMap<String, i64>, config: &Config) -> Option<String> {
+    /// First constraint that `config` violates for the workload `params`, or the reason why a constraint
+    /// has no value.
+    pub(crate) fn broken_constraint(
+        &self,
+        params: &BTreeMap<String, i64>,
+        config: &Config,
+    ) -> Option<String> {
         let lookup = |name: &str| config.get(name).or_else(|| params.get(name)).copied();
         self.constraints.iter().find_map(|constraint| {
             match constraint.expression.evaluate(&lookup) {
@@ -138,22 +143,22 @@ impl Space {
         })
     }
 
-    /// Whether `point` keeps all constraints with a workload of `params`.
+    /// Returns whether `point` satisfies all constraints for the workload `params`.
     pub(crate) fn allows(&self, params: &BTreeMap<String, i64>, point: &Point) -> bool {
-        self.refusing_depth(params, point).is_none()
+        self.rejecting_depth(params, point).is_none()
     }
 
-    /// The first allowed point at `from` or after it, in the order of [`Space::at`].
+    /// First valid point at or after `from`, in the order of [`Space::at`].
     ///
-    /// Where a constraint is broken by the first few knobs alone, all points that begin with these are skipped at once,
-    /// so that a space that is nearly all forbidden is still passed quickly.
+    /// If the leading knobs alone violate a constraint, all points with these values are skipped together.
+    /// So a space with very few valid points is searched quickly, too.
     pub(crate) fn next_allowed(
         &self,
         params: &BTreeMap<String, i64>,
         from: Point,
     ) -> Option<Point> {
         let mut point = from;
-        while let Some(depth) = self.refusing_depth(params, &point) {
+        while let Some(depth) = self.rejecting_depth(params, &point) {
             self.advance(&mut point, depth)?;
         }
         Some(point)
@@ -166,8 +171,8 @@ impl Space {
         Some(next)
     }
 
-    /// How few of the first knobs suffice to forbid `point`; `None` where it is allowed.
-    fn refusing_depth(&self, params: &BTreeMap<String, i64>, point: &Point) -> Option<usize> {
+    /// Minimum number of leading knobs that make `point` invalid; `None` if it is valid.
+    fn rejecting_depth(&self, params: &BTreeMap<String, i64>, point: &Point) -> Option<usize> {
         let lookup = |name: &str| {
             let turned = self.knobs.iter().position(|knob| knob.name == name);
             match turned {
@@ -185,7 +190,7 @@ impl Space {
             .min()
     }
 
-    /// Turns the last of the first `depth` knobs on by one, as an odometer does, and sets those after it to their first.
+    /// Advances the last of the first `depth` knobs by one, with carry, and resets the knobs after it.
     fn advance(&self, point: &mut Point, depth: usize) -> Option<()> {
         point.iter_mut().skip(depth).for_each(|place| *place = 0);
         let turning = self.knobs.iter().zip(point.iter_mut()).take(depth);
@@ -232,7 +237,7 @@ mod tests {
             listed,
             [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]].map(Vec::from)
         );
-        let mut walked = vec![space.first()];
+        let mut walked = vec![space.first_point()];
         while let Some(next) = space.successor(walked.last().unwrap()) {
             walked.push(next);
         }
@@ -246,7 +251,7 @@ mod tests {
         assert_eq!(space.at(0), Some(vec![]));
         assert_eq!(space.at(1), None);
         assert_eq!(space.successor(&vec![]), None);
-        assert_eq!(space.locate(&Config::new()), Some(vec![]));
+        assert_eq!(space.point_of(&Config::new()), Some(vec![]));
     }
 
     #[test]
@@ -266,19 +271,19 @@ mod tests {
             config,
             Config::from([("A".to_owned(), 2), ("B".to_owned(), 30)])
         );
-        assert_eq!(space.locate(&config), Some(vec![1, 2]));
+        assert_eq!(space.point_of(&config), Some(vec![1, 2]));
         let mut other = config.clone();
         other.insert("B".to_owned(), 31);
-        assert_eq!(space.locate(&other), None);
+        assert_eq!(space.point_of(&other), None);
         other.insert("B".to_owned(), 30);
         other.insert("C".to_owned(), 1);
-        assert_eq!(space.locate(&other), None);
+        assert_eq!(space.point_of(&other), None);
     }
 
     #[test]
     fn constraints_over_workload_and_knobs_decide() {
         let space = space(&[("A", &[0, 3, 4])], &["N % A == 0"]);
-        let broken = |n, place| space.broken(&params(n), &space.config(&vec![place]));
+        let broken = |n, place| space.broken_constraint(&params(n), &space.config(&vec![place]));
         assert_eq!(broken(12, 1), None);
         assert_eq!(broken(16, 1).unwrap(), "N % A == 0");
         assert_eq!(broken(16, 0).unwrap(), "division by zero in `N % A == 0`");
@@ -296,10 +301,14 @@ mod tests {
         let params = params(7);
         let filtered: Vec<Point> = (0..space.size())
             .filter_map(|index| space.at(index))
-            .filter(|point| space.broken(&params, &space.config(point)).is_none())
+            .filter(|point| {
+                space
+                    .broken_constraint(&params, &space.config(point))
+                    .is_none()
+            })
             .collect();
         let mut walked = Vec::new();
-        let mut from = Some(space.first());
+        let mut from = Some(space.first_point());
         while let Some(point) = from.and_then(|from| space.next_allowed(&params, from)) {
             from = space.successor(&point);
             walked.push(point);
@@ -315,7 +324,7 @@ mod tests {
         let knobs: Vec<(&str, &[i64])> = names.iter().map(|n| (n.as_str(), &values[..])).collect();
         for constraint in ["N < 0", "K0 + K1 > 1999"] {
             let space = space(&knobs, &[constraint]);
-            assert_eq!(space.next_allowed(&params(1), space.first()), None);
+            assert_eq!(space.next_allowed(&params(1), space.first_point()), None);
         }
     }
 }

@@ -1,23 +1,23 @@
-//! Kernels to begin with: eight operators in C and in CUDA, each with a space worth searching.
+//! Example kernels: eight operators in C and in CUDA, each with a space to search.
 //!
-//! The folders beside this file hold what `init` writes: a manifest, the kernel, and a plain C reference that both
-//! languages share. Kernels are right for every point of their spaces and for sizes that no tile divides; constraints
-//! leave out the points for which that does not hold.
+//! The folders beside this file contain the files that `init` writes: a manifest, the kernel, and a plain C
+//! reference shared by both languages. Kernels are correct for every point of their spaces and for sizes
+//! that are no multiple of a tile; constraints exclude other points.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// A manifest and its sources, to copy and to change.
+/// A manifest and its sources, to copy and modify.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// What it is asked for by.
+    /// Name of the template.
     pub name: &'static str,
-    /// One line: what it computes, and what can be tuned.
+    /// One line: the computation, and the tunable knobs.
     pub about: &'static str,
-    /// The text of the manifest, whose file is named [`Template::manifest_name`].
+    /// Text of the manifest, in the file [`Template::manifest_name`].
     pub manifest: &'static str,
-    /// The sources that the manifest names, and their texts.
+    /// Names and texts of the sources.
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
@@ -145,10 +145,10 @@ pub fn list() -> &'static [Template] {
     &TEMPLATES
 }
 
-/// The template `name`; the error lists all.
+/// Finds a template by name.
 ///
 /// # Errors
-/// [`Error::Unknown`].
+/// [`Error::Unknown`] with all names.
 pub fn find(name: &str) -> Result<&'static Template> {
     TEMPLATES
         .iter()
@@ -165,15 +165,15 @@ pub fn find(name: &str) -> Result<&'static Template> {
 }
 
 impl Template {
-    /// The manifest's file.
+    /// File name of the manifest.
     pub fn manifest_name(&self) -> String {
         format!("{}.toml", self.name)
     }
 
-    /// The source that its manifest names so.
+    /// Text of a source.
     ///
     /// # Errors
-    /// [`Error::Source`] where it has no such file.
+    /// [`Error::Source`] if there is no such file.
     pub fn source(&self, name: &str) -> Result<String> {
         let file = self.files.iter().find(|(file, _)| *file == name);
         let text = file.map(|(_, text)| (*text).to_owned());
@@ -183,11 +183,11 @@ impl Template {
         })
     }
 
-    /// Writes manifest and sources into `folder` and gives the manifest's path. Files that are there already are an
-    /// error, before anything is written.
+    /// Writes manifest and sources into `folder` and returns the manifest's path. Nothing is written if a
+    /// file exists.
     ///
     /// # Errors
-    /// [`Error::Argument`] for such files, [`Error::Io`] where the folder cannot be written.
+    /// [`Error::Argument`] for existing files, [`Error::Io`] if the folder is not writable.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         let manifest = folder.join(self.manifest_name());
         let mut files: Vec<(PathBuf, &str)> = vec![(manifest.clone(), self.manifest)];
@@ -196,7 +196,7 @@ impl Template {
                 .iter()
                 .map(|(name, text)| (folder.join(name), *text)),
         );
-        // A template's sibling shares the reference.
+        // The template for the other language shares the reference.
         files.retain(|(path, text)| {
             !std::fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
         });
@@ -221,7 +221,7 @@ mod proofs;
 #[cfg(test)]
 mod tests {
     use super::super::manifest::Manifest;
-    use super::super::search::{Kind, Search};
+    use super::super::search::{Search, SearchStrategy};
     use super::super::trial::Language;
     use super::*;
     use std::collections::HashSet;
@@ -243,7 +243,7 @@ mod tests {
                 assert!(workload.bytes.is_some(), "{}", template.name);
                 let params = workload.params.clone();
                 let space = manifest.space().clone();
-                let search = Search::new(Kind::Random, space, params, 1, &HashSet::new());
+                let search = Search::new(SearchStrategy::Random, space, params, 1, &HashSet::new());
                 let configs: Vec<_> = search.take(30).collect();
                 assert_eq!(configs.len(), 30, "{}", template.name);
                 for config in configs {
@@ -275,7 +275,7 @@ mod tests {
             std::fs::read_to_string(&path).unwrap(),
             find("matmul").unwrap().manifest
         );
-        // The sibling lies beside it, and to write the same again changes nothing.
+        // The other language's files are there already; writing identical files changes nothing.
         find("matmul-cuda").unwrap().write(&at).unwrap();
         find("matmul").unwrap().write(&at).unwrap();
         let other = find("softmax").unwrap().write(&at).unwrap_err();

@@ -1,8 +1,8 @@
-//! The protocol on a simulated machine.
+//! Timing protocol on a simulated machine.
 
 use super::*;
 
-/// A kernel of known cost on a machine that others use as well.
+/// A kernel with known cost on a machine shared with other processes.
 struct Simulated {
     now: Duration,
     cpu: Duration,
@@ -11,9 +11,9 @@ struct Simulated {
     calls: u64,
     flushes: u64,
     ways_given: u64,
-    /// What call number n takes.
+    /// Duration of call number n.
     cost: Box<dyn Fn(u64) -> Duration>,
-    /// Processor time that the kernel gets before others take the core, and for how long they do.
+    /// Processor time of the kernel before it is preempted, and the duration of the preemption.
     slice: Option<(Duration, Duration)>,
     left: Duration,
 }
@@ -34,7 +34,7 @@ impl Simulated {
         }
     }
 
-    fn crowded(cost: Duration, slice_ms: u64, away_ms: u64) -> Self {
+    fn with_preemption(cost: Duration, slice_ms: u64, away_ms: u64) -> Self {
         let slice = Duration::from_millis(slice_ms);
         Self {
             slice: Some((slice, Duration::from_millis(away_ms))),
@@ -60,8 +60,8 @@ impl Simulated {
 }
 
 impl Caller for Simulated {
-    fn start(&mut self) -> Reading {
-        Reading {
+    fn start(&mut self) -> ClockReading {
+        ClockReading {
             wall: self.now,
             cpu: self.cpu,
             involuntary_switches: self.switches,
@@ -69,7 +69,7 @@ impl Caller for Simulated {
         }
     }
 
-    fn stop(&mut self) -> Reading {
+    fn stop(&mut self) -> ClockReading {
         self.start()
     }
 
@@ -85,7 +85,7 @@ impl Caller for Simulated {
         self.now += Duration::from_millis(5);
     }
 
-    fn give_way(&mut self) {
+    fn yield_core(&mut self) {
         self.ways_given += 1;
         if let Some((slice, away)) = self.slice {
             self.now += away;
@@ -94,7 +94,7 @@ impl Caller for Simulated {
     }
 }
 
-fn fixed(cost_us: u64) -> Simulated {
+fn fixed_cost(cost_us: u64) -> Simulated {
     Simulated::new(move |_| Duration::from_micros(cost_us))
 }
 
@@ -102,7 +102,7 @@ fn times(machine: &mut Simulated, settings: &Settings) -> Timing {
     time(machine, settings, Duration::ZERO)
 }
 
-/// Ten repeats of 10 ms at least.
+/// At least ten repeats of 10 ms.
 fn few_repeats() -> Settings {
     Settings {
         repeat: 10,
@@ -114,7 +114,7 @@ fn few_repeats() -> Settings {
 
 #[test]
 fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
-    let timing = times(&mut fixed(300), &few_repeats());
+    let timing = times(&mut fixed_cost(300), &few_repeats());
     assert_eq!(timing.repeats.len(), 10);
     assert_eq!(timing.number, 34, "10 ms in calls of 0.3 ms");
     assert_eq!(timing.flags, [""; 0]);
@@ -124,7 +124,7 @@ fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
 
 #[test]
 fn on_a_busy_machine_repeats_become_short_and_clean() {
-    let mut machine = Simulated::crowded(Duration::from_micros(100), 3, 9);
+    let mut machine = Simulated::with_preemption(Duration::from_micros(100), 3, 9);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 5, "0.5 ms in calls of 0.1 ms");
     assert_eq!(timing.flags, [""; 0]);
@@ -135,7 +135,7 @@ fn on_a_busy_machine_repeats_become_short_and_clean() {
 
 #[test]
 fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
-    let mut machine = Simulated::crowded(Duration::from_millis(4), 3, 9);
+    let mut machine = Simulated::with_preemption(Duration::from_millis(4), 3, 9);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, 1);
     assert_eq!(timing.flags, ["disturbed", "not_converged"]);
@@ -148,7 +148,7 @@ fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
 
 #[test]
 fn drifting_times_go_on_to_the_limit_and_say_so() {
-    // Each call takes 1 % longer than the one before.
+    // Each call takes 1 % longer than the previous one.
     let mut machine = Simulated::new(|call| {
         let growth = 1.01_f64.powi(i32::try_from(call).unwrap());
         Duration::from_secs_f64(0.004 * growth)
@@ -167,21 +167,21 @@ fn drifting_times_go_on_to_the_limit_and_say_so() {
 fn a_kernel_that_takes_no_time_ends_too() {
     let mut machine = Simulated::new(|_| Duration::ZERO);
     let timing = times(&mut machine, &few_repeats());
-    assert_eq!(timing.number, NUMBER_MOST);
+    assert_eq!(timing.number, MAX_CALLS);
     assert_eq!(timing.repeats.len(), 10);
     assert_eq!(timing.flags, ["below_clock_resolution"]);
 }
 
 #[test]
 fn a_kernel_slower_than_the_time_allowed_is_timed_once() {
-    let timing = times(&mut fixed(3_000_000), &few_repeats());
+    let timing = times(&mut fixed_cost(3_000_000), &few_repeats());
     assert_eq!((timing.number, timing.repeats.len()), (1, 1));
     assert_eq!(timing.flags, ["not_converged"]);
 }
 
 #[test]
 fn a_slow_first_call_was_the_warm_up() {
-    let mut machine = fixed(1_000_000);
+    let mut machine = fixed_cost(1_000_000);
     let timing = time(&mut machine, &few_repeats(), Duration::from_secs(1));
     assert_eq!(timing.repeats.len(), 5);
     assert_eq!(machine.calls, 5);
@@ -201,28 +201,28 @@ fn warm_up_lasts_until_calls_are_steady() {
 
 #[test]
 fn calls_too_short_to_tell_are_warmed_up_in_groups() {
-    /// A clock that costs 60 ns to read and moves in steps of 20.
+    /// A clock with a read cost of 60 ns and steps of 20 ns.
     struct Coarse(Simulated);
     impl Caller for Coarse {
-        fn start(&mut self) -> Reading {
+        fn start(&mut self) -> ClockReading {
             self.0.run(Duration::from_nanos(60));
             let coarse =
                 |time: Duration| time - Duration::from_nanos((time.as_nanos() % 20) as u64);
             let exact = self.0.start();
-            Reading {
+            ClockReading {
                 wall: coarse(exact.wall),
                 cpu: coarse(exact.cpu),
                 ..exact
             }
         }
-        fn stop(&mut self) -> Reading {
+        fn stop(&mut self) -> ClockReading {
             self.start()
         }
         fn call(&mut self, number: u32) {
             self.0.call(number);
         }
         fn flush(&mut self) {}
-        fn give_way(&mut self) {}
+        fn yield_core(&mut self) {}
     }
     let mut bench = Coarse(Simulated::new(|_| Duration::from_nanos(31)));
     let settings = Settings {
@@ -237,7 +237,7 @@ fn calls_too_short_to_tell_are_warmed_up_in_groups() {
 
 #[test]
 fn repeats_slowed_by_a_neighbour_do_not_count() {
-    // Three of four phases of 30 calls are a quarter slower.
+    // Three of four phases of 30 calls are 25 % slower.
     let mut machine = Simulated::new(|call| {
         Duration::from_micros(if call / 30 % 4 == 3 { 1_000 } else { 1_250 })
     });
@@ -269,7 +269,7 @@ fn times_of_threads_and_of_cold_calls_differ_by_themselves() {
 
 #[test]
 fn cold_calls_are_timed_one_by_one_after_a_flush() {
-    let mut machine = fixed(50);
+    let mut machine = fixed_cost(50);
     let settings = Settings {
         cache: Cache::Cold,
         ..few_repeats()
@@ -308,10 +308,10 @@ fn threads_that_wait_are_not_taken_for_a_disturbance() {
 fn a_repeat_that_ends_on_another_core_is_flagged() {
     struct Wandering(Simulated);
     impl Caller for Wandering {
-        fn start(&mut self) -> Reading {
+        fn start(&mut self) -> ClockReading {
             self.0.start()
         }
-        fn stop(&mut self) -> Reading {
+        fn stop(&mut self) -> ClockReading {
             self.0.core += 1;
             self.0.start()
         }
@@ -319,9 +319,9 @@ fn a_repeat_that_ends_on_another_core_is_flagged() {
             self.0.call(number);
         }
         fn flush(&mut self) {}
-        fn give_way(&mut self) {}
+        fn yield_core(&mut self) {}
     }
-    let mut bench = Wandering(fixed(300));
+    let mut bench = Wandering(fixed_cost(300));
     let timing = time(&mut bench, &few_repeats(), Duration::ZERO);
     assert_eq!(timing.flags, ["migrated"]);
 }

@@ -1,15 +1,16 @@
-//! One measurement with everything bound: what is built, what it is called with, how it is timed,
-//! and what came of it. All of it travels as JSON between the process that plans and the one that runs.
+//! A trial: one measurement with all values bound, its settings, and its outcome.
+//!
+//! All types are serialized as JSON between the planning process and the running one.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a kernel is written in.
+/// Language of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// C, as the system's compiler takes it.
+    /// C, compiled by the system's compiler.
     C,
     /// C++.
     #[serde(rename = "c++")]
@@ -42,171 +43,173 @@ pub enum Dtype {
     U8,
 }
 
-/// What a kernel does with a buffer.
+/// Use of a buffer by a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It reads it.
+    /// Only read.
     In,
-    /// It writes all of it, and reads nothing.
+    /// Completely written, never read.
     Out,
-    /// It reads and writes it.
+    /// Read and written.
     InOut,
 }
 
-/// What a buffer that is read holds, from the trial's seed. Outputs are poisoned instead.
+/// Initial contents of a buffer that is read, derived from the trial's seed. Outputs are poisoned instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Init {
-    /// Evenly distributed between the two; for integers both ends can occur.
+    /// Uniformly distributed; for integers both bounds are included.
     Uniform {
-        /// The least.
+        /// Lower bound.
         low: f64,
-        /// The greatest.
+        /// Upper bound.
         high: f64,
     },
-    /// The same everywhere.
+    /// One value for all elements.
     Constant {
-        /// What is everywhere.
+        /// The value.
         value: f64,
     },
     /// 0, 1, 2, ... modulo `modulus`.
     Count {
-        /// Above 0.
+        /// Modulus, above 0.
         modulus: i64,
     },
 }
 
-/// A value that is passed by value.
+/// A scalar argument.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// For integer types.
+    /// Value of an integer type.
     Integer(i64),
-    /// For types of floating point.
+    /// Value of a floating-point type.
     Float(f64),
 }
 
-/// An argument of the kernel, in the order of its C signature.
+/// An argument of a kernel, in the order of its C signature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Argument {
-    /// A pointer to elements.
+    /// A pointer to a buffer.
     Buffer {
-        /// Its name in the manifest.
+        /// Name in the manifest.
         name: String,
-        /// Type of its elements.
+        /// Type of the elements.
         dtype: Dtype,
-        /// Numbers of elements, slowest dimension first.
+        /// Number of elements per dimension, slowest dimension first.
         shape: Vec<u64>,
-        /// What the kernel does with it.
+        /// Use by the kernel.
         role: Role,
-        /// What it holds before the first call.
+        /// Contents before the first call.
         init: Init,
     },
-    /// A number.
+    /// A scalar.
     Scalar {
-        /// Its name in the manifest.
+        /// Name in the manifest.
         name: String,
-        /// Its type.
+        /// Type.
         dtype: Dtype,
-        /// The number.
+        /// Value.
         value: Value,
     },
 }
 
-/// A source file: the name under which the compiler sees it, and its text.
+/// A source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Path below the folder where it is compiled.
+    /// Path below the build folder.
     pub name: String,
-    /// What is in it.
+    /// Contents.
     pub text: String,
 }
 
-/// What is compiled: sources, the function to call, and the compiler's flags.
+/// A program to compile: sources, entry function, and compiler flags.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// What all sources are written in.
+    /// Language of all sources.
     pub language: Language,
-    /// The first is compiled; the others lie beside it (headers), or are compiled too (`.c`, `.cc`, `.cpp`).
+    /// Source files. The first is compiled; the others are headers, or are compiled, too (`.c`, `.cc`,
+    /// `.cpp`).
     pub sources: Vec<Source>,
-    /// The function to call.
+    /// Name of the function to call.
     pub entry: String,
-    /// The compiler's flags.
+    /// Flags of the compiler.
     pub flags: Vec<String>,
 }
 
-/// How many threads a CUDA kernel is launched with.
+/// Launch shape of a CUDA kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// Blocks: x, y, z.
+    /// Number of blocks: x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block: x, y, z.
+    /// Threads per block: x, y, z.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory per block, in bytes.
     pub shared_bytes: u32,
 }
 
-/// How outputs are compared with those of the reference.
+/// Comparison of outputs with those of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// `|x - r|_2 / |r|_2` of each output is at most `rtol` (or `|x - r|_2` at most `atol`).
+    /// Relative L2 norm of each output: `|x - r|_2 / |r|_2 <= rtol` (or `|x - r|_2 <= atol`).
     RelL2,
     /// Each element: `|x - r| <= atol + rtol * |r|`.
     Elementwise,
 }
 
-/// The reference: C or C++ with the same arguments, run on the host.
+/// A reference to compare with: C or C++ with the same arguments, run on the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// What computes the right outputs.
+    /// Program that computes the expected outputs.
     pub reference: Program,
     /// Relative tolerance.
     pub rtol: f64,
     /// Absolute tolerance.
     pub atol: f64,
-    /// How outputs are compared.
+    /// Comparison of the outputs.
     pub metric: Metric,
 }
 
-/// What caches hold before a call that is timed.
+/// State of the caches before a timed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// What the call before left there.
+    /// As the previous call left them.
     Warm,
-    /// Nothing of the arguments: they are flushed before every call.
+    /// Without the arguments, which are flushed before every call.
     Cold,
 }
 
-/// How it is timed. Part of the environment that a record names.
+/// Settings of a measurement. Part of a record's environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// What caches hold before a call.
+    /// State of the caches before a call.
     pub cache: Cache,
-    /// Repeats at least; each is the mean of as many calls as take `min_repeat_ms`.
+    /// Minimum repeats; each is the mean of as many calls as take `min_repeat_ms`.
     pub repeat: u32,
-    /// Repeats at most, where their median is not precise before.
+    /// Maximum repeats, if their median is not precise before.
     pub max_repeat: u32,
-    /// Milliseconds of a repeat at least.
+    /// Minimum duration of a repeat, in milliseconds.
     pub min_repeat_ms: f64,
-    /// Half of the median's 95 % confidence interval over the median, at which timing ends.
+    /// Precision at which timing ends: half of the median's 95 % confidence interval, relative to the
+    /// median.
     pub precision: f64,
-    /// Seconds after which timing ends in any case.
+    /// Maximum duration of timing, in seconds.
     pub max_time_s: f64,
-    /// Seconds that building may take.
+    /// Time limit of a build, in seconds.
     pub timeout_build_s: f64,
-    /// Seconds that checking and timing may take.
+    /// Time limit of checking and timing, in seconds.
     pub timeout_run_s: f64,
-    /// Threads that the kernel may use (OpenMP).
+    /// Number of threads that the kernel may use (OpenMP).
     pub threads: u32,
 }
 
-/// Many short repeats: on a machine that it shares, a process of 100 ms nearly always finds a moment
-/// for itself, and one of 2 ms fits into it. What else was tried: `docs/dev/decisions/013-measuring-repeats.md`.
+/// Many short repeats. On a shared machine, a process of 100 ms nearly always gets an undisturbed moment,
+/// and a repeat of 2 ms fits into it. Alternatives tested: `docs/dev/decisions/013-measuring-repeats.md`.
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -223,68 +226,68 @@ impl Default for Settings {
     }
 }
 
-/// One kernel to build and to time.
+/// One kernel to build and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Name of the program in the manifest.
     pub name: String,
-    /// What is built.
+    /// Program to build.
     pub program: Program,
-    /// The workload: `M = 512`, ...
+    /// Sizes of the workload: `M = 512`, ...
     pub params: BTreeMap<String, i64>,
-    /// The configuration. Workload and configuration are macros for the compiler (`-DTILE_M=8`).
+    /// Configuration. Workload and configuration are macros for the compiler (`-DTILE_M=8`).
     pub config: BTreeMap<String, i64>,
-    /// In the order of the C signature.
+    /// Arguments in the order of the C signature.
     pub arguments: Vec<Argument>,
-    /// CUDA only.
+    /// Launch shape, for CUDA only.
     pub launch: Option<Launch>,
-    /// What outputs are compared with; `None` where they are not.
+    /// Check of the outputs; `None` if they are not compared.
     pub check: Option<Check>,
-    /// How it is timed.
+    /// Timing settings.
     pub settings: Settings,
-    /// What the values of inputs are drawn from.
+    /// Seed of the input values.
     pub seed: u64,
 }
 
-/// One repeat: the mean of the calls in it.
+/// One repeat: the mean of its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Nanoseconds of a call.
+    /// Wall time per call, in ns.
     pub wall_ns: f64,
-    /// Nanoseconds of processor time of a call; `None` on a GPU.
+    /// Processor time per call, in ns; `None` on a GPU.
     pub cpu_ns: Option<f64>,
-    /// How often another process took the core meanwhile.
+    /// Number of times that another process took the core.
     pub involuntary_switches: u64,
-    /// It began and ended on different cores.
+    /// Whether it began and ended on different cores.
     pub migrated: bool,
-    /// Nothing slowed it, as far as can be told: the others are kept apart.
+    /// Whether it counts, because no disturbance was detected. The others are stored separately.
     pub counts: bool,
 }
 
-/// What came of a trial. A failure of the kernel is an outcome; a fault of the machine is not.
+/// Result of a trial. A failure of the kernel is an outcome; a fault of the machine is not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// TVM's MeasureErrorNo: 0 none, 1 instantiation, 2 compile host, 3 compile device, 4 runtime,
-    /// 5 wrong answer, 6 build timeout, 7 run timeout, 8 unknown.
+    /// TVM's `MeasureErrorNo`: 0 none, 1 instantiation, 2 compile host, 3 compile device, 4 runtime, 5
+    /// wrong answer, 6 build timeout, 7 run timeout, 8 unknown.
     pub error_no: i16,
-    /// `<kind>: <what was said>`, e.g. `signal:11`, `cc: mm.c:3: error: ...`, `cuda:700: ...`.
+    /// `<kind>: <message>`, e.g. `signal:11`, `cc: mm.c:3: error: ...`, `cuda:700: ...`.
     pub error_message: Option<String>,
-    /// All repeats in order; empty where it failed.
+    /// All repeats in order; empty for a failure.
     pub repeats: Vec<Repeat>,
-    /// Calls in each repeat.
+    /// Calls per repeat.
     pub number: u64,
-    /// What was odd: `disturbed`, `migrated`, `not_converged`, `unsteady`, `below_clock_resolution`;
+    /// Quality flags: `disturbed`, `migrated`, `not_converged`, `unsteady`, `below_clock_resolution`;
     /// `throttled`, `smt_sibling_busy`, `busy_machine`, `stolen`; `shared_gpu`, `batched` (events around
     /// many launches).
     pub flags: Vec<String>,
-    /// Seconds for building, checking and timing.
+    /// Seconds for building, checking and timing together.
     pub all_cost_s: f64,
     /// Largest error against the reference, in the metric of the check.
     pub check_error: Option<f64>,
 }
 
 impl Outcome {
-    /// Seconds that the repeats took, whether they count or not.
+    /// Total duration of all repeats in seconds, including those that do not count.
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^31 calls")]
     pub fn timed_s(&self) -> f64 {
         let each_ns: f64 = self.repeats.iter().map(|repeat| repeat.wall_ns).sum();

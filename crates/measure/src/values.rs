@@ -1,18 +1,18 @@
-//! What the arguments of a kernel hold: the same numbers for a seed in every process and on every device.
+//! Values of a kernel's arguments, identical for a seed in every process and on every device.
 //!
-//! Each element comes from its own position (a counter through the finalizer of SplitMix64), so that the
-//! values do not depend on who fills them, in which order, or with how many threads.
+//! Each element is computed from its own index (a counter through the finalizer of SplitMix64). So values
+//! do not depend on order, threads or device.
 
 use half::{bf16, f16};
 
 use super::trial::{Argument, Dtype, Init, Value};
 
-/// Increment of SplitMix64 (Steele, Lea, Flood 2014): the golden ratio's fraction in 64 bits.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Increment of SplitMix64 (Steele, Lea, Flood 2014): the fractional part of the golden ratio in 64 bits.
+const GOLDEN_RATIO_BITS: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Dtype {
-    /// Bytes of an element in a buffer.
-    pub(crate) fn bytes(self) -> usize {
+    /// Bytes per element.
+    pub(crate) fn size_bytes(self) -> usize {
         match self {
             Self::F64 | Self::I64 => 8,
             Self::F32 | Self::I32 => 4,
@@ -21,7 +21,7 @@ impl Dtype {
         }
     }
 
-    /// What an element holds that nobody has written: a NaN that no arithmetic makes, or 0xA5 in every byte.
+    /// Value of an unwritten element: a NaN that arithmetic does not produce, or 0xA5 in every byte.
     pub(crate) fn poison(self) -> &'static [u8] {
         const F64: [u8; 8] = 0x7FFC_A5A5_A5A5_A5A5_u64.to_ne_bytes();
         const F32: [u8; 4] = 0x7FE5_A5A5_u32.to_ne_bytes();
@@ -39,8 +39,8 @@ impl Dtype {
         }
     }
 
-    /// Smallest and largest value of an integer type; `None` for floats.
-    fn range(self) -> Option<(i64, i64)> {
+    /// Minimum and maximum of an integer type; `None` for floats.
+    fn integer_range(self) -> Option<(i64, i64)> {
         Some(match self {
             Self::F64 | Self::F32 | Self::F16 | Self::Bf16 => return None,
             Self::I64 => (i64::MIN, i64::MAX),
@@ -53,12 +53,12 @@ impl Dtype {
 }
 
 impl Argument {
-    /// Bytes of a buffer, `None` where they do not fit into the address space; 8 for a scalar.
-    pub(crate) fn bytes(&self) -> Option<usize> {
+    /// Bytes of a buffer, `None` if they exceed the address space; 8 for a scalar.
+    pub(crate) fn size_bytes(&self) -> Option<usize> {
         match self {
             Self::Scalar { .. } => Some(8),
             Self::Buffer { dtype, shape, .. } => {
-                shape.iter().try_fold(dtype.bytes(), |bytes, extent| {
+                shape.iter().try_fold(dtype.size_bytes(), |bytes, extent| {
                     bytes.checked_mul(usize::try_from(*extent).ok()?)
                 })
             }
@@ -66,33 +66,37 @@ impl Argument {
     }
 }
 
-/// Fills the buffer that is argument `argument` (from 0) with the values that `init` and `seed` say.
+/// Fills the buffer of argument `argument` (from 0) with the values of `init` and `seed`.
 pub(crate) fn fill(dtype: Dtype, init: Init, seed: u64, argument: usize, bytes: &mut [u8]) {
-    let key = mix(seed ^ mix(wide(argument).wrapping_add(1)));
-    match dtype.range() {
+    let key = mix_bits(seed ^ mix_bits(to_u64(argument).wrapping_add(1)));
+    match dtype.integer_range() {
         None => {
-            let real = |index| real(init, key, index);
+            let real = |index| real_value(init, key, index);
             match dtype {
-                Dtype::F64 => each(bytes, |index| real(index).to_ne_bytes()),
-                Dtype::F16 => each(bytes, |index| f16::from_f64(real(index)).to_ne_bytes()),
-                Dtype::Bf16 => each(bytes, |index| bf16::from_f64(real(index)).to_ne_bytes()),
-                _ => each(bytes, |index| single(real(index)).to_ne_bytes()),
+                Dtype::F64 => fill_elements(bytes, |index| real(index).to_ne_bytes()),
+                Dtype::F16 => {
+                    fill_elements(bytes, |index| f16::from_f64(real(index)).to_ne_bytes())
+                }
+                Dtype::Bf16 => {
+                    fill_elements(bytes, |index| bf16::from_f64(real(index)).to_ne_bytes())
+                }
+                _ => fill_elements(bytes, |index| to_f32(real(index)).to_ne_bytes()),
             }
         }
         Some(range) => {
-            // The low bytes of the 64-bit value are the value in a shorter type, as it lies in the range.
-            let low = |index| integer(init, key, index, range);
-            match dtype.bytes() {
-                8 => each(bytes, |index| low(index).to_ne_bytes()),
-                4 => each(bytes, |index| shorter::<4>(low(index))),
-                2 => each(bytes, |index| shorter::<2>(low(index))),
-                _ => each(bytes, |index| shorter::<1>(low(index))),
+            // The value is in range, so its low bytes are the value in the shorter type.
+            let low = |index| integer_value(init, key, index, range);
+            match dtype.size_bytes() {
+                8 => fill_elements(bytes, |index| low(index).to_ne_bytes()),
+                4 => fill_elements(bytes, |index| truncate_integer::<4>(low(index))),
+                2 => fill_elements(bytes, |index| truncate_integer::<2>(low(index))),
+                _ => fill_elements(bytes, |index| truncate_integer::<1>(low(index))),
             }
         }
     }
 }
 
-/// Makes every element unwritten.
+/// Fills the buffer with poison.
 pub(crate) fn poison(dtype: Dtype, bytes: &mut [u8]) {
     let pattern = dtype.poison();
     for element in bytes.chunks_exact_mut(pattern.len()) {
@@ -100,82 +104,83 @@ pub(crate) fn poison(dtype: Dtype, bytes: &mut [u8]) {
     }
 }
 
-/// A scalar as it lies in its argument slot of eight bytes. Half precision travels as `float`:
-/// what the compiler converts, every kernel's own type of half can take.
+/// A scalar in its argument slot of eight bytes.
+///
+/// Half precision is passed as `float`: the compiler's conversion supports every kernel's half type.
 pub(crate) fn scalar(dtype: Dtype, value: Value) -> [u8; 8] {
     let real = match value {
         Value::Float(real) => real,
-        Value::Integer(integer) => nearest(integer),
+        Value::Integer(integer) => to_f64(integer),
     };
-    let Some((low, high)) = dtype.range() else {
+    let Some((low, high)) = dtype.integer_range() else {
         return match dtype {
             Dtype::F64 => real.to_ne_bytes(),
-            _ => padded(single(real).to_ne_bytes()),
+            _ => pad_bytes(to_f32(real).to_ne_bytes()),
         };
     };
     let integer = match value {
         Value::Integer(integer) => integer,
-        Value::Float(real) => whole(real),
+        Value::Float(real) => to_i64(real),
     }
     .clamp(low, high);
-    match dtype.bytes() {
+    match dtype.size_bytes() {
         8 => integer.to_ne_bytes(),
-        4 => padded(shorter::<4>(integer)),
-        2 => padded(shorter::<2>(integer)),
-        _ => padded(shorter::<1>(integer)),
+        4 => pad_bytes(truncate_integer::<4>(integer)),
+        2 => pad_bytes(truncate_integer::<2>(integer)),
+        _ => pad_bytes(truncate_integer::<1>(integer)),
     }
 }
 
-fn real(init: Init, key: u64, index: u64) -> f64 {
+fn real_value(init: Init, key: u64, index: u64) -> f64 {
     match init {
         Init::Constant { value } => value,
         Init::Uniform { low, high } => {
-            // 52 random bits behind the exponent of 1.0: evenly in [1, 2).
-            let unit = f64::from_bits((word(key, index) >> 12) | 1.0_f64.to_bits()) - 1.0;
+            // 52 random bits as the mantissa of 1.0: uniform in [1, 2).
+            let unit = f64::from_bits((random_word(key, index) >> 12) | 1.0_f64.to_bits()) - 1.0;
             low + unit * (high - low)
         }
-        Init::Count { modulus } => nearest(count(index, modulus)),
+        Init::Count { modulus } => to_f64(count_value(index, modulus)),
     }
 }
 
-fn integer(init: Init, key: u64, index: u64, (least, most): (i64, i64)) -> i64 {
+fn integer_value(init: Init, key: u64, index: u64, (least, most): (i64, i64)) -> i64 {
     match init {
-        Init::Constant { value } => whole(value.round()).clamp(least, most),
-        Init::Count { modulus } => count(index, modulus).clamp(least, most),
+        Init::Constant { value } => to_i64(value.round()).clamp(least, most),
+        Init::Count { modulus } => count_value(index, modulus).clamp(least, most),
         Init::Uniform { low, high } => {
-            let low = whole(low.ceil()).clamp(least, most);
-            let high = whole(high.floor()).clamp(low, most);
+            let low = to_i64(low.ceil()).clamp(least, most);
+            let high = to_i64(high.floor()).clamp(low, most);
             let span = i128::from(high) - i128::from(low) + 1;
-            let above = (i128::from(word(key, index)) * span) >> 64;
+            let above = (i128::from(random_word(key, index)) * span) >> 64;
             i64::try_from(i128::from(low) + above).unwrap_or(high)
         }
     }
 }
 
-fn count(index: u64, modulus: i64) -> i64 {
+fn count_value(index: u64, modulus: i64) -> i64 {
     let modulus = u64::try_from(modulus).unwrap_or(1).max(1);
     i64::try_from(index % modulus).unwrap_or(0)
 }
 
-fn word(key: u64, index: u64) -> u64 {
-    mix(key.wrapping_add(GOLDEN.wrapping_mul(index.wrapping_add(1))))
+fn random_word(key: u64, index: u64) -> u64 {
+    mix_bits(key.wrapping_add(GOLDEN_RATIO_BITS.wrapping_mul(index.wrapping_add(1))))
 }
 
 /// The finalizer of SplitMix64.
-fn mix(mut word: u64) -> u64 {
+fn mix_bits(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)
 }
 
-fn each<const N: usize>(bytes: &mut [u8], element: impl Fn(u64) -> [u8; N]) {
+fn fill_elements<const N: usize>(bytes: &mut [u8], element: impl Fn(u64) -> [u8; N]) {
     let (elements, _) = bytes.as_chunks_mut::<N>();
     for (index, place) in (0..).zip(elements) {
         *place = element(index);
     }
 }
 
-fn shorter<const N: usize>(integer: i64) -> [u8; N] {
+fn truncate_integer<const N: usize>(integer: i64) -> [u8; N] {
     let bytes = integer.to_le_bytes();
     let mut low: [u8; N] = std::array::from_fn(|index| bytes.get(index).copied().unwrap_or(0));
     if cfg!(target_endian = "big") {
@@ -184,11 +189,11 @@ fn shorter<const N: usize>(integer: i64) -> [u8; N] {
     low
 }
 
-fn padded<const N: usize>(bytes: [u8; N]) -> [u8; 8] {
+fn pad_bytes<const N: usize>(bytes: [u8; N]) -> [u8; 8] {
     std::array::from_fn(|index| bytes.get(index).copied().unwrap_or(0))
 }
 
-fn wide(index: usize) -> u64 {
+fn to_u64(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX)
 }
 
@@ -196,7 +201,7 @@ fn wide(index: usize) -> u64 {
     clippy::cast_possible_truncation,
     reason = "rounding to the nearest float is meant"
 )]
-fn single(real: f64) -> f32 {
+fn to_f32(real: f64) -> f32 {
     real as f32
 }
 
@@ -204,7 +209,7 @@ fn single(real: f64) -> f32 {
     clippy::cast_precision_loss,
     reason = "rounding to the nearest float is meant"
 )]
-fn nearest(integer: i64) -> f64 {
+fn to_f64(integer: i64) -> f64 {
     integer as f64
 }
 
@@ -212,7 +217,7 @@ fn nearest(integer: i64) -> f64 {
     clippy::cast_possible_truncation,
     reason = "callers clamp; the cast saturates"
 )]
-fn whole(real: f64) -> i64 {
+fn to_i64(real: f64) -> i64 {
     real as i64
 }
 
@@ -241,7 +246,7 @@ mod tests {
         assert_ne!(values, floats(UNIT, 7, 2, 64));
     }
 
-    /// Stored timings name a seed: its values must never change.
+    /// Stored timings refer to seeds, so the values of a seed must never change.
     #[test]
     fn values_of_a_seed_are_frozen() {
         let values = floats(UNIT, 42, 0, 3);
@@ -323,7 +328,7 @@ mod tests {
             role: super::super::trial::Role::In,
             init: UNIT,
         };
-        assert_eq!(argument(vec![3, 5]).bytes(), Some(120));
-        assert_eq!(argument(vec![u64::MAX, 2]).bytes(), None);
+        assert_eq!(argument(vec![3, 5]).size_bytes(), Some(120));
+        assert_eq!(argument(vec![u64::MAX, 2]).size_bytes(), None);
     }
 }

@@ -1,11 +1,11 @@
-//! The mean of ratios, and how sure it is.
+//! Geometric mean of ratios, with its confidence interval.
 
 use crate::student::quantile_975;
 
-/// The geometric mean of ratios while they come, in little room, whatever their number.
+/// Streaming geometric mean of ratios, in constant memory.
 ///
-/// Their logarithms are summed up after Welford, means of parts joined after Chan, Golub and LeVeque (The American
-/// Statistician 37, 1983).
+/// Logarithms are accumulated with Welford's algorithm, and partial means are merged after Chan, Golub and LeVeque (The
+/// American Statistician 37, 1983).
 ///
 /// ```
 /// use tsql_metrics::geometric_mean::GeometricMean;
@@ -20,12 +20,12 @@ pub struct GeometricMean {
     count: u64,
     /// Mean of the logarithms.
     mean: f64,
-    /// Sum of the squared distances from it.
+    /// Sum of the squared distances from the mean.
     squares: f64,
 }
 
 impl GeometricMean {
-    /// Takes one more ratio, above 0.
+    /// Adds a ratio, which must be above 0.
     pub fn add(&mut self, ratio: f64) {
         self.count += 1;
         let logarithm = ratio.ln();
@@ -34,8 +34,8 @@ impl GeometricMean {
         self.squares += off * (logarithm - self.mean);
     }
 
-    /// Takes all that another one has.
-    pub fn join(&mut self, other: &Self) {
+    /// Adds all ratios of another mean.
+    pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
@@ -47,19 +47,19 @@ impl GeometricMean {
         self.count = count;
     }
 
-    /// How many there are.
+    /// Number of ratios.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean; `None` of none.
+    /// The mean; `None` without ratios.
     pub fn value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.mean.exp())
     }
 
-    /// Its 95 % confidence interval; `None` of fewer than two.
+    /// 95 % confidence interval; `None` for fewer than two ratios.
     ///
-    /// Student's t on the logarithms: exp(mean ± t s / sqrt(n)). It takes the ratios for independent.
+    /// Student's t on the logarithms: exp(mean ± t s / sqrt(n)). It assumes that the ratios are independent.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let freedom = self.count.checked_sub(1).filter(|freedom| *freedom > 0)?;
         let deviation = (self.squares / float(freedom)).sqrt();
@@ -110,7 +110,7 @@ mod tests {
         for cut in 0..=RATIOS.len() {
             let (first, rest) = RATIOS.split_at(cut);
             let mut joined: GeometricMean = first.iter().copied().collect();
-            joined.join(&rest.iter().copied().collect());
+            joined.merge(&rest.iter().copied().collect());
             assert_eq!(joined.count(), 7);
             close(joined.value().unwrap(), whole.value().unwrap());
             close(joined.interval().unwrap().0, whole.interval().unwrap().0);

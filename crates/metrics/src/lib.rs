@@ -22,9 +22,9 @@ mod student;
 mod summary;
 pub mod throughput;
 
-pub use metric::{Argument, Gives, Group, Kind, Metric, Several};
+pub use metric::{Argument, Evaluation, Metric, OptionalNumbers, RowGroup, ValueKind};
 
-/// All metrics, in the order in which they are listed: those of each folder.
+/// All metrics by module, in the order in which they are listed.
 pub const METRICS: &[&[Metric]] = &[
     ranking::METRICS,
     throughput::METRICS,
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn no_rows_have_no_metric() {
         for metric in METRICS.iter().copied().flatten() {
-            let nothing = Group::new(metric.arguments);
+            let nothing = RowGroup::new(metric.arguments);
             let is_none = match metric.gives {
-                Gives::Number(of) => of(&nothing).unwrap().is_none(),
-                Gives::Numbers(_, of) => of(&nothing).unwrap().is_none(),
+                Evaluation::Number(of) => of(&nothing).unwrap().is_none(),
+                Evaluation::Numbers(_, of) => of(&nothing).unwrap().is_none(),
             };
             assert!(is_none, "{}", metric.name);
         }

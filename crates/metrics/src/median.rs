@@ -1,18 +1,18 @@
-//! The median of timings and how sure it is, without assuming how they are distributed.
+//! Median of timings with a distribution-free confidence interval.
 
 /// A median and half the width of its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
-    /// In the unit of the values.
+    /// Median, in the unit of the values.
     pub value: f64,
-    /// `None` for fewer than six values, whose extremes hold the median with less than 95 %.
+    /// `None` for fewer than six values, whose extremes contain the median with less than 95 % confidence.
     pub half_width: Option<f64>,
 }
 
-/// The median of `values`; `None` of none.
+/// Returns the median of `values`; `None` without values.
 ///
-/// The interval lies between two order statistics: the number of values below the median is binomial
-/// (n, 1/2), whatever the distribution (David and Nagaraja, Order Statistics, section 7.1).
+/// The interval is between two order statistics: the number of values below the median is binomial (n, 1/2) for any
+/// distribution (David and Nagaraja, Order Statistics, section 7.1).
 pub fn median(values: &[f64]) -> Option<Median> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -22,15 +22,15 @@ pub fn median(values: &[f64]) -> Option<Median> {
         let high = sorted.get(count - 1 - rank)?;
         Some((high - low) / 2.0)
     });
-    let value = middle(&sorted)?;
+    let value = median_of_sorted(&sorted)?;
     Some(Median { value, half_width })
 }
 
-/// The ends of an interval that holds the median of what `values` are taken from with this confidence, between 0 and 1;
-/// `None` for too few values, or where the confidence is none.
+/// Confidence interval of the median of the population that `values` are drawn from. `confidence` is between 0 and 1.
 ///
-/// Both ends are values: those of the [`median`]'s interval where the confidence is 0.95.
-pub fn interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+/// Both bounds are values; with 0.95 they are those of [`median`]. Returns `None` for too few values or an invalid
+/// confidence.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
@@ -41,17 +41,17 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((*sorted.get(rank)?, *sorted.get(high)?))
 }
 
-/// The middle of sorted values, or between the two in the middle; `None` of none.
-pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
+/// Median of sorted values: the middle one, or the mean of the two in the middle; `None` without values.
+pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let below = *sorted.get(sorted.len().checked_sub(1)? / 2)?;
     let above = *sorted.get(sorted.len() / 2)?;
     Some(f64::midpoint(below, above))
 }
 
-/// Index of the lower end: the largest `k` for which at most `k` of `count` values lie below the median
-/// with a probability of at most `tail`.
+/// Index of the lower bound: the largest `k` for which at most `k` of `count` values are below the median with a
+/// probability of at most `tail`.
 fn lower_rank(count: usize, tail: f64) -> Option<usize> {
-    // Beyond this the first term is no longer a normal number; nobody repeats so often.
+    // Above this the first term is a subnormal number. Nobody repeats that often.
     let size = u16::try_from(count).ok().filter(|size| *size <= 1000)?;
     let mut term = 0.5_f64.powi(i32::from(size));
     let mut sum = term;
@@ -91,21 +91,21 @@ mod tests {
         assert_eq!(lower_rank(100, 0.025), Some(39));
     }
 
-    /// Coverage of (x_(k), x_(n+1-k)) from tables of the binomial distribution: 0.9375 and 0.9688 for the extremes of five
-    /// and six values, 0.9785 and 0.8906 for the first and second of ten.
+    /// Coverage of (x_(k), x_(n+1-k)) from tables of the binomial distribution: 0.9375 and 0.9688 for the extremes of
+    /// five and six values, 0.9785 and 0.8906 for the first and second of ten.
     #[test]
     fn intervals_hold_the_median_with_the_confidence_that_was_asked_for() {
         let values = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
-        assert_eq!(interval(&values(5), 0.93), Some((1.0, 5.0)));
-        assert_eq!(interval(&values(5), 0.94), None);
-        assert_eq!(interval(&values(6), 0.95), Some((1.0, 6.0)));
-        assert_eq!(interval(&values(10), 0.95), Some((2.0, 9.0)));
-        assert_eq!(interval(&values(10), 0.97), Some((2.0, 9.0)));
-        assert_eq!(interval(&values(10), 0.98), Some((1.0, 10.0)));
+        assert_eq!(median_interval(&values(5), 0.93), Some((1.0, 5.0)));
+        assert_eq!(median_interval(&values(5), 0.94), None);
+        assert_eq!(median_interval(&values(6), 0.95), Some((1.0, 6.0)));
+        assert_eq!(median_interval(&values(10), 0.95), Some((2.0, 9.0)));
+        assert_eq!(median_interval(&values(10), 0.97), Some((2.0, 9.0)));
+        assert_eq!(median_interval(&values(10), 0.98), Some((1.0, 10.0)));
         for bad in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(interval(&values(10), bad), None, "{bad}");
+            assert_eq!(median_interval(&values(10), bad), None, "{bad}");
         }
-        assert_eq!(interval(&[], 0.5), None);
+        assert_eq!(median_interval(&[], 0.5), None);
     }
 
     #[test]

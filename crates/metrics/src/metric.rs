@@ -1,45 +1,45 @@
-//! What a metric is: a function of the rows of a group, with all that is said of it.
+//! Definition of a metric: a function of the rows of a group, with its documentation.
 
-/// A measure of the rows of a group. SQL has an aggregate of its name, which is made from this alone.
+/// A metric of the rows of a group. The SQL aggregate of this name is derived from this definition alone.
 #[derive(Debug)]
 pub struct Metric {
-    /// Its name in SQL.
+    /// Name in SQL.
     pub name: &'static str,
-    /// What it gives.
+    /// Meaning of the result.
     pub description: &'static str,
-    /// What each row has, in order; those that may be left out come last.
+    /// Arguments in order; optional ones are last.
     pub arguments: &'static [Argument],
-    /// A query that any store answers.
+    /// A query that runs on any store.
     pub example: &'static str,
-    /// Where it is defined: paper and section, or the code that is followed.
+    /// Where the metric is defined: paper and section, or the reference implementation.
     pub source: &'static str,
     /// The function.
-    pub gives: Gives,
+    pub gives: Evaluation,
 }
 
-/// Numbers, of which some may be none.
-pub type Several = Vec<Option<f64>>;
+/// Numbers, each of which may be missing.
+pub type OptionalNumbers = Vec<Option<f64>>;
 
-/// What a metric makes of a group; the text of an error says what is wrong with an argument.
+/// Function that evaluates a metric on a group. An error names the invalid argument.
 #[derive(Clone, Copy, Debug)]
-pub enum Gives {
-    /// One number, or none where the rows have none.
-    Number(fn(&Group) -> Result<Option<f64>, String>),
-    /// A number, or none, for each of these names, or none at all.
+pub enum Evaluation {
+    /// One number; `None` if it is undefined for the rows.
+    Number(fn(&RowGroup) -> Result<Option<f64>, String>),
+    /// An optional number for each of these names; `None` if all are undefined.
     Numbers(
-        &'static [(&'static str, Kind)],
-        fn(&Group) -> Result<Option<Several>, String>,
+        &'static [(&'static str, ValueKind)],
+        fn(&RowGroup) -> Result<Option<OptionalNumbers>, String>,
     ),
 }
 
-/// What a value is.
+/// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A number (SQL: Float64).
     Number,
-    /// A whole number (Int64).
+    /// An integer (Int64).
     Whole,
-    /// A mask of bits (Int32).
+    /// A bit mask (Int32).
     Bits,
     /// A text.
     Text,
@@ -48,21 +48,21 @@ pub enum Kind {
 /// An argument of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What its values are.
-    pub kind: Kind,
-    /// What it means.
+    /// Type of the values.
+    pub kind: ValueKind,
+    /// Meaning.
     pub meaning: &'static str,
-    /// May it be left out?
+    /// Whether it is optional.
     pub optional: bool,
-    /// Is it a setting of the whole group? Its first value counts then.
+    /// Whether it is a setting of the whole group, whose first value is used.
     pub setting: bool,
 }
 
 impl Argument {
-    /// One that each row has.
-    pub const fn of_row(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+    /// Argument with a value for each row.
+    pub const fn per_row(name: &'static str, kind: ValueKind, meaning: &'static str) -> Self {
         Self {
             name,
             kind,
@@ -72,15 +72,15 @@ impl Argument {
         }
     }
 
-    /// One that holds for the group.
-    pub const fn of_group(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+    /// Argument with one value for the group.
+    pub const fn per_group(name: &'static str, kind: ValueKind, meaning: &'static str) -> Self {
         Self {
             setting: true,
-            ..Self::of_row(name, kind, meaning)
+            ..Self::per_row(name, kind, meaning)
         }
     }
 
-    /// The same, to be left out where nothing is to be said.
+    /// Makes the argument optional.
     pub const fn optional(self) -> Self {
         Self {
             optional: true,
@@ -91,23 +91,25 @@ impl Argument {
 
 /// Values of an argument, row by row.
 #[derive(Clone, Debug, PartialEq)]
-enum Column {
+enum ArgumentColumn {
     Numbers(Vec<Option<f64>>),
     Texts(Vec<Option<String>>),
 }
 
-/// The rows of a group: a column for each argument that is given.
+/// Rows of a group: a column for each argument that is given.
 #[derive(Clone, Debug)]
-pub struct Group {
-    columns: Vec<(Argument, Column)>,
+pub struct RowGroup {
+    columns: Vec<(Argument, ArgumentColumn)>,
 }
 
-impl Group {
-    /// No rows yet, of which these arguments will be given.
+impl RowGroup {
+    /// Creates an empty group with these arguments.
     pub fn new(given: &[Argument]) -> Self {
         let column = |argument: &Argument| match argument.kind {
-            Kind::Text => Column::Texts(Vec::new()),
-            Kind::Number | Kind::Whole | Kind::Bits => Column::Numbers(Vec::new()),
+            ValueKind::Text => ArgumentColumn::Texts(Vec::new()),
+            ValueKind::Number | ValueKind::Whole | ValueKind::Bits => {
+                ArgumentColumn::Numbers(Vec::new())
+            }
         };
         let columns = given.iter().map(|argument| (*argument, column(argument)));
         Self {
@@ -115,71 +117,71 @@ impl Group {
         }
     }
 
-    /// Adds numbers of further rows to the argument at `place`; of a setting the first is kept.
+    /// Appends numbers of further rows to the argument at index `place`. Only the first value of a setting is used.
     pub fn add_numbers(&mut self, place: usize, values: impl IntoIterator<Item = Option<f64>>) {
-        if let Some((argument, Column::Numbers(column))) = self.columns.get_mut(place) {
-            add(column, values, argument.setting);
+        if let Some((argument, ArgumentColumn::Numbers(column))) = self.columns.get_mut(place) {
+            append_values(column, values, argument.setting);
         }
     }
 
-    /// The same for texts.
+    /// Appends texts of further rows to the argument at index `place`. Only the first value of a setting is used.
     pub fn add_texts(&mut self, place: usize, values: impl IntoIterator<Item = Option<String>>) {
-        if let Some((argument, Column::Texts(column))) = self.columns.get_mut(place) {
-            add(column, values, argument.setting);
+        if let Some((argument, ArgumentColumn::Texts(column))) = self.columns.get_mut(place) {
+            append_values(column, values, argument.setting);
         }
     }
 
-    /// The arguments that are given, in order.
+    /// Arguments that are given, in order.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.columns.iter().map(|(argument, _)| argument)
     }
 
-    /// Numbers of an argument; none where it is not given.
+    /// Numbers of an argument; empty if it is not given.
     pub fn numbers(&self, name: &str) -> &[Option<f64>] {
         match self.column(name) {
-            Some(Column::Numbers(values)) => values,
+            Some(ArgumentColumn::Numbers(values)) => values,
             _ => &[],
         }
     }
 
-    /// Texts of an argument; none where it is not given.
+    /// Texts of an argument; empty if it is not given.
     pub fn texts(&self, name: &str) -> &[Option<String>] {
         match self.column(name) {
-            Some(Column::Texts(values)) => values,
+            Some(ArgumentColumn::Texts(values)) => values,
             _ => &[],
         }
     }
 
-    /// A setting that is a number.
+    /// Value of a numeric setting.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.numbers(name).first().copied().flatten()
     }
 
-    /// A setting that is a text.
+    /// Value of a text setting.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts(name).first()?.as_deref()
     }
 
-    /// Bytes that it takes.
+    /// Memory used, in bytes.
     pub fn size_bytes(&self) -> usize {
         let sizes = self.columns.iter().map(|(_, column)| match column {
-            Column::Numbers(values) => values.capacity() * size_of::<Option<f64>>(),
-            Column::Texts(values) => {
+            ArgumentColumn::Numbers(values) => values.capacity() * size_of::<Option<f64>>(),
+            ArgumentColumn::Texts(values) => {
                 let texts = values.iter().flatten().map(String::capacity).sum::<usize>();
                 values.capacity() * size_of::<Option<String>>() + texts
             }
         });
-        self.columns.capacity() * size_of::<(Argument, Column)>() + sizes.sum::<usize>()
+        self.columns.capacity() * size_of::<(Argument, ArgumentColumn)>() + sizes.sum::<usize>()
     }
 
-    fn column(&self, name: &str) -> Option<&Column> {
+    fn column(&self, name: &str) -> Option<&ArgumentColumn> {
         let mut columns = self.columns.iter();
         let (_, column) = columns.find(|(argument, _)| argument.name == name)?;
         Some(column)
     }
 }
 
-fn add<T>(
+fn append_values<T>(
     column: &mut Vec<Option<T>>,
     values: impl IntoIterator<Item = Option<T>>,
     is_setting: bool,
@@ -199,11 +201,11 @@ mod tests {
     #[test]
     fn rows_keep_all_values_and_settings_the_first() {
         let given = [
-            Argument::of_row("x", Kind::Number, ""),
-            Argument::of_group("k", Kind::Whole, ""),
-            Argument::of_group("how", Kind::Text, "").optional(),
+            Argument::per_row("x", ValueKind::Number, ""),
+            Argument::per_group("k", ValueKind::Whole, ""),
+            Argument::per_group("how", ValueKind::Text, "").optional(),
         ];
-        let mut group = Group::new(&given);
+        let mut group = RowGroup::new(&given);
         group.add_numbers(0, [Some(1.0), None]);
         group.add_numbers(1, [None, Some(3.0)]);
         group.add_texts(2, [None]);

@@ -1,9 +1,9 @@
-//! Statistics of repeats. Pure: numbers in, numbers out.
+//! Statistics of repeats. Pure functions.
 
 /// Standard deviation (population form) over the mean: 0 for one repeat, NaN for none.
 ///
 /// TenSet's measuring rule repeats a program while this is above 0.1.
-pub fn noise(repeats: &[f64]) -> f64 {
+pub fn coefficient_of_variation(repeats: &[f64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a repeat count")]
     let count = repeats.len() as f64;
     let mean = repeats.iter().sum::<f64>() / count;
@@ -19,8 +19,7 @@ pub fn noise(repeats: &[f64]) -> f64 {
     }
 }
 
-/// The value below which this share of `sorted` lies, between two neighbours by distance (as
-/// NumPy's default); NaN for no values.
+/// Quantile of `sorted` at the fraction `share`, linearly interpolated (NumPy's default); NaN without values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = u32::try_from(sorted.len())
         .unwrap_or(u32::MAX)
@@ -41,8 +40,8 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (at(below + 1).unwrap_or(low) - low) * place.fract()
 }
 
-/// The value at a share of values in any order, between two neighbours by distance; `None` of none.
-pub fn quantile_of(values: &mut [f64], share: f64) -> Option<f64> {
+/// Quantile of values in any order, linearly interpolated; `None` without values.
+pub fn quantile_unsorted(values: &mut [f64], share: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     #[expect(
@@ -58,15 +57,15 @@ pub fn quantile_of(values: &mut [f64], share: f64) -> Option<f64> {
     let low = *values.get(below)?;
     let high = values.get(below + 1).copied().unwrap_or(low);
     let part = place.fract();
-    // Of two infinite ones the distance is none.
+    // The difference of two infinite values is NaN.
     if part == 0.0 || low == high {
         return Some(low);
     }
     Some((1.0 - part) * low + part * high)
 }
 
-/// Standard deviation as that of a sample (n - 1); `None` of fewer than two.
-pub fn deviation(values: &[f64]) -> Option<f64> {
+/// Sample standard deviation (n - 1); `None` for fewer than two values.
+pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     for value in values {
         count += 1.0;
@@ -77,13 +76,13 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
     (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
 }
 
-/// Median of the distances from the median; `None` of none.
-pub fn median_distance(values: &mut [f64]) -> Option<f64> {
-    let middle = quantile_of(values, 0.5)?;
+/// Median absolute deviation from the median; `None` without values.
+pub fn median_absolute_deviation(values: &mut [f64]) -> Option<f64> {
+    let middle = quantile_unsorted(values, 0.5)?;
     for value in &mut *values {
         *value = (*value - middle).abs();
     }
-    quantile_of(values, 0.5)
+    quantile_unsorted(values, 0.5)
 }
 
 #[cfg(test)]
@@ -103,30 +102,37 @@ mod tests {
     #[test]
     fn spreads_are_numpys() {
         let values = || [9.0, 1.0, 2.0, 4.0, 4.5];
-        assert_eq!(quantile_of(&mut values(), 0.5), Some(4.0));
-        assert_eq!(quantile_of(&mut values(), 0.1), Some(1.4));
-        assert_eq!(quantile_of(&mut [], 0.5), None);
+        assert_eq!(quantile_unsorted(&mut values(), 0.5), Some(4.0));
+        assert_eq!(quantile_unsorted(&mut values(), 0.1), Some(1.4));
+        assert_eq!(quantile_unsorted(&mut [], 0.5), None);
         assert_eq!(
-            quantile_of(&mut [f64::INFINITY; 2], 0.5),
+            quantile_unsorted(&mut [f64::INFINITY; 2], 0.5),
             Some(f64::INFINITY)
         );
-        let deviation_of = deviation(&values()).unwrap();
+        let deviation_of = sample_deviation(&values()).unwrap();
         assert!(
             (deviation_of - 3.090_307_428_072_488_7).abs() < 1e-12,
             "{deviation_of}"
         );
-        assert_eq!((deviation(&[]), deviation(&[1.0])), (None, None));
-        assert_eq!(median_distance(&mut values()), Some(2.0));
-        assert_eq!(median_distance(&mut [7.0]), Some(0.0));
-        assert_eq!(median_distance(&mut []), None);
-        assert!(median_distance(&mut [1.0, f64::NAN]).unwrap().is_nan());
+        assert_eq!(
+            (sample_deviation(&[]), sample_deviation(&[1.0])),
+            (None, None)
+        );
+        assert_eq!(median_absolute_deviation(&mut values()), Some(2.0));
+        assert_eq!(median_absolute_deviation(&mut [7.0]), Some(0.0));
+        assert_eq!(median_absolute_deviation(&mut []), None);
+        assert!(
+            median_absolute_deviation(&mut [1.0, f64::NAN])
+                .unwrap()
+                .is_nan()
+        );
     }
 
     #[test]
     fn noise_is_relative() {
-        assert!((noise(&[1.0, 3.0]) - 0.5).abs() < 1e-12);
-        assert!((noise(&[100.0, 300.0]) - 0.5).abs() < 1e-12);
-        assert!(noise(&[7.0]).abs() < 1e-12);
-        assert!(noise(&[0.0, 0.0]).abs() < 1e-12);
+        assert!((coefficient_of_variation(&[1.0, 3.0]) - 0.5).abs() < 1e-12);
+        assert!((coefficient_of_variation(&[100.0, 300.0]) - 0.5).abs() < 1e-12);
+        assert!(coefficient_of_variation(&[7.0]).abs() < 1e-12);
+        assert!(coefficient_of_variation(&[0.0, 0.0]).abs() < 1e-12);
     }
 }

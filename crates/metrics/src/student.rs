@@ -1,22 +1,25 @@
-//! Student's t.
+//! Quantiles of Student's t-distribution.
 
-/// Degrees of freedom up to which the distribution is summed up.
-const SUMMED: u32 = 200;
+/// Maximum degrees of freedom for the finite sums.
+const MAX_SUMMED_FREEDOM: u32 = 200;
 
-/// The 97.5 % quantile for `freedom` degrees of freedom, of which there is at least one.
+/// The 97.5 % quantile for `freedom` degrees of freedom, at least one.
 ///
-/// Up to [`SUMMED`] by the finite sums for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4), inverted
-/// by halves; above that by the expansion about the normal quantile (26.7.5), which is off by less than 1e-9 there.
+/// Up to [`MAX_SUMMED_FREEDOM`] it uses the finite sums for integer degrees of freedom (Abramowitz and Stegun, 26.7.3
+/// and 26.7.4), inverted by bisection. Above that it uses the expansion about the normal quantile (26.7.5), whose error
+/// is below 1e-9 there.
 pub(crate) fn quantile_975(freedom: u64) -> f64 {
-    let few = u32::try_from(freedom).ok().filter(|few| *few <= SUMMED);
+    let few = u32::try_from(freedom)
+        .ok()
+        .filter(|few| *few <= MAX_SUMMED_FREEDOM);
     let Some(few) = few else {
-        return expanded(freedom);
+        return quantile_expansion(freedom);
     };
     let few = few.max(1);
     let (mut low, mut high) = (0.0, 13.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if within(middle, few) < 0.95 {
+        if central_probability(middle, few) < 0.95 {
             low = middle;
         } else {
             high = middle;
@@ -25,8 +28,8 @@ pub(crate) fn quantile_975(freedom: u64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The probability of a value between -t and t.
-fn within(t: f64, freedom: u32) -> f64 {
+/// Probability of a value between -t and t.
+fn central_probability(t: f64, freedom: u32) -> f64 {
     let angle = (t / f64::from(freedom).sqrt()).atan();
     let (sine, square) = (angle.sin(), angle.cos().powi(2));
     let is_odd = freedom % 2 == 1;
@@ -44,7 +47,7 @@ fn within(t: f64, freedom: u32) -> f64 {
     }
 }
 
-fn expanded(freedom: u64) -> f64 {
+fn quantile_expansion(freedom: u64) -> f64 {
     let x = super::change::NORMAL_QUANTILE;
     #[expect(clippy::cast_precision_loss, reason = "a number of values")]
     let n = freedom as f64;

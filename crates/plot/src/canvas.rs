@@ -1,8 +1,8 @@
-//! What the pictures of reports are drawn on: 1600 by 900, on white.
+//! Canvas of report plots: 1600 by 900 units, on white.
 
 use crate::scene::{Paint, Role, Scene};
 
-/// Width and height of a picture.
+/// Width and height of a plot.
 pub(super) const WIDTH: f64 = 1600.0;
 pub(super) const HEIGHT: f64 = 900.0;
 
@@ -11,17 +11,17 @@ pub(super) const GREY: Paint = Paint::GREY;
 pub(super) const RULE: Paint = Paint::RULE;
 pub(super) const PAPER: Paint = Paint::PAPER;
 
-/// The colour of the curve or violin at a place, over again after twelve.
-pub(super) fn colour(place: usize) -> Paint {
+/// Colour of the curve or violin at an index; repeats after twelve.
+pub(super) fn series_colour(place: usize) -> Paint {
     Paint::series(place)
 }
 
-/// A colour that is the same on all paper.
-pub(super) const fn fixed(red: u8, green: u8, blue: u8) -> Paint {
-    Paint::of(Role::Fixed((red, green, blue)))
+/// A colour that is the same in all themes.
+pub(super) const fn fixed_colour(red: u8, green: u8, blue: u8) -> Paint {
+    Paint::new(Role::Fixed((red, green, blue)))
 }
 
-/// What is drawn.
-pub(super) trait Drawing {
+/// Content of a plot.
+pub(super) trait Drawable {
     fn draw(&self, canvas: &mut Scene);
 }

@@ -1,47 +1,50 @@
-//! Scores by tolerance, a line each.
+//! Line plot of scores by tolerance.
 
-use super::canvas::{self, Drawing, GREY, RULE, colour};
-use super::page::{AXIS, Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::page::{crisp, heading, indent, nothing, upright};
-use super::picture::{Picture, picture};
+use super::canvas::{self, Drawable, GREY, RULE, series_colour};
+use super::plot_frame::{
+    AXIS, AxisTicks, FrameRect, LABEL, LinearScale, MARGIN, MIDDLE, PlotOptions, REMARK,
+};
+use super::plot_frame::{draw_empty, draw_heading, draw_vertical_axis, left_indent, pixel_centre};
+use super::rendered_plot::{RenderedPlot, render_plot};
 use super::text;
 use crate::number::float;
-use crate::scene::{Scene, Text, shape};
+use crate::scene::{Scene, Text, dot_shape};
 
-/// How wide names in the legend become at most, in how many lines, and how far apart these are.
+/// Maximum width of names in the legend, their maximum number of lines, and the line height.
 const NAMES: f64 = 380.0;
 const NAME_LINES: usize = 3;
 const LEADING: f64 = 1.3 * LABEL;
 
-/// How wide the sample of a line in the legend is, and the room around it.
+/// Width of a line sample in the legend, and the gap around it.
 const SAMPLE: f64 = 44.0;
 const GAP: f64 = 14.0;
 
-/// Dashes and gaps: of a curve that covers another one, or two, and of what is pointed out.
-const OVER: [(f64, f64); 2] = [(9.0, 9.0), (4.0, 14.0)];
-const MARKED: (f64, f64) = (6.0, 5.0);
+/// Dash patterns of a curve that covers one or two others, and of the marker.
+const COVERED_DASHES: [(f64, f64); 2] = [(9.0, 9.0), (4.0, 14.0)];
+const MARKER_DASHES: (f64, f64) = (6.0, 5.0);
 
 /// A line with a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
-    /// Tolerances in rising order and their scores; scores that are no numbers leave a gap.
+    /// Tolerances in ascending order with their scores. NaN leaves a gap.
     pub points: Vec<(i32, f64)>,
 }
 
-/// Draws scores by tolerance: a line with dots for each curve, from 0 up, and a legend beside them.
-/// The label says what the scores are; `mark` is a tolerance to be pointed out, and what it is.
+/// Draws scores by tolerance: a line with dots for each curve, from 0 up, and a legend.
+///
+/// The label is the name of the scores; `mark` is a highlighted tolerance with its description.
 ///
 /// # Errors
-/// What the canvas says; without curves or points the picture tells that there is nothing to draw.
+/// If rendering fails. Without curves or points the plot shows that it is empty.
 pub fn curves(
-    page: Page<'_>,
+    page: PlotOptions<'_>,
     mark: Option<(i32, &str)>,
     curves: &[Curve],
-) -> Result<Picture, String> {
+) -> Result<RenderedPlot, String> {
     let over = (0..curves.len())
-        .map(|place| covered(curves, place))
+        .map(|place| count_covered(curves, place))
         .collect();
     let drawing = Curves {
         title: page.title,
@@ -50,7 +53,7 @@ pub fn curves(
         curves,
         over,
     };
-    picture(&drawing, page.title, page.png_width)
+    render_plot(&drawing, page.title, page.png_width)
 }
 
 struct Curves<'a> {
@@ -58,12 +61,12 @@ struct Curves<'a> {
     label: &'a str,
     mark: Option<(i32, &'a str)>,
     curves: &'a [Curve],
-    /// How many earlier curves each one runs along.
+    /// Number of earlier curves that each curve covers.
     over: Vec<usize>,
 }
 
-/// How many curves before this one share a third of its points or more.
-fn covered(curves: &[Curve], place: usize) -> usize {
+/// Counts the earlier curves that have at least a third of their points in common with this one.
+fn count_covered(curves: &[Curve], place: usize) -> usize {
     let scores = curves.iter().flat_map(|curve| &curve.points);
     let scores = scores
         .map(|(_, score)| score.abs())
@@ -83,8 +86,8 @@ fn covered(curves: &[Curve], place: usize) -> usize {
     curves.iter().take(place).filter(shares).count()
 }
 
-/// An entry of the legend: lines of the name, for the curve at a place.
-struct Entry {
+/// Legend entry: lines of the name, for the curve at an index.
+struct CurveEntry {
     place: usize,
     lines: Vec<String>,
 }
@@ -95,8 +98,8 @@ impl Curves<'_> {
         points.copied().filter(|(_, score)| score.is_finite())
     }
 
-    /// Names in lines, and the width that they take.
-    fn entries(&self) -> (Vec<Entry>, f64) {
+    /// Names in lines, and their maximum width.
+    fn entries(&self) -> (Vec<CurveEntry>, f64) {
         let name = |curve: &Curve| {
             let empty = !curve.points.iter().any(|(_, score)| score.is_finite());
             format!("{}{}", curve.name, if empty { " (no data)" } else { "" })
@@ -104,55 +107,55 @@ impl Curves<'_> {
         let names: Vec<String> = self.curves.iter().map(name).collect();
         let lines = text::wrap_names(&names, LABEL, NAMES, NAME_LINES);
         let entries = lines.into_iter().enumerate();
-        let entries: Vec<Entry> = entries
-            .map(|(place, lines)| Entry { place, lines })
+        let entries: Vec<CurveEntry> = entries
+            .map(|(place, lines)| CurveEntry { place, lines })
             .collect();
         let mark = self
             .mark
-            .map(|(t, what)| text::width(&remark(t, what), REMARK));
+            .map(|(t, what)| text::width(&marker_text(t, what), REMARK));
         let lines = entries.iter().flat_map(|entry| &entry.lines);
         let widths = lines.map(|line| text::width(line, LABEL));
         let most = widths.chain(mark).fold(0.0, f64::max);
         (entries, most.clamp(80.0, NAMES))
     }
 
-    /// The line of a curve: with gaps where it covers another one, which is seen there.
+    /// Draws the line of a curve, dashed where it covers another one.
     fn stroke(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
         match over
             .checked_sub(1)
-            .and_then(|over| OVER.get(over % OVER.len()))
+            .and_then(|over| COVERED_DASHES.get(over % COVERED_DASHES.len()))
         {
-            Some(gaps) => canvas.dashes(points, colour(place), 3.0, *gaps),
-            None => canvas.line(points, colour(place), 3.0),
+            Some(gaps) => canvas.dashes(points, series_colour(place), 3.0, *gaps),
+            None => canvas.line(points, series_colour(place), 3.0),
         }
     }
 
     fn curve(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
         let over = self.over.get(place).copied().unwrap_or(0);
         self.stroke(canvas, place, points);
-        // Of curves that run along each other, the dots of the earlier ones look out below.
+        // Dots of earlier curves are larger, so that they are visible below later ones.
         let size = [6.5, 4.5, 3.0].get(over).copied().unwrap_or(3.0);
         for at in points {
             dot(canvas, *at, size, place);
         }
     }
 
-    fn legend(&self, canvas: &mut Scene, entries: &[Entry], (left, top): (f64, f64)) {
+    fn legend(&self, canvas: &mut Scene, entries: &[CurveEntry], (left, top): (f64, f64)) {
         let mut y = top;
         if let Some((t, what)) = self.mark {
             let middle = y + 2.0 + MIDDLE * REMARK;
             let sample = [(left, middle), (left + SAMPLE, middle)];
-            canvas.dashes(&sample, GREY, 1.5, MARKED);
-            for line in text::wrap(&remark(t, what), REMARK, NAMES, NAME_LINES) {
-                let at = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).coloured(GREY);
+            canvas.dashes(&sample, GREY, 1.5, MARKER_DASHES);
+            for line in text::wrap(&marker_text(t, what), REMARK, NAMES, NAME_LINES) {
+                let at = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).with_paint(GREY);
                 canvas.text(&line, at);
                 y += LEADING;
             }
             y += 12.0;
         }
         let end = canvas::HEIGHT - MARGIN - LEADING;
-        for (drawn, Entry { place, lines }) in entries.iter().enumerate() {
+        for (drawn, CurveEntry { place, lines }) in entries.iter().enumerate() {
             let height = float(lines.len().max(1)) * LEADING;
             let left_over = entries.len() - drawn;
             if y + height > end && (left_over > 1 || y + height > end + LEADING) {
@@ -172,14 +175,14 @@ impl Curves<'_> {
     }
 }
 
-fn remark(t: i32, what: &str) -> String {
+fn marker_text(t: i32, what: &str) -> String {
     format!("t = {t}: {what}")
 }
 
-/// The dot of a point, in the shape of its curve.
+/// Draws the dot of a point, in the shape of its curve.
 fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, place: usize) {
-    let fill = colour(place);
-    let corners: &[(f64, f64)] = match shape(place) % 4 {
+    let fill = series_colour(place);
+    let corners: &[(f64, f64)] = match dot_shape(place) % 4 {
         0 => return canvas.circle((x, y), size, fill),
         1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
@@ -187,63 +190,63 @@ fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, place: usize) {
     };
     let corner = |(right, down): &(f64, f64)| (x + size * right, y + size * down);
     let corners: Vec<(f64, f64)> = corners.iter().map(corner).collect();
-    canvas.filled(&corners, fill)
+    canvas.area(&corners, fill)
 }
 
-impl Drawing for Curves<'_> {
+impl Drawable for Curves<'_> {
     fn draw(&self, canvas: &mut Scene) {
         let levels = self.points().map(|(t, _)| t);
         let (Some(first), Some(last)) = (levels.clone().min(), levels.max()) else {
-            return nothing(canvas, self.title);
+            return draw_empty(canvas, self.title);
         };
-        let top = heading(canvas, self.title);
+        let top = draw_heading(canvas, self.title);
         let scores = self.points().map(|(_, score)| score);
         let (low, high) = scores.fold((0.0, 0.0), |(low, high): (f64, f64), score| {
             (low.min(score), high.max(score))
         });
         let room = if high > low { 0.06 * (high - low) } else { 1.0 };
         let (low, high) = (if low < 0.0 { low - room } else { 0.0 }, high + room);
-        let ticks = Ticks::new(low, high, 9.0, 0.0);
+        let ticks = AxisTicks::new(low, high, 9.0, 0.0);
         let (entries, names) = self.entries();
         let beside = canvas::WIDTH - MARGIN - names - GAP - SAMPLE;
-        let field = Field {
-            left: indent(&ticks),
+        let field = FrameRect {
+            left: left_indent(&ticks),
             right: beside - 2.0 * GAP,
             top,
             bottom: canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL,
         };
-        let y = Scale {
+        let y = LinearScale {
             values: (low, high),
             places: (field.bottom, field.top),
         };
-        let x = Scale {
+        let x = LinearScale {
             values: (f64::from(first) - 0.4, f64::from(last) + 0.4),
             places: (field.left, field.right),
         };
-        let levels = Ticks::new(
+        let levels = AxisTicks::new(
             x.values.0,
             x.values.1,
             (field.right - field.left) / 44.0,
             1.0,
         );
         for level in &levels.values {
-            let across = crisp(x.at(*level));
+            let across = pixel_centre(x.position(*level));
             canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0);
-            let at = Text::new(LABEL, across, field.bottom + 9.0).centred();
+            let at = Text::new(LABEL, across, field.bottom + 9.0).align_centre();
             canvas.text(&levels.text(*level), at);
         }
-        upright(canvas, field, (self.label, y, &ticks));
+        draw_vertical_axis(canvas, field, (self.label, y, &ticks));
         let middle = f64::midpoint(field.left, field.right);
-        let at = Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).centred();
+        let at = Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).align_centre();
         canvas.text("tolerance t", at);
         if let Some((t, _)) = self.mark.filter(|(t, _)| (first..=last).contains(t)) {
-            let across = crisp(x.at(f64::from(t)));
+            let across = pixel_centre(x.position(f64::from(t)));
             let line = [(across, field.top), (across, field.bottom)];
-            canvas.dashes(&line, GREY, 1.5, MARKED);
+            canvas.dashes(&line, GREY, 1.5, MARKER_DASHES);
         }
         for (place, curve) in self.curves.iter().enumerate() {
             for points in curve.points.split(|(_, score)| !score.is_finite()) {
-                let at = |(t, score): &(i32, f64)| (x.at(f64::from(*t)), y.at(*score));
+                let at = |(t, score): &(i32, f64)| (x.position(f64::from(*t)), y.position(*score));
                 let points: Vec<(f64, f64)> = points.iter().map(at).collect();
                 self.curve(canvas, place, &points);
             }
@@ -267,11 +270,18 @@ mod tests {
     #[test]
     fn pictures_are_the_same_every_time() {
         let all = [curve("a <b> & \"c\"\n", 1.0), curve("c", 0.5)];
-        let draw = || curves(Page::new("ES(t)", "score"), Some((1, "errors")), &all).unwrap();
-        let Picture { svg, png } = draw();
+        let draw = || {
+            curves(
+                PlotOptions::new("ES(t)", "score"),
+                Some((1, "errors")),
+                &all,
+            )
+            .unwrap()
+        };
+        let RenderedPlot { svg, png } = draw();
         assert!(
             draw()
-                == Picture {
+                == RenderedPlot {
                     svg: svg.clone(),
                     png: png.clone()
                 }
@@ -285,14 +295,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_drawn_is_left_out() {
-        let empty = curves(Page::new("S", "y"), None, &[]).unwrap();
+        let empty = curves(PlotOptions::new("S", "y"), None, &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
         let bad = Curve {
             name: "bad".to_owned(),
             points: vec![(0, f64::NAN), (1, f64::INFINITY)],
         };
-        assert!(curves(Page::new("S", "y"), None, std::slice::from_ref(&bad)).unwrap() == empty);
-        let svg = curves(Page::new("S", "y"), None, &[bad, curve("good", 1.0)])
+        assert!(
+            curves(PlotOptions::new("S", "y"), None, std::slice::from_ref(&bad)).unwrap() == empty
+        );
+        let svg = curves(PlotOptions::new("S", "y"), None, &[bad, curve("good", 1.0)])
             .unwrap()
             .svg;
         assert!(svg.contains("bad (no data)"));
@@ -301,7 +313,7 @@ mod tests {
             points: vec![(i32::MIN, 0.0), (i32::MAX, 1e300)],
         };
         assert!(
-            !curves(Page::new("S", "y"), None, &[far])
+            !curves(PlotOptions::new("S", "y"), None, &[far])
                 .unwrap()
                 .svg
                 .contains("NaN")
@@ -316,7 +328,7 @@ mod tests {
             curve("c", 2.0),
             curve("d", 1.0),
         ];
-        let over: Vec<usize> = (0..4).map(|place| covered(&all, place)).collect();
+        let over: Vec<usize> = (0..4).map(|place| count_covered(&all, place)).collect();
         assert_eq!(over, [0, 1, 0, 2]);
     }
 
@@ -325,7 +337,7 @@ mod tests {
         let all: Vec<Curve> = (0..60)
             .map(|n| curve(&format!("curve {n}"), f64::from(n)))
             .collect();
-        let svg = curves(Page::new("S", "y"), None, &all).unwrap().svg;
+        let svg = curves(PlotOptions::new("S", "y"), None, &all).unwrap().svg;
         assert!(svg.contains("curve 20") && svg.contains(" more</text>"));
     }
 }

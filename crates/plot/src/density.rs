@@ -1,13 +1,13 @@
-//! How densely values lie.
+//! Kernel density estimation.
 
 use tsql_metrics::stats::quantile;
 
 use crate::number::float;
 
-/// Points of an outline.
+/// Number of points of an outline.
 const OUTLINE: u32 = 160;
 
-/// Bandwidth of a Gaussian kernel by Silverman's rule; 0 where all values are the same.
+/// Bandwidth of a Gaussian kernel by Silverman's rule; 0 if all values are equal.
 fn bandwidth(sorted: &[f64]) -> f64 {
     let count = float(sorted.len());
     let mean = sorted.iter().sum::<f64>() / count;
@@ -22,13 +22,13 @@ fn bandwidth(sorted: &[f64]) -> f64 {
     0.9 * least * count.powf(-0.2)
 }
 
-/// Values and densities from the least to the greatest: nothing was measured beyond them.
+/// Returns values and densities from the minimum to the maximum, without extrapolation.
 pub(crate) fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
         return Vec::new();
     };
     let width = bandwidth(sorted);
-    // Equal speedups differ by less where they were calculated.
+    // Computed speedups that should be equal may differ by rounding.
     if last - first < 1e-9 || width < 1e-9 {
         return Vec::new();
     }

@@ -18,21 +18,22 @@ mod density;
 mod graph;
 mod html;
 mod number;
-mod page;
-mod picture;
+mod plot_frame;
+mod rendered_plot;
 mod scene;
 mod speedups;
 mod text;
 mod violins;
 
 pub use chart::{
-    Chart, Column, Gather, Kind, Log, Look, Roles, Size, Spec, Table, Values, What, Words,
+    Appearance, Categories, Chart, ChartKind, Column, ColumnKind, ColumnValues, LogAxes, PlotSize,
+    PlotSpec, PlotTable, Roles, RowSampler,
 };
 pub use curves::{Curve, curves};
 pub use graph::{Edge, Graph, Node};
-pub use html::{Document, Figure, Grid, PICTURE_SCRIPT, Section, colours};
-pub use page::Page;
-pub use picture::Picture;
+pub use html::{Figure, HtmlDocument, HtmlTable, PLOT_SCRIPT, Section, theme_css};
+pub use plot_frame::PlotOptions;
+pub use rendered_plot::RenderedPlot;
 pub use scene::Theme;
 pub use speedups::{SpeedupBin, SpeedupRow, Speedups, speedups};
-pub use violins::{Group, violins};
+pub use violins::{ViolinGroup, violins};

@@ -1,11 +1,11 @@
-//! Counts and numbers, one as the other.
+//! Conversions between counts and floating-point numbers.
 
-/// A count as a number to calculate with.
+/// Converts a count to a number.
 pub(crate) fn float(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// A number as a count, rounded; 0 for what is below it or no number.
+/// Rounds a number to a count; 0 for negative numbers and NaN.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! How wide text is, and where its lines break.
+//! Text measurement and line breaking.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -7,22 +7,22 @@ use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
 
 use crate::number::float;
 
-/// The most letters that are looked at of a title or a name.
-const LETTERS: usize = 400;
+/// Maximum number of letters of a title or a name that are examined.
+const MAX_LETTERS: usize = 400;
 
-/// Letters after which a line may break.
+/// Characters after which a line may break.
 const BREAKS: [char; 8] = [' ', '/', '_', '-', '.', ',', ':', '|'];
 
-/// The font that the pictures bring along.
+/// The embedded font.
 pub(super) fn font() -> Option<&'static FontRef<'static>> {
     static FONT: OnceLock<Option<FontRef<'static>>> = OnceLock::new();
     let read = || FontRef::try_from_slice(dejavu::sans::regular()).ok();
     FONT.get_or_init(read).as_ref()
 }
 
-/// Letters of `size` pixels (to the em) side by side, from the start of a baseline at `(0, 0)`, and
-/// how wide they are together.
-pub(super) fn laid(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<Glyph>, f32) {
+/// Lays out glyphs of `size` pixels (to the em) from the baseline origin `(0, 0)`. Returns the glyphs and their total
+/// width.
+pub(super) fn layout_glyphs(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<Glyph>, f32) {
     let em = font.units_per_em().unwrap_or(1.0);
     let scale = PxScale::from(size * font.height_unscaled() / em);
     let scaled = font.as_scaled(scale);
@@ -39,59 +39,63 @@ pub(super) fn laid(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<Glyph>, f3
     (glyphs, x)
 }
 
-/// How wide letters are.
+/// Source of glyph widths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Letters {
-    /// As the font says.
+pub(super) enum TextMetrics {
+    /// Widths of the embedded font.
     Font,
-    /// Half of their height each, as on a terminal.
+    /// Half of the height for each character, as on a terminal.
     Cells,
 }
 
-impl Letters {
-    /// How wide a line is.
+impl TextMetrics {
+    /// Width of a line.
     pub(super) fn width(self, text: &str, size: f64) -> f64 {
         let letters: Vec<char> = text.chars().collect();
-        self.ends(&letters, size).last().copied().unwrap_or(0.0)
+        self.letter_ends(&letters, size)
+            .last()
+            .copied()
+            .unwrap_or(0.0)
     }
 
-    /// Where each letter ends.
-    fn ends(self, letters: &[char], size: f64) -> Vec<f64> {
+    /// End position of each letter.
+    fn letter_ends(self, letters: &[char], size: f64) -> Vec<f64> {
         if self == Self::Cells {
             let ends = (1..=letters.len()).map(|place| float(place) * size / 2.0);
             return ends.collect();
         }
         let text: String = letters.iter().collect();
-        // All sizes give the same up to their factor.
-        let (glyphs, all) = font().map_or((Vec::new(), 0.0), |font| laid(font, &text, 100.0));
+        // Widths scale linearly with the size.
+        let (glyphs, all) =
+            font().map_or((Vec::new(), 0.0), |font| layout_glyphs(font, &text, 100.0));
         let starts = glyphs.iter().map(|glyph| glyph.position.x);
         let ends = starts.skip(1).chain([all]);
         ends.map(|end| f64::from(end) * size / 100.0).collect()
     }
 
-    /// At most `most` lines no wider than `room`; what does not fit is left out of the middle.
+    /// Breaks text into at most `most` lines of width `room`; the middle is omitted if it does not fit.
     pub(super) fn wrap(self, text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-        let letters: Vec<char> = clean(text).chars().take(LETTERS).collect();
-        let broken = |letters: &[char]| self.broken(letters, size, room);
+        let letters: Vec<char> = single_line(text).chars().take(MAX_LETTERS).collect();
+        let broken = |letters: &[char]| self.break_lines(letters, size, room);
         let all = broken(&letters);
         if all.len() <= most {
             return all;
         }
-        // The greatest number of letters that fits, found by halves.
+        // Binary search for the maximum number of letters that fit.
         let (mut fits, mut fails) = (0, letters.len());
         while fails - fits > 1 {
             let middle = usize::midpoint(fits, fails);
-            if broken(&shortened(&letters, middle)).len() <= most {
+            if broken(&ellipsize(&letters, middle)).len() <= most {
                 fits = middle;
             } else {
                 fails = middle;
             }
         }
-        broken(&shortened(&letters, fits))
+        broken(&ellipsize(&letters, fits))
     }
 
-    /// Each name on one line no wider than `room`; names that differ stay so, however much of them is left out.
-    pub(super) fn distinct(self, names: &[String], size: f64, room: f64) -> Vec<String> {
+    /// Shortens each name to one line of width `room`. Different names stay different.
+    pub(super) fn distinct_lines(self, names: &[String], size: f64, room: f64) -> Vec<String> {
         let short = |name: &str| self.wrap(name, size, room, 1).concat();
         let mut lines: Vec<String> = names.iter().map(|name| short(name)).collect();
         let mut same: HashMap<String, Vec<usize>> = HashMap::new();
@@ -99,13 +103,15 @@ impl Letters {
             same.entry(line.clone()).or_default().push(place);
         }
         let fits = |line: &str| {
-            self.broken(&line.chars().collect::<Vec<_>>(), size, room)
+            self.break_lines(&line.chars().collect::<Vec<_>>(), size, room)
                 .len()
                 < 2
         };
         for (line, places) in same {
             let all = places.iter().filter_map(|place| names.get(*place));
-            let all: Vec<Vec<char>> = all.map(|name| clean(name).chars().collect()).collect();
+            let all: Vec<Vec<char>> = all
+                .map(|name| single_line(name).chars().collect())
+                .collect();
             let differ = |first: &&Vec<char>| all.iter().any(|one| one != *first);
             let Some(first) = all.first().filter(differ) else {
                 continue;
@@ -115,15 +121,15 @@ impl Letters {
             let letters = line.chars().count();
             for (place, name) in places.iter().zip(&all) {
                 if let Some(line) = lines.get_mut(*place) {
-                    *line = differing(name, shared, letters, fits);
+                    *line = distinguishing_text(name, shared, letters, fits);
                 }
             }
         }
-        self.numbered(names, lines, (size, room))
+        self.number_duplicates(names, lines, (size, room))
     }
 
-    /// Lines of different names that are still the same get numbers.
-    fn numbered(
+    /// Appends numbers to lines of different names that are still equal.
+    fn number_duplicates(
         self,
         names: &[String],
         mut lines: Vec<String>,
@@ -135,7 +141,7 @@ impl Letters {
             let mut number = 1_u32;
             while used
                 .get(line)
-                .is_some_and(|other| clean(other) != clean(name))
+                .is_some_and(|other| single_line(other) != single_line(name))
             {
                 number += 1;
                 let suffix = format!(" #{number}");
@@ -148,21 +154,23 @@ impl Letters {
         lines
     }
 
-    /// Lines no wider than `room`, broken behind [`BREAKS`] where possible.
-    fn broken(self, letters: &[char], size: f64, room: f64) -> Vec<String> {
+    /// Breaks text into lines of width `room`, after one of [`BREAKS`] if possible.
+    fn break_lines(self, letters: &[char], size: f64, room: f64) -> Vec<String> {
         let mut lines = Vec::new();
         let mut rest = letters;
         while !rest.is_empty() {
-            let line = rest.get(..self.taken(rest, size, room)).unwrap_or(rest);
+            let line = rest
+                .get(..self.letters_on_line(rest, size, room))
+                .unwrap_or(rest);
             lines.push(line.iter().collect::<String>().trim().to_owned());
             rest = rest.get(line.len()..).unwrap_or(&[]);
         }
         lines
     }
 
-    /// How many letters the next line takes, one at least.
-    fn taken(self, letters: &[char], size: f64, room: f64) -> usize {
-        let ends = self.ends(letters, size);
+    /// Number of letters on the next line, at least one.
+    fn letters_on_line(self, letters: &[char], size: f64, room: f64) -> usize {
+        let ends = self.letter_ends(letters, size);
         let fit = ends.iter().take_while(|end| **end <= room).count().max(1);
         if fit == letters.len() {
             return fit;
@@ -176,18 +184,18 @@ impl Letters {
     }
 }
 
-/// How wide a line of the font is.
+/// Width of a line in the embedded font.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    Letters::Font.width(text, size)
+    TextMetrics::Font.width(text, size)
 }
 
-/// Lines of the font, as [`Letters::wrap`].
+/// [`TextMetrics::wrap`] with the embedded font.
 pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-    Letters::Font.wrap(text, size, room, most)
+    TextMetrics::Font.wrap(text, size, room, most)
 }
 
-/// Names in lines of the font, as [`wrap`]; on one line each, as [`Letters::distinct`], where different ones would look
-/// alike.
+/// Wraps names as [`wrap`] does. If different names would look equal, shortens them to one line each as
+/// [`TextMetrics::distinct_lines`] does.
 pub(super) fn wrap_names(names: &[String], size: f64, room: f64, most: usize) -> Vec<Vec<String>> {
     let wrapped: Vec<Vec<String>> = names
         .iter()
@@ -196,17 +204,19 @@ pub(super) fn wrap_names(names: &[String], size: f64, room: f64, most: usize) ->
     let mut looks: HashMap<&[String], &String> = HashMap::new();
     let is_distinct = wrapped.iter().zip(names).all(|(lines, name)| {
         let other = looks.insert(lines, name);
-        other.is_none_or(|other| clean(other) == clean(name))
+        other.is_none_or(|other| single_line(other) == single_line(name))
     });
     if is_distinct {
         return wrapped;
     }
-    let lines = Letters::Font.distinct(names, size, room).into_iter();
+    let lines = TextMetrics::Font
+        .distinct_lines(names, size, room)
+        .into_iter();
     lines.map(|line| vec![line]).collect()
 }
 
-/// Text on one line, with what XML and lines cannot hold replaced.
-pub(super) fn clean(text: &str) -> String {
+/// Puts text on one line and replaces characters that XML cannot contain.
+pub(super) fn single_line(text: &str) -> String {
     let plain = |letter: char| match letter {
         '\u{fffe}' | '\u{ffff}' => ' ',
         letter if letter.is_control() => ' ',
@@ -219,9 +229,14 @@ pub(super) fn clean(text: &str) -> String {
         .to_owned()
 }
 
-/// The start of a name, and what follows the letters that it shares with others: about so many letters that they fit.
-fn differing(name: &[char], shared: usize, letters: usize, fits: impl Fn(&str) -> bool) -> String {
-    // Of one that is the start of others, its end.
+/// Start of a name, and the part after the letters that it shares with others, shortened until they fit.
+fn distinguishing_text(
+    name: &[char],
+    shared: usize,
+    letters: usize,
+    fits: impl Fn(&str) -> bool,
+) -> String {
+    // For a name that is a prefix of others, its end.
     let from = shared.min(name.len().saturating_sub(1));
     let mut head = from.min(letters / 3);
     let mut end = name.len().min(from + letters.max(1));
@@ -240,8 +255,8 @@ fn differing(name: &[char], shared: usize, letters: usize, fits: impl Fn(&str) -
     }
 }
 
-/// The first and the last letters, `kept` of them, with an ellipsis between.
-fn shortened(letters: &[char], kept: usize) -> Vec<char> {
+/// Keeps the first and the last letters, `kept` in total, with an ellipsis between.
+fn ellipsize(letters: &[char], kept: usize) -> Vec<char> {
     let head = kept.div_ceil(2);
     let tail = letters.len() - (kept - head);
     let (head, tail) = (letters.iter().take(head), letters.iter().skip(tail));
@@ -264,7 +279,7 @@ mod tests {
                 key("7, 7, 1024"),
                 key("14, 14, 1024"),
             ],
-            // They differ in the middle, at the end, and where one ends.
+            // The names differ in the middle, at the end, and where one ends.
             ["layer.1.0", "layer.2.0", "layer.1", "layer.10.0"]
                 .map(|end| format!("{}{end}{}", "x".repeat(60), "y".repeat(60)))
                 .to_vec(),
@@ -274,10 +289,10 @@ mod tests {
                 .collect(),
             vec![String::new(), "…".to_owned()],
         ];
-        for letters in [Letters::Font, Letters::Cells] {
+        for letters in [TextMetrics::Font, TextMetrics::Cells] {
             for names in &lists {
                 for room in [30.0, 60.0, 150.0, 4000.0] {
-                    let lines = letters.distinct(names, 10.0, room);
+                    let lines = letters.distinct_lines(names, 10.0, room);
                     for (a, line) in names.iter().zip(&lines) {
                         for (b, other) in names.iter().zip(&lines) {
                             assert_eq!(a == b, line == other, "{room}: {a} {b}: {line} {other}");
@@ -311,6 +326,6 @@ mod tests {
 
     #[test]
     fn control_characters_are_left_out() {
-        assert_eq!(clean("a\n\u{1}b\u{ffff}"), "a  b");
+        assert_eq!(single_line("a\n\u{1}b\u{ffff}"), "a  b");
     }
 }

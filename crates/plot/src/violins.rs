@@ -1,37 +1,41 @@
-//! Distributions of speedups, side by side.
+//! Violin plots of speedups.
 
 use tsql_metrics::stats::quantile;
 
-use super::canvas::{self, Drawing, GREY, INK, colour};
-use super::page::{Field, LABEL, MARGIN, MIDDLE, Page, REMARK, Scale, Ticks};
-use super::page::{factor, frame, heading, indent, nothing, upright};
-use super::picture::{Picture, picture};
+use super::canvas::{self, Drawable, GREY, INK, series_colour};
+use super::plot_frame::{
+    AxisTicks, FrameRect, LABEL, LinearScale, MARGIN, MIDDLE, PlotOptions, REMARK,
+};
+use super::plot_frame::{
+    draw_empty, draw_frame, draw_heading, draw_vertical_axis, format_factor, left_indent,
+};
+use super::rendered_plot::{RenderedPlot, render_plot};
 use super::text;
 use crate::density::density;
 use crate::number::float;
 use crate::scene::{Scene, Text};
 
-/// How many violins have room.
-const MOST: usize = 64;
+/// Maximum number of violins.
+const MAX_VIOLINS: usize = 64;
 
-/// From this width of a violin on, names are written below it in lines of at most this number;
-/// narrower ones have theirs turned, in this length.
-const UPRIGHT: f64 = 86.0;
+/// Minimum width of a violin for horizontal names below it, and their maximum number of lines. Narrower violins have
+/// rotated names of this length.
+const MIN_UPRIGHT_WIDTH: f64 = 86.0;
 const NAME_LINES: usize = 5;
-const TURNED: f64 = 250.0;
+const TURNED_NAME_LENGTH: f64 = 250.0;
 const LEADING: f64 = 1.25 * LABEL;
 
-/// A space that no line breaks at.
+/// A non-breaking space.
 const FIXED: &str = "\u{a0}";
 
-/// Fewer values than these are drawn as dots: they are too few for a density.
-const FEW: usize = 20;
+/// Minimum number of values for a density; fewer values are drawn as dots.
+const MIN_DENSITY_VALUES: usize = 20;
 
 /// Radius of a dot.
 const DOT: f64 = 5.0;
 
-/// What the parts of violins are, of groups of few values, and of all.
-const PARTS: [&str; 3] = [
+/// Descriptions of the parts of a violin, of groups of few values, and of all.
+const PART_NOTES: [&str; 3] = [
     "box: quartiles · white line: median",
     "dots: single values (of fewer than 20) · short line: median",
     "dashed line: no speedup",
@@ -39,44 +43,43 @@ const PARTS: [&str; 3] = [
 
 /// Values with a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
-    /// What is written below the violin.
+pub struct ViolinGroup {
+    /// Label below the violin.
     pub name: String,
-    /// Speedups; what is not above 0 is left out.
+    /// Speedups; values of 0 or less are ignored.
     pub values: Vec<f64>,
 }
 
-/// Draws a violin for each group: the distribution of the binary logarithm of its values, with
-/// quartiles, median and the number of values; few values are drawn one by one. The label says what
-/// the logarithms are.
+/// Draws a violin for each group: the distribution of the binary logarithm of its values, with quartiles, median and
+/// the number of values. Few values are drawn one by one. The label is the name of the logarithms.
 ///
 /// # Errors
-/// What the canvas says; without values the picture tells that there is nothing to draw.
-pub fn violins(page: Page<'_>, groups: &[Group]) -> Result<Picture, String> {
+/// If rendering fails. Without values the plot shows that it is empty.
+pub fn violins(page: PlotOptions<'_>, groups: &[ViolinGroup]) -> Result<RenderedPlot, String> {
     let violins = groups.iter().map(Violin::new).collect();
     let drawing = Violins {
         title: page.title,
         label: page.label,
         violins,
     };
-    picture(&drawing, page.title, page.png_width)
+    render_plot(&drawing, page.title, page.png_width)
 }
 
 struct Violin<'a> {
     name: &'a str,
-    /// Logarithms in rising order.
+    /// Logarithms in ascending order.
     values: Vec<f64>,
-    /// Values and densities; none where there are few, or all are the same.
+    /// Values and densities; empty for few or equal values.
     outline: Vec<(f64, f64)>,
 }
 
 impl<'a> Violin<'a> {
-    fn new(group: &'a Group) -> Self {
+    fn new(group: &'a ViolinGroup) -> Self {
         let able = |value: &f64| value.is_finite() && *value > 0.0;
         let values = group.values.iter().copied().filter(able);
         let mut values: Vec<f64> = values.map(f64::log2).collect();
         values.sort_by(f64::total_cmp);
-        let outline = if values.len() < FEW {
+        let outline = if values.len() < MIN_DENSITY_VALUES {
             Vec::new()
         } else {
             density(&values)
@@ -99,29 +102,32 @@ struct Violins<'a> {
     violins: Vec<Violin<'a>>,
 }
 
-/// The names below violins: lines of each, whether turned, and how high they are.
-struct Names {
+/// Labels below the violins: lines, rotation and height.
+struct ViolinLabels {
     lines: Vec<Vec<String>>,
     turned: bool,
     height: f64,
 }
 
-impl Names {
+impl ViolinLabels {
     fn new(violins: &[Violin<'_>], slot: f64) -> Self {
-        let turned = slot < UPRIGHT;
+        let turned = slot < MIN_UPRIGHT_WIDTH;
         let count = |violin: &Violin<'_>| format!("n = {}", violin.values.len());
         let lines: Vec<Vec<String>> = if turned {
-            // As many lines as are side by side below one violin; none breaks within the number.
+            // The maximum number of lines that fit side by side below a violin; numbers are not broken.
             let most = [3, 2]
                 .into_iter()
                 .find(|most| float(*most) * LEADING <= slot);
             let names = violins.iter().map(|violin| {
                 let count = count(violin);
-                let name = format!("{} ({count})", text::clean(violin.name).replace(FIXED, " "));
+                let name = format!(
+                    "{} ({count})",
+                    text::single_line(violin.name).replace(FIXED, " ")
+                );
                 name.replace(&count, &count.replace(' ', FIXED))
             });
             let names: Vec<String> = names.collect();
-            let lines = text::wrap_names(&names, LABEL, TURNED, most.unwrap_or(1));
+            let lines = text::wrap_names(&names, LABEL, TURNED_NAME_LENGTH, most.unwrap_or(1));
             let plain = |line: String| line.replace(FIXED, " ");
             let lines = lines.into_iter();
             lines
@@ -150,16 +156,18 @@ impl Names {
         }
     }
 
-    fn draw(&self, canvas: &mut Scene, top: f64, place: &Scale) {
+    fn draw(&self, canvas: &mut Scene, top: f64, place: &LinearScale) {
         for (number, lines) in (0_u32..).zip(&self.lines) {
-            let middle = place.at(f64::from(number) + 0.5);
+            let middle = place.position(f64::from(number) + 0.5);
             let start = middle - float(lines.len()) * LEADING / 2.0;
             for (row, line) in (0_u32..).zip(lines) {
                 let along = f64::from(row) * LEADING;
                 let how = if self.turned {
-                    Text::new(LABEL, start + along, top).right().upwards()
+                    Text::new(LABEL, start + along, top)
+                        .align_right()
+                        .rotate_up()
                 } else {
-                    Text::new(LABEL, middle, top + along).centred()
+                    Text::new(LABEL, middle, top + along).align_centre()
                 };
                 canvas.text(line, how);
             }
@@ -167,10 +175,10 @@ impl Names {
     }
 }
 
-impl Drawing for Violins<'_> {
+impl Drawable for Violins<'_> {
     fn draw(&self, canvas: &mut Scene) {
         let all = self.violins.len();
-        let violins = self.violins.get(..MOST).unwrap_or(&self.violins);
+        let violins = self.violins.get(..MAX_VIOLINS).unwrap_or(&self.violins);
         let values = violins.iter().flat_map(|violin| &violin.values).copied();
         let (low, high) = values
             .clone()
@@ -178,65 +186,73 @@ impl Drawing for Violins<'_> {
                 (low.min(value), high.max(value))
             });
         if values.clone().next().is_none() {
-            return nothing(canvas, self.title);
+            return draw_empty(canvas, self.title);
         }
         let room = if high > low { 0.05 * (high - low) } else { 1.0 };
         let (low, high) = (low - room, high + room);
-        let ticks = Ticks::new(low, high, 9.0, 0.0);
-        let factors: Vec<String> = ticks.values.iter().map(|value| factor(*value)).collect();
+        let ticks = AxisTicks::new(low, high, 9.0, 0.0);
+        let factors: Vec<String> = ticks
+            .values
+            .iter()
+            .map(|value| format_factor(*value))
+            .collect();
         let widths = factors.iter().map(|factor| text::width(factor, LABEL));
         let beside = widths.fold(0.0, f64::max);
-        let mut top = heading(canvas, self.title);
+        let mut top = draw_heading(canvas, self.title);
         let hidden = match all - violins.len() {
             0 => String::new(),
             more => format!(" · {more} groups more are not drawn"),
         };
         let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
-            .centred()
-            .coloured(GREY);
-        canvas.text(&format!("{}{hidden}", parts(violins)), at);
+            .align_centre()
+            .with_paint(GREY);
+        canvas.text(&format!("{}{hidden}", describe_parts(violins)), at);
         top += 1.5 * REMARK;
-        let (left, right) = (indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
+        let (left, right) = (left_indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
         let slot = (right - left) / float(violins.len());
-        let names = Names::new(violins, slot);
+        let names = ViolinLabels::new(violins, slot);
         let bottom = canvas::HEIGHT - MARGIN - names.height - 10.0;
-        let field = Field {
+        let field = FrameRect {
             left,
             right,
             top,
             bottom,
         };
-        let y = Scale {
+        let y = LinearScale {
             values: (low, high),
             places: (bottom, top),
         };
-        let x = Scale {
+        let x = LinearScale {
             values: (0.0, float(violins.len())),
             places: (left, right),
         };
-        upright(canvas, field, (self.label, y, &ticks));
+        draw_vertical_axis(canvas, field, (self.label, y, &ticks));
         for (value, factor) in ticks.values.iter().zip(&factors) {
-            let at = Text::new(LABEL, canvas::WIDTH - MARGIN, y.at(*value) - MIDDLE * LABEL);
-            canvas.text(factor, at.right().coloured(GREY));
+            let at = Text::new(
+                LABEL,
+                canvas::WIDTH - MARGIN,
+                y.position(*value) - MIDDLE * LABEL,
+            );
+            canvas.text(factor, at.align_right().with_paint(GREY));
         }
         let half = (0.42 * slot).min(120.0);
         for (place, violin) in violins.iter().enumerate() {
-            let middle = x.at(float(place) + 0.5);
-            shape(canvas, violin, place, (middle, half, y));
+            let middle = x.position(float(place) + 0.5);
+            draw_outline(canvas, violin, place, (middle, half, y));
         }
-        let zero = y.at(0.0);
+        let zero = y.position(0.0);
         canvas.dashes(&[(left, zero), (right, zero)], INK, 1.5, (8.0, 6.0));
         for (place, violin) in violins.iter().enumerate() {
-            inner(canvas, violin, (x.at(float(place) + 0.5), half, y));
+            draw_quartiles(canvas, violin, (x.position(float(place) + 0.5), half, y));
         }
-        frame(canvas, field);
+        draw_frame(canvas, field);
         names.draw(canvas, bottom + 10.0, &x)
     }
 }
 
-/// What is to be said of the parts of these violins.
-fn parts(violins: &[Violin<'_>]) -> String {
-    let [outline, dots, all] = PARTS;
+/// Describes the parts of these violins.
+fn describe_parts(violins: &[Violin<'_>]) -> String {
+    let [outline, dots, all] = PART_NOTES;
     let drawn = |outlined: bool| {
         let mut some = violins.iter().filter(|violin| !violin.values.is_empty());
         some.any(|violin| violin.outline.is_empty() != outlined)
@@ -247,12 +263,12 @@ fn parts(violins: &[Violin<'_>]) -> String {
     said.join(" · ")
 }
 
-/// Where the dots of values are, none over another while there is room beside the middle.
-fn dots(values: &[f64], (middle, half, y): (f64, f64, Scale)) -> Vec<(f64, f64)> {
+/// Positions of the dots of values; they do not overlap while there is space beside the centre line.
+fn dot_positions(values: &[f64], (middle, half, y): (f64, f64, LinearScale)) -> Vec<(f64, f64)> {
     let across = 2.0 * DOT + 1.0;
     let mut placed: Vec<(f64, f64)> = Vec::with_capacity(values.len());
     for &value in values {
-        let level = y.at(value);
+        let level = y.position(value);
         let steps = (0..).take_while(|step| f64::from(*step) * across <= half);
         let sides = steps.flat_map(|step: u32| {
             let aside = f64::from(step) * across;
@@ -268,27 +284,27 @@ fn dots(values: &[f64], (middle, half, y): (f64, f64, Scale)) -> Vec<(f64, f64)>
     placed
 }
 
-/// The outline, or dots where there are few values; a tick where many are the same.
-fn shape(
+/// Draws the outline, or dots for few values; a tick for many equal values.
+fn draw_outline(
     canvas: &mut Scene,
     violin: &Violin<'_>,
     place: usize,
-    (middle, half, y): (f64, f64, Scale),
+    (middle, half, y): (f64, f64, LinearScale),
 ) {
-    let edge = colour(place);
+    let edge = series_colour(place);
     if violin.outline.is_empty() {
         if violin.values.is_empty() {
             return;
         }
-        let few = violin.values.len() < FEW;
-        let level = y.at(violin.quantile(0.5));
+        let few = violin.values.len() < MIN_DENSITY_VALUES;
+        let level = y.position(violin.quantile(0.5));
         let tick = [(middle - 0.6 * half, level), (middle + 0.6 * half, level)];
         canvas.line(
             &tick,
             if few { INK } else { edge },
             if few { 2.0 } else { 4.0 },
         );
-        for at in dots(&violin.values, (middle, half, y))
+        for at in dot_positions(&violin.values, (middle, half, y))
             .into_iter()
             .filter(|_| few)
         {
@@ -303,29 +319,36 @@ fn shape(
         .fold(0.0, f64::max);
     let side = |sign: f64| {
         let points = violin.outline.iter();
-        points.map(move |(value, width)| (middle + sign * half * width / most, y.at(*value)))
+        points.map(move |(value, width)| (middle + sign * half * width / most, y.position(*value)))
     };
     let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
-    canvas.filled(&around, edge.with_alpha(0.35));
+    canvas.area(&around, edge.with_alpha(0.35));
     around.extend(around.first().copied());
     canvas.line(&around, edge, 2.0)
 }
 
-/// Quartiles and median.
-fn inner(canvas: &mut Scene, violin: &Violin<'_>, (middle, half, y): (f64, f64, Scale)) {
+/// Draws quartiles and median.
+fn draw_quartiles(
+    canvas: &mut Scene,
+    violin: &Violin<'_>,
+    (middle, half, y): (f64, f64, LinearScale),
+) {
     if violin.outline.is_empty() {
         return;
     }
     let side = (0.14 * half).clamp(1.5, 9.0);
-    let (low, high) = (y.at(violin.quantile(0.25)), y.at(violin.quantile(0.75)));
+    let (low, high) = (
+        y.position(violin.quantile(0.25)),
+        y.position(violin.quantile(0.75)),
+    );
     let (low, high) = (low.max(high + 1.0), high);
     let (left, right) = (middle - side, middle + side);
-    canvas.filled(
+    canvas.area(
         &[(left, low), (right, low), (right, high), (left, high)],
         INK,
     );
-    let level = y.at(violin.quantile(0.5));
-    // Seen in the box and, where that is low, beside it.
+    let level = y.position(violin.quantile(0.5));
+    // Visible in the box and, if the box is low, beside it.
     canvas.line(&[(left - 3.0, level), (right + 3.0, level)], INK, 6.0);
     canvas.line(
         &[(left - 2.0, level), (right + 2.0, level)],
@@ -338,8 +361,8 @@ fn inner(canvas: &mut Scene, violin: &Violin<'_>, (middle, half, y): (f64, f64, 
 mod tests {
     use super::*;
 
-    fn group(name: &str, values: &[f64]) -> Group {
-        Group {
+    fn group(name: &str, values: &[f64]) -> ViolinGroup {
+        ViolinGroup {
             name: name.to_owned(),
             values: values.to_vec(),
         }
@@ -353,7 +376,7 @@ mod tests {
             group("none", &[0.0, -1.0, f64::NAN, f64::INFINITY]),
             group("some", &[0.5, 1.0, 3.0]),
         ];
-        let Picture { svg, png } = violins(Page::new("v", "y"), &all).unwrap();
+        let RenderedPlot { svg, png } = violins(PlotOptions::new("v", "y"), &all).unwrap();
         for text in [
             "one &lt;1&gt;",
             ">n = 0</text>",
@@ -366,17 +389,17 @@ mod tests {
         }
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
         assert_eq!(png.get(16..24), Some(&[0, 0, 6, 64, 0, 0, 3, 132][..]));
-        assert!(violins(Page::new("v", "y"), &all).unwrap() == Picture { svg, png });
-        let empty = violins(Page::new("v", "y"), &[]).unwrap();
+        assert!(violins(PlotOptions::new("v", "y"), &all).unwrap() == RenderedPlot { svg, png });
+        let empty = violins(PlotOptions::new("v", "y"), &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
-        assert!(violins(Page::new("v", "y"), &[group("none", &[])]).unwrap() == empty);
+        assert!(violins(PlotOptions::new("v", "y"), &[group("none", &[])]).unwrap() == empty);
     }
 
     #[test]
     fn few_values_are_dots_and_many_an_outline() {
         let values: Vec<f64> = (0..20).map(|n| 1.0 + f64::from(n) / 10.0).collect();
         let drawn = |values: &[f64]| {
-            violins(Page::new("v", "y"), &[group("g", values)])
+            violins(PlotOptions::new("v", "y"), &[group("g", values)])
                 .unwrap()
                 .svg
         };
@@ -386,21 +409,21 @@ mod tests {
         let many = drawn(&values);
         assert_eq!(many.matches("<circle").count(), 0);
         assert!(many.contains("box") && !many.contains("dots"));
-        // Equal values lie beside each other.
-        let scale = Scale {
+        // Equal values are drawn side by side.
+        let scale = LinearScale {
             values: (0.0, 1.0),
             places: (0.0, 100.0),
         };
-        let places = dots(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
+        let places = dot_positions(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
         assert_eq!(places, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
     }
 
     #[test]
     fn many_groups_are_counted() {
-        let all: Vec<Group> = (0..70)
+        let all: Vec<ViolinGroup> = (0..70)
             .map(|n| group(&format!("g{n}"), &[1.0, 2.0]))
             .collect();
-        let svg = violins(Page::new("v", "y"), &all).unwrap().svg;
+        let svg = violins(PlotOptions::new("v", "y"), &all).unwrap().svg;
         assert!(
             svg.contains("6 groups more") && svg.contains("g63 (n = 2)") && !svg.contains("g64")
         );

@@ -1,7 +1,7 @@
-//! Columns of a batch by name and Rust type: a wrong one is damage, not a panic.
+//! Access to columns of a batch by name and Rust type. A wrong type is reported as damage and does not panic.
 
+pub mod arrays;
 pub mod disturbed;
-pub mod made;
 pub mod value_order;
 
 use arrow::array::{
@@ -19,7 +19,7 @@ fn column<'a, T: Array + 'static>(batch: &'a RecordBatch, name: &str) -> Result<
     column.ok_or_else(|| Error::damaged(name, "the column is missing or of another type"))
 }
 
-/// A column of numbers or times.
+/// Returns a column of numbers or times.
 pub fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
@@ -27,37 +27,37 @@ pub fn numbers<'a, T: ArrowPrimitiveType>(
     column(batch, name)
 }
 
-/// A column of text.
+/// Returns a text column.
 pub fn text<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringViewArray> {
     column(batch, name)
 }
 
-/// A column of bytes.
+/// Returns a binary column.
 pub fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BinaryViewArray> {
     column(batch, name)
 }
 
-/// A column of lists.
+/// Returns a list column.
 pub fn lists<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ListArray> {
     column(batch, name)
 }
 
-/// A column of truth values.
+/// Returns a boolean column.
 pub fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray> {
     column(batch, name)
 }
 
-/// The value in a row, `None` for NULL.
+/// Returns the value of a row, `None` for NULL.
 pub fn value<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// The text in a row, `None` for NULL.
+/// Returns the text of a row, `None` for NULL.
 pub fn text_at(column: &StringViewArray, row: usize) -> Option<&str> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// The texts of the list in a row, `None` for NULL.
+/// Returns the list of texts of a row, `None` for NULL.
 pub fn texts_at(column: &ListArray, row: usize) -> Option<Vec<String>> {
     let list = column.is_valid(row).then(|| column.value(row))?;
     let owned = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -67,7 +67,7 @@ pub fn texts_at(column: &ListArray, row: usize) -> Option<Vec<String>> {
     }
 }
 
-/// The bytes in a row, `None` for NULL.
+/// Returns the bytes of a row, `None` for NULL.
 pub fn bytes_at(column: &BinaryViewArray, row: usize) -> Option<&[u8]> {
     column.is_valid(row).then(|| column.value(row))
 }

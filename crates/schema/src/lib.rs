@@ -11,7 +11,7 @@
 )]
 
 pub mod column;
-pub mod part;
+pub mod shard;
 
 use std::collections::HashMap;
 use std::str::FromStr as _;
@@ -22,8 +22,8 @@ use serde::Deserialize;
 
 use tsql_error::{Error, Result};
 
-/// The tables in commit order: referenced tables first, the ingest log (`source_segments`) after the data. The
-/// tables behind it are not written by an ingest. Tables of retracted rows come after the tables that they were removed from.
+/// Tables in commit order: referenced tables first, the ingest log (`source_segments`) after the data. An ingest does
+/// not write the tables after it. Tables of retracted rows follow the tables that they were removed from.
 const TABLES: [&str; 22] = [
     include_str!("../../../schemas/node_types.toml"),
     include_str!("../../../schemas/graphs.toml"),
@@ -68,20 +68,20 @@ const VIEWS: [&str; 16] = [
     include_str!("../../../schemas/retractions.toml"),
 ];
 
-/// How a stored column is encoded before zstd. Chosen by measurement: `docs/dev/decisions/030-log-sizes.md`.
+/// Encoding of a stored column before zstd. Chosen by measurement: `docs/dev/decisions/030-log-sizes.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
-    /// As it is.
+    /// Plain values.
     #[default]
     Plain,
-    /// Each distinct value once.
+    /// Dictionary of distinct values.
     Dictionary,
-    /// Differences, bit-packed: rising integers.
+    /// Bit-packed differences, for ascending integers.
     Delta,
-    /// All lengths, then all bytes: short byte strings.
+    /// All lengths, then all bytes, for short byte strings.
     Lengths,
-    /// The first bytes of all values, then the second bytes: floats.
+    /// Byte stream split: the first bytes of all values, then the second bytes. For floats.
     Split,
 }
 
@@ -89,80 +89,80 @@ pub enum Encoding {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its SQL name; ends in its unit where it has one.
+    /// SQL name, with the unit as suffix if it has one.
     pub name: String,
-    /// Arrow's own name of the type.
+    /// Arrow's name of the type.
     #[serde(rename = "type")]
     pub type_name: String,
     /// Unit of the values.
     pub unit: Option<String>,
-    /// May it be NULL?
+    /// Whether it is nullable.
     #[serde(default)]
     pub null: bool,
-    /// Left out of the SQL view (reachable as `stored.<table>.<column>`).
+    /// Hidden from the SQL view (available as `stored.<table>.<column>`).
     #[serde(default)]
     pub hidden: bool,
     /// Encoding in the Parquet file.
     #[serde(default)]
     pub encoding: Encoding,
-    /// Many queries read it: how fast it is read counts more than a few bytes.
+    /// Read by many queries: decoding speed matters more than size.
     #[serde(default)]
     pub hot: bool,
     /// For a computed column: the expression over stored columns.
     pub sql: Option<String>,
-    /// For a stored column: the expression that is shown in its place, because what is stored depends
-    /// on how rows were packed. As it is stored, it can be had as `stored.<table>.<column>`.
+    /// For a stored column: the expression that is shown in its place, because the stored value depends on the packing
+    /// of the rows. The stored value is available as `stored.<table>.<column>`.
     pub shown_as: Option<String>,
-    /// The table that it refers to, by its column of the same name.
+    /// The referenced table, by its column of the same name.
     pub references: Option<String>,
-    /// What it means.
+    /// Description.
     pub doc: String,
 }
 
-/// Rows of another table that columns refer to, by those of the same names.
+/// Foreign key: columns of the same names in another table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// The columns, in both tables.
+    /// Columns, in both tables.
     pub columns: Vec<String>,
-    /// The other table.
+    /// Referenced table.
     pub to: String,
 }
 
 impl Column {
-    /// The Arrow type.
+    /// Returns the Arrow type.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the schema file names a type that Arrow does not know.
+    /// [`Error::Damaged`] if the schema file names an unknown Arrow type.
     pub fn data_type(&self) -> Result<DataType> {
         DataType::from_str(&self.type_name)
             .map_err(|error| Error::damaged(&self.name, error.to_string()))
     }
 }
 
-/// One table: its columns and how they are laid out.
+/// A table: its columns and their layout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Its folder in the store, and its SQL name unless it has another one: see [`Table::sql_name`].
+    /// Name of its folder in the store. Also its SQL name unless [`Table::sql_name`] differs.
     #[serde(rename = "table")]
     pub name: String,
-    /// Its SQL name where this is not the name of its folder.
+    /// SQL name, if it differs from the folder name.
     sql_name: Option<String>,
-    /// The table whose columns it has before its own.
+    /// Table whose columns precede its own columns.
     like: Option<String>,
-    /// Version of these columns, counted on from that of the table that it is like; a store whose table has a higher
-    /// one is not touched.
+    /// Schema version, added to the version of the `like` table. A store whose table has a higher version is not
+    /// opened.
     pub version: i64,
-    /// What one row is.
+    /// Description of a row.
     pub doc: String,
-    /// The columns that tell rows apart.
+    /// Columns of the primary key.
     pub key: Vec<String>,
-    /// Sort order inside a file.
+    /// Sort order within a file.
     pub sort: Vec<String>,
-    /// Columns whose value is a folder name.
+    /// Columns whose values are folder names.
     pub partition: Vec<String>,
-    /// The sums that are kept with the rows of a file.
+    /// Pre-aggregates that are stored with the rows of a file.
     pub rollup: Option<Rollup>,
     /// References of several columns; see [`Table::references`].
     #[serde(rename = "reference", default)]
@@ -174,30 +174,29 @@ pub struct Table {
     stored: Option<SchemaRef>,
 }
 
-/// Sums that a data file keeps of its rows: how many, and sum, least and greatest of the measures,
-/// for each combination of the labels.
+/// Pre-aggregates in a data file: count, sum, minimum and maximum of the measures for each combination of the labels.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rollup {
-    /// Stored columns with few values: the labels. The partition columns are labels anyway.
+    /// Stored columns with few distinct values: the labels. Partition columns are always labels.
     pub by: Vec<String>,
     /// Stored Float64 columns: the measures.
     pub of: Vec<String>,
 }
 
-/// A named query that reads like a table.
+/// A named query that can be read as a table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
-    /// Its SQL name.
+    /// SQL name.
     #[serde(rename = "view")]
     pub name: String,
-    /// The view whose columns it has before its own.
+    /// View whose columns precede its own columns.
     like: Option<String>,
-    /// What one row is.
+    /// Description of a row.
     pub doc: String,
-    /// The order of its rows where one is needed: rows that share these columns are the same in all. All columns
-    /// that are no lists unless it is set.
+    /// Sort order for results that need one: rows with equal values in these columns are equal in all columns. Default:
+    /// all columns that are not lists.
     #[serde(default)]
     pub sort: Vec<String>,
     /// The query.
@@ -205,13 +204,13 @@ pub struct View {
     /// References of several columns; see [`View::references`].
     #[serde(rename = "reference", default)]
     several: Vec<Reference>,
-    /// What it gives, in its order.
+    /// Output columns, in their order.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
 }
 
 impl Table {
-    /// Reads a table; `known` are those before it.
+    /// Parses a table. `known` are the tables before it.
     fn parse(text: &str, known: &[Self]) -> Result<Self> {
         let mut table: Self =
             toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
@@ -249,23 +248,23 @@ impl Table {
         Ok(table)
     }
 
-    /// Its name in SQL.
+    /// Returns the SQL name.
     #[must_use]
     pub fn sql_name(&self) -> &str {
         self.sql_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// What it refers to in other tables.
+    /// Returns the references to other tables.
     pub fn references(&self) -> impl Iterator<Item = Reference> {
         references(&self.columns, &self.several)
     }
 
-    /// The columns that are written to files (partition columns among them).
+    /// Returns the columns that are written to files, including partition columns.
     pub fn stored_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| column.sql.is_none())
     }
 
-    /// Arrow schema of a stored row, partition columns included, in the order of the TOML file.
+    /// Returns the Arrow schema of a stored row, including partition columns, in the order of the TOML file.
     #[must_use]
     pub fn stored_schema(&self) -> SchemaRef {
         self.stored
@@ -273,7 +272,7 @@ impl Table {
             .unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 
-    /// Arrow schema of the data files: the stored columns without the partition columns.
+    /// Returns the Arrow schema of the data files: stored columns without partition columns.
     #[must_use]
     pub fn file_schema(&self) -> SchemaRef {
         let stored = self.stored_schema();
@@ -284,26 +283,26 @@ impl Table {
         Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
     }
 
-    /// The same in the form in which rows are handled: text and bytes as views, so that a sketch of
-    /// many kilobytes that all rows of a graph share is in memory once.
+    /// Returns the stored schema with view types for text and bytes. A sketch of many kilobytes that all rows of a
+    /// graph share is then in memory once.
     pub fn row_schema(&self) -> SchemaRef {
         let fields = self.file_schema();
-        let fields = fields.fields().iter().map(|field| viewed(field));
+        let fields = fields.fields().iter().map(|field| view_field(field));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
-    /// The columns that SQL shows: all but the hidden ones.
+    /// Returns the columns that SQL shows: all columns that are not hidden.
     pub fn shown_columns(&self) -> impl Iterator<Item = &Column> + Clone {
         self.columns.iter().filter(|column| !column.hidden)
     }
 
-    /// The stored column of this name.
+    /// Returns the stored column of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.stored_columns().find(|column| column.name == name)
     }
 
-    /// The query behind the table's SQL name: visible stored columns and the computed ones.
+    /// Returns the query of the table's SQL name: visible stored columns and computed columns.
     #[must_use]
     pub fn view_sql(&self) -> String {
         let columns: Vec<String> = self
@@ -324,7 +323,7 @@ impl Table {
 }
 
 impl View {
-    /// Reads a view; `known` are those before it.
+    /// Parses a view. `known` are the views before it.
     fn parse(text: &str, known: &[Self]) -> Result<Self> {
         let mut view: Self =
             toml::from_str(text).map_err(|error| Error::damaged("schemas", error.to_string()))?;
@@ -337,13 +336,13 @@ impl View {
         Ok(view)
     }
 
-    /// What it refers to in tables.
+    /// Returns the references to tables.
     pub fn references(&self) -> impl Iterator<Item = Reference> {
         references(&self.columns, &self.several)
     }
 }
 
-/// Those of single columns, then those of several.
+/// Returns the references of single columns, then those of several columns.
 fn references(columns: &[Column], several: &[Reference]) -> impl Iterator<Item = Reference> {
     let single = columns.iter().filter_map(|column| {
         Some(Reference {
@@ -354,8 +353,8 @@ fn references(columns: &[Column], several: &[Reference]) -> impl Iterator<Item =
     single.chain(several.iter().cloned())
 }
 
-/// The engine's preferred form of a column.
-pub fn viewed(field: &Field) -> Field {
+/// Returns the field with the engine's preferred type: views for text and bytes.
+pub fn view_field(field: &Field) -> Field {
     let data_type = match field.data_type() {
         DataType::Utf8 => DataType::Utf8View,
         DataType::Binary => DataType::BinaryView,
@@ -372,10 +371,10 @@ fn field(column: &Column) -> Result<Field> {
     Ok(Field::new(&column.name, column.data_type()?, column.null).with_metadata(metadata))
 }
 
-/// All tables, in the order in which they are committed.
+/// Returns all tables in commit order.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a schema file breaks its own rules; a test keeps that from happening.
+/// [`Error::Damaged`] if a schema file breaks its own rules. A test prevents that.
 pub fn tables() -> Result<&'static [Table]> {
     static PARSED: OnceLock<Result<Vec<Table>, String>> = OnceLock::new();
     let parsed = PARSED.get_or_init(|| {
@@ -392,10 +391,10 @@ pub fn tables() -> Result<&'static [Table]> {
     }
 }
 
-/// The table of this name, which is that of its folder or its SQL name.
+/// Returns a table by its folder name or its SQL name.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
+/// [`Error::Unknown`] if there is none.
 pub fn table(name: &str) -> Result<&'static Table> {
     let tables = tables()?;
     tables
@@ -412,27 +411,27 @@ pub fn table(name: &str) -> Result<&'static Table> {
         })
 }
 
-/// A table or view by its name in SQL.
+/// A table or view by SQL name.
 #[derive(Clone, Copy, Debug)]
 pub struct Relation {
-    /// Its SQL name.
+    /// SQL name.
     pub name: &'static str,
-    /// What one row is.
+    /// Description of a row.
     pub doc: &'static str,
-    /// Its columns, in the order of `SELECT *`; hidden ones of tables among them.
+    /// Columns, in the order of `SELECT *`, including hidden columns of tables.
     pub columns: &'static [Column],
     /// Whether it is a view.
     pub is_view: bool,
 }
 
 impl Relation {
-    /// The columns that SQL shows: all but the hidden ones.
+    /// Returns the columns that SQL shows: all columns that are not hidden.
     pub fn shown_columns(&self) -> impl Iterator<Item = &'static Column> {
         self.columns.iter().filter(|column| !column.hidden)
     }
 }
 
-/// All tables, then all views.
+/// Returns all tables, then all views.
 ///
 /// # Errors
 /// As [`tables`] and [`views`].
@@ -452,17 +451,17 @@ pub fn relations() -> Result<impl Iterator<Item = Relation>> {
     Ok(tables.chain(views))
 }
 
-/// The table or view of this SQL name.
+/// Returns the table or view of this SQL name.
 #[must_use]
 pub fn relation(name: &str) -> Option<Relation> {
     let mut all = relations().into_iter().flatten();
     all.find(|relation| relation.name == name)
 }
 
-/// The views that are not simply one table.
+/// Returns the views, except those that show a single table.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a schema file cannot be parsed.
+/// [`Error::Damaged`] if a schema file cannot be parsed.
 pub fn views() -> Result<&'static [View]> {
     static PARSED: OnceLock<Result<Vec<View>, String>> = OnceLock::new();
     let parsed = PARSED.get_or_init(|| {

@@ -43,7 +43,7 @@ fn a_unit_must_end_the_name() {
     );
 }
 
-/// The first columns of a key lead to all rows that share them; a whole key, and more, to one.
+/// A prefix of the key leads to all rows that share it; a whole key, and more columns, to one row.
 #[test]
 fn every_reference_names_a_table_and_its_key() {
     let views = views().unwrap();

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! store/
-//! ├── tsql-store.toml               what makes the folder a store: its format (`marker`)
-//! ├── .queues/                      locks of writers, on a local disk only
-//! ├── graphs/                       one Delta table for each of schemas/*.toml, made when
-//! │   ├── _delta_log/000....json    something is first written to it
+//! ├── tsql-store.toml               marker of a store, with its format (`marker`)
+//! ├── .queues/                      locks of writers, only on a local disk
+//! ├── graphs/                       one Delta table for each of schemas/*.toml, created by
+//! │   ├── _delta_log/000....json    the first write to it
 //! │   └── part-....parquet
 //! └── records/
 //!     ├── _delta_log/
@@ -21,8 +21,8 @@
 //! # Ok::<(), tsql_error::Error>(()) }).unwrap();
 //! ```
 //!
-//! Invariants: only `log` knows the format of a log, and only `log_files` the names of its files. Data files are never changed
-//! or reused. No table is written that refers to rows of another which are not committed yet.
+//! Invariants: only `log` knows the format of a log, and only `log_files` the names of its files. Data files are never
+//! changed or reused. Rows are committed after all rows that they refer to.
 
 #![cfg_attr(
     test,
@@ -54,59 +54,59 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub use files::file;
 pub use files::rollup;
 #[doc(hidden)]
-pub use io::durable_fs::{Step, Watch};
+pub use io::durable_fs::{DiskStep, Watch};
 #[doc(hidden)]
 pub use io::failing_store::{FailingStore, Hook};
 pub use io::location::Location;
 pub use io::remote::{
-    Probed, SCHEMES, Traffic, objects_at, stop_waiting, tell_waiting, traffic, wait_at_most,
-    waiting_is_stopped,
+    ProbeResult, SCHEMES, Traffic, are_retries_stopped, objects_at, set_retry_reporter,
+    set_retry_timeout, stop_retries, traffic,
 };
 pub use log::{Change, Log, Snapshot, Version};
-pub use maintenance::delete_rows::{Partition, Rests};
-pub use maintenance::tags::{Held, Tag};
+pub use maintenance::delete_rows::{Partition, RewriteCache};
+pub use maintenance::tags::{Tag, TagFiles};
 pub use scan::read_tables::{LISTED, is_store_url, scan_of_store};
 pub use scan::rollup_table::RollupTable;
-pub use scan::stored_table::{Expected, StoredTable};
+pub use scan::stored_table::{ExpectedRows, StoredTable};
 pub use settings::rule_switches::{RuleSwitch, RuleSwitches};
 pub use settings::verify_settings::Settings;
 pub use snapshot::at::At;
-pub use snapshot::snapshot_cache::{Shelf, Versions};
+pub use snapshot::snapshot_cache::{SnapshotCache, Versions};
 pub use tables::consistent_snapshot::{CORRECTIONS, RETRACTED, Snapshots};
 pub use tables::discover::FOLDER;
 
-use io::write_queue::{Queues, Turn};
-use snapshot::at::Moment;
-use snapshot::prefetched_snapshots::{First, marker_at};
+use io::write_queue::{WriteQueues, WriteTurn};
+use snapshot::at::AsOf;
+use snapshot::prefetched_snapshots::{PrefetchedSnapshots, read_marker};
 use tsql_error::{Error, Result};
 use tsql_formats::marker::{self, Marker};
 use tsql_schema as schema;
 
-/// Version of the store's layout.
+/// Version of the store format.
 const FORMAT: i64 = 1;
 
 /// A store of graphs, configurations and measurements.
 ///
 /// - Cheap to clone; clones are the same store.
 /// - Safe to use from many threads and processes at once.
-/// - Holds no open files. What was read of a log is remembered, and what came after is read: every
-///   call sees the newest committed state.
+/// - Holds no open files. Log contents are cached, and newer entries are read: every call sees the newest
+///   committed state.
 #[derive(Clone)]
 pub struct Store {
     location: Arc<Location>,
-    /// What tells it from all others, wherever it is found: a random number, or where it was found.
+    /// Unique id, wherever the store is opened: a random number, or a hash of the location.
     id: Arc<str>,
-    /// The newest versions of tables that were read.
+    /// Newest known version of each table.
     snapshots: Arc<Mutex<HashMap<String, Snapshot>>>,
-    /// What was read while the store was opened, for whoever asks for these tables first.
-    first: First,
-    /// What sessions over them have made.
-    shelf: Arc<Shelf>,
-    /// What its tables prove of each other.
+    /// Snapshots that were read while the store was opened. The first query for these tables takes them.
+    first: PrefetchedSnapshots,
+    /// Tables and views that sessions share.
+    shelf: Arc<SnapshotCache>,
+    /// Versions that its tables prove of each other.
     proofs: Arc<OnceLock<log::Proofs>>,
-    /// It is looked at as it was then.
-    at: Option<Arc<Moment>>,
-    queues: Queues,
+    /// Time or versions at which the store is read. `None`: the newest state.
+    at: Option<Arc<AsOf>>,
+    queues: WriteQueues,
 }
 
 impl fmt::Debug for Store {
@@ -120,18 +120,18 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Makes a store at `location`, which must not exist or be an empty directory; `memory:` makes
-    /// one that ends with the process.
+    /// Creates a store at `location`, which must not exist or be an empty directory. `memory:` creates one that ends
+    /// with the process.
     ///
     /// # Errors
-    /// [`Error::CannotCreate`] where something is there already.
+    /// [`Error::CannotCreate`] if something exists there already.
     pub async fn create(location: &str) -> Result<Self> {
         let location = Location::open(location).await?;
         let taken = |reason: &str| Error::CannotCreate {
             location: location.as_str().to_owned(),
             reason: reason.to_owned(),
         };
-        if marker_at(&location).await?.is_some() {
+        if read_marker(&location).await?.is_some() {
             return Err(taken("is a tsql store already"));
         }
         if let Some(directory) = location.local_directory() {
@@ -151,28 +151,31 @@ impl Store {
         if !location.create(marker::NAME, marker.into_bytes()).await? {
             return Err(taken("is a tsql store already"));
         }
-        Ok(Self::over(location, &made_as))
+        Ok(Self::from_location(location, &made_as))
     }
 
-    /// A store in a directory, each step on whose disk a test sees.
+    /// Creates a store in a directory whose disk operations a test observes.
     #[doc(hidden)]
-    pub async fn watched(directory: &std::path::Path, watch: Watch) -> Result<Self> {
-        let location = Location::watched(directory, watch)?;
-        if marker_at(&location).await?.is_none() {
+    pub async fn with_disk_watch(directory: &std::path::Path, watch: Watch) -> Result<Self> {
+        let location = Location::with_disk_watch(directory, watch)?;
+        if read_marker(&location).await?.is_none() {
             location
                 .create(marker::NAME, b"format = 1\n".to_vec())
                 .await?;
         }
-        Ok(Self::over(location, ""))
+        Ok(Self::from_location(location, ""))
     }
 
-    /// A store in an object store of a test's own.
+    /// Creates a store in an object store that a test provides.
     #[doc(hidden)]
-    pub fn in_objects(objects: Arc<dyn object_store::ObjectStore>) -> Result<Self> {
-        Ok(Self::over(Location::over(objects)?, ""))
+    pub fn from_object_store(objects: Arc<dyn object_store::ObjectStore>) -> Result<Self> {
+        Ok(Self::from_location(
+            Location::from_object_store(objects)?,
+            "",
+        ))
     }
 
-    fn over(location: impl Into<Arc<Location>>, made_as: &str) -> Self {
+    fn from_location(location: impl Into<Arc<Location>>, made_as: &str) -> Self {
         let location = location.into();
         let is_plain = |c: char| c.is_ascii_alphanumeric();
         let id = if made_as.is_empty() || !made_as.chars().all(is_plain) {
@@ -185,22 +188,22 @@ impl Store {
             location,
             id: id.into(),
             snapshots: Arc::default(),
-            first: First::default(),
+            first: PrefetchedSnapshots::default(),
             shelf: Arc::default(),
             proofs: Arc::default(),
             at: None,
-            queues: Queues::default(),
+            queues: WriteQueues::default(),
         }
     }
 
-    /// Opens the store at `location`, or makes it.
+    /// Opens the store at `location`, or creates it.
     ///
     /// # Errors
     /// As [`Store::open`] and [`Store::create`].
     pub async fn open_or_create(location: &str) -> Result<Self> {
         match Self::open(location).await {
             Err(Error::NotAStore { .. }) => match Self::create(location).await {
-                // Another process may have made it meanwhile.
+                // Another process may have created it meanwhile.
                 Err(error @ Error::CannotCreate { .. }) => {
                     Self::open(location).await.map_err(|_| error)
                 }
@@ -210,41 +213,41 @@ impl Store {
         }
     }
 
-    /// Where it lies.
+    /// Returns the location.
     #[must_use]
     pub fn location(&self) -> &Location {
         &self.location
     }
 
-    /// The same store, whose writers tell when they wait for another process, and for which.
+    /// Sets a callback that is called when a writer waits for another process, with its name.
     #[must_use]
-    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn with_reporter(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
-            queues: self.queues.telling(tell),
+            queues: self.queues.with_reporter(tell),
             ..self
         }
     }
 
-    /// Waits for its turn among the writers of a table, on a local disk.
-    async fn turn(&self, table: &str) -> Option<Turn> {
+    /// Waits for the turn of this writer among the writers of a table, on a local disk.
+    async fn wait_for_turn(&self, table: &str) -> Option<WriteTurn> {
         let directory = self.location.local_directory()?;
-        self.queues.turn(directory, table).await
+        self.queues.wait_for_turn(directory, table).await
     }
 
-    /// Deletes the files that no tag and no version younger than `retain` needs, and left-overs of broken runs;
-    /// returns their paths. Left-overs of a table stay where a writer does not make way.
+    /// Deletes files that no tag and no version younger than `retain` needs, and orphaned files of interrupted runs.
+    /// Returns their paths. Orphaned files of a table stay if a writer does not release its lock.
     ///
     /// # Errors
-    /// [`Error::Storage`] where a file cannot be deleted.
+    /// [`Error::Storage`] if a file cannot be deleted.
     pub async fn vacuum(&self, options: &VacuumOptions) -> Result<Vec<String>> {
-        self.changeable()?;
+        self.check_writable()?;
         let retain =
             chrono::Duration::from_std(options.retain).map_err(|error| Error::Argument {
                 name: "retain",
                 reason: format!("--retain: {error}"),
             })?;
         let now_ms = match self.location.now_ms().await {
-            // Nothing is deleted then.
+            // A dry run deletes nothing.
             Err(_) if options.dry_run => chrono::Utc::now().timestamp_millis(),
             now_ms => now_ms?,
         };
@@ -257,12 +260,12 @@ impl Store {
         let mut deleted = Vec::new();
         for table in schema::tables()? {
             let log = Log::new(&self.location, table)?;
-            // A writer looks whether its files are there, and then commits them: not in between.
-            let turn = self.turn(&table.name).await;
+            // A writer checks that its files exist, and then commits them. The lock prevents a deletion in between.
+            let turn = self.wait_for_turn(&table.name).await;
             let local = self.location.local_directory().is_some();
             let spares = local && turn.is_none() && !options.force_unlisted;
             let unlisted_before_ms = if spares { i64::MIN } else { unlisted_before_ms };
-            let tagged = self.tagged(&table.name).await?;
+            let tagged = self.tagged_versions(&table.name).await?;
             let files = log.vacuum(
                 &self.location,
                 retain,
@@ -277,28 +280,28 @@ impl Store {
     }
 }
 
-/// What to delete.
+/// Options of [`Store::vacuum`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VacuumOptions {
-    /// Files that a version of this last while needs stay. A week by default.
+    /// Keep files of versions that are younger than this. A week by default.
     pub retain: std::time::Duration,
-    /// Delete files that no log names, whatever their age.
+    /// Delete files that no log lists, whatever their age.
     pub force_unlisted: bool,
-    /// List the files only.
+    /// Only list the files.
     pub dry_run: bool,
 }
 
 impl VacuumOptions {
-    /// Keeps what versions of this last while need; of a week unless it is set.
+    /// Sets the age of versions whose files are kept. Default: a week.
     #[must_use]
     pub fn retain(mut self, retain: std::time::Duration) -> Self {
         self.retain = retain;
         self
     }
 
-    /// Files that no log names go whatever their age. Those of writers that run now are among them, and
-    /// their commits fail then; otherwise such a file must be an hour old.
+    /// Deletes unlisted files whatever their age. That includes files of active writers, whose commits fail then.
+    /// Without this option such a file must be an hour old.
     #[must_use]
     pub fn force_unlisted(mut self, force: bool) -> Self {
         self.force_unlisted = force;
@@ -314,7 +317,7 @@ impl VacuumOptions {
 }
 
 impl Default for VacuumOptions {
-    /// A week is kept.
+    /// Keeps a week.
     fn default() -> Self {
         Self {
             retain: std::time::Duration::from_secs(7 * 24 * 3600),
@@ -324,7 +327,7 @@ impl Default for VacuumOptions {
     }
 }
 
-/// Is there nothing in the directory, but what is left of a store whose making was broken off?
+/// Returns whether the directory is empty, except for files of an interrupted creation of a store.
 fn is_empty(directory: &std::path::Path) -> std::io::Result<bool> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;

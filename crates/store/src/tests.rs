@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use super::*;
 use crate::files::file::{DataFile, Effort};
 
-async fn written(store: &Store, id: i64) -> DataFile {
+async fn write_rows(store: &Store, id: i64) -> DataFile {
     let table = schema::table("graphs").unwrap();
     let texts = || Arc::new(StringArray::from(vec!["mm"])) as ArrayRef;
     let columns = BTreeMap::from([
@@ -19,7 +19,7 @@ async fn written(store: &Store, id: i64) -> DataFile {
     written.unwrap()
 }
 
-async fn committed(store: &Store, file: &DataFile) -> Result<()> {
+async fn commit_rows(store: &Store, file: &DataFile) -> Result<()> {
     let plan = async |_: &Snapshot| {
         let add = vec![file.clone()];
         Ok(Some(Change {
@@ -48,8 +48,8 @@ async fn what_is_gone_is_not_deleted_again() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("s");
     let store = Store::create(at.to_str().unwrap()).await.unwrap();
-    let (old, new) = (written(&store, 1).await, written(&store, 2).await);
-    committed(&store, &old).await.unwrap();
+    let (old, new) = (write_rows(&store, 1).await, write_rows(&store, 2).await);
+    commit_rows(&store, &old).await.unwrap();
     let plan = async |_: &Snapshot| {
         Ok(Some(Change {
             add: vec![new.clone()],
@@ -71,21 +71,23 @@ async fn what_is_gone_is_not_deleted_again() {
     assert_eq!(rows(&store).await, 1);
 }
 
-/// A writer that stands between its data file and its commit, for as long as others clean up.
+/// A writer between writing its data file and its commit, while others clean up.
 #[tokio::test]
 async fn what_a_writer_is_about_to_commit_stays() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("s");
     let store = Store::create(at.to_str().unwrap()).await.unwrap();
-    committed(&store, &written(&store, 1).await).await.unwrap();
-    let pending = written(&store, 2).await;
+    commit_rows(&store, &write_rows(&store, 1).await)
+        .await
+        .unwrap();
+    let pending = write_rows(&store, 2).await;
     assert_eq!(
         store.vacuum(&at_once()).await.unwrap(),
         Vec::<String>::new()
     );
-    committed(&store, &pending).await.unwrap();
+    commit_rows(&store, &pending).await.unwrap();
     assert_eq!(rows(&store).await, 2);
-    // What a commit has removed goes at once all the same.
+    // Files that a commit has removed are deleted at once nevertheless.
     let snapshot = store.snapshot("graphs").await.unwrap().unwrap();
     let old: Vec<DataFile> = snapshot.files().to_vec();
     let plan = async |snapshot: &Snapshot| {
@@ -101,7 +103,7 @@ async fn what_a_writer_is_about_to_commit_stays() {
     assert_eq!(rows(&store).await, 0);
 }
 
-/// A user's folders in a store, linked or not, and files of other names.
+/// Folders of a user in a store, linked or not, and files of other names.
 #[cfg(unix)]
 #[tokio::test]
 async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
@@ -109,8 +111,10 @@ async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
     let place = tempfile::tempdir().unwrap();
     let (at, precious) = (place.path().join("s"), place.path().join("precious"));
     let store = Store::create(at.to_str().unwrap()).await.unwrap();
-    committed(&store, &written(&store, 1).await).await.unwrap();
-    let left_over = written(&store, 2).await;
+    commit_rows(&store, &write_rows(&store, 1).await)
+        .await
+        .unwrap();
+    let left_over = write_rows(&store, 2).await;
     std::fs::create_dir_all(precious.join("dataset=a/platform=b")).unwrap();
     let own_name = || format!("part-{}.parquet", uuid::Uuid::new_v4().simple());
     let mut stays = vec![
@@ -127,7 +131,7 @@ async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
     }
     symlink(&precious, at.join("graphs/linked")).unwrap();
     symlink(precious.join("thesis"), at.join("graphs").join(own_name())).unwrap();
-    // A table that is a link as a whole, and a partition.
+    // A whole table that is a link, and a partition.
     symlink(&precious, at.join("records")).unwrap();
     std::fs::create_dir_all(at.join("sources")).unwrap();
     stays.push(at.join("graphs/linked/thesis"));
@@ -146,7 +150,7 @@ async fn vacuum_follows_no_link_and_deletes_no_file_of_another_name() {
     assert_eq!(rows(&store).await, 1);
 }
 
-/// Writing and deleting commands follow no symbolic link out of the store.
+/// Commands that write or delete follow no symbolic link out of the store.
 #[cfg(unix)]
 #[tokio::test]
 async fn nothing_is_written_through_a_link() {
@@ -174,16 +178,16 @@ async fn nothing_is_written_through_a_link() {
     let entry = folder.join(crate::log_files::entries::entry_name(0));
     std::fs::write(&entry, "{").unwrap();
     let log = Log::new(store.location(), table).unwrap();
-    assert!(log.pass_over(0).await.is_err());
+    assert!(log.replace_truncated_entry(0).await.is_err());
     let there = std::fs::read_dir(&folder).unwrap();
     assert_eq!(there.count(), 1);
     std::fs::remove_dir_all(&folder).unwrap();
-    // A store that is itself reached through a link is one.
+    // A store that is reached through a link is valid.
     let link = place.path().join("link");
     symlink(&at, &link).unwrap();
     std::fs::remove_file(at.join("graphs")).unwrap();
     let linked = Store::open(link.to_str().unwrap()).await.unwrap();
-    committed(&linked, &written(&linked, 1).await)
+    commit_rows(&linked, &write_rows(&linked, 1).await)
         .await
         .unwrap();
     assert_eq!(rows(&store).await, 1);
@@ -194,8 +198,10 @@ async fn left_overs_go_when_they_are_old_or_at_once_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("s");
     let store = Store::create(at.to_str().unwrap()).await.unwrap();
-    committed(&store, &written(&store, 1).await).await.unwrap();
-    let (old, young) = (written(&store, 2).await, written(&store, 3).await);
+    commit_rows(&store, &write_rows(&store, 1).await)
+        .await
+        .unwrap();
+    let (old, young) = (write_rows(&store, 2).await, write_rows(&store, 3).await);
     let path = at.join("graphs").join(&old.path);
     let then = SystemTime::now() - Duration::from_secs(2 * 3600);
     let opened = std::fs::File::options().append(true).open(path).unwrap();
@@ -218,8 +224,8 @@ async fn left_overs_go_when_they_are_old_or_at_once_where_that_is_wanted() {
         ..at_once()
     };
     assert_eq!(store.vacuum(&force).await.unwrap(), named(&young));
-    // Who comes with it after all is told, and breaks nothing.
-    let refused = committed(&store, &old).await.unwrap_err().to_string();
+    // A late commit fails, and does no damage.
+    let refused = commit_rows(&store, &old).await.unwrap_err().to_string();
     assert!(
         refused.contains("was deleted before it was committed"),
         "{refused}"

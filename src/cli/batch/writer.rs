@@ -29,16 +29,16 @@ impl BatchWriter {
             }
             None => (None, Box::new(std::io::stdout().lock())),
         };
-        let stream = StreamWriter::try_new(BufWriter::new(out), schema).map_err(failed)?;
+        let stream = StreamWriter::try_new(BufWriter::new(out), schema).map_err(arrow_error)?;
         Ok(Self { stream, output })
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
-        Ok(self.stream.write(batch).map_err(failed)?)
+        Ok(self.stream.write(batch).map_err(arrow_error)?)
     }
 
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        self.stream.finish().map_err(failed)?;
+        self.stream.finish().map_err(arrow_error)?;
         match self.output {
             Some(output) => Ok(output.finish().map_err(Error::from)?),
             None => Ok(()),
@@ -46,7 +46,7 @@ impl BatchWriter {
     }
 }
 
-fn failed(error: ArrowError) -> PrintError {
+fn arrow_error(error: ArrowError) -> PrintError {
     match error {
         ArrowError::IoError(_, error) => PrintError::Io(error),
         other => PrintError::Io(std::io::Error::other(other)),

@@ -1,6 +1,6 @@
 //! `tsql compare`: faster and slower configurations of two sides.
 
-mod shown;
+mod comparison_tables;
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use tsql_metrics::change::MINIMAL_CHANGE;
 use super::outcome::{DONE, Failure, REGRESSED};
 use super::output::{Output, show, whole};
 use super::percent::percent;
-use super::place::Place;
 use super::printer::Format;
-use super::stderr::{counted, print_message};
-use crate::compare::{CompareOptions, Comparison, Of, Side};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
+use crate::compare::{CompareOptions, Comparison, RecordChoice, Side};
 use crate::error::Error;
 
 /// Width of a PNG file in pixels.
@@ -91,13 +91,13 @@ enum Counting {
     All,
 }
 
-pub(super) async fn run(place: &Place, command: Compare) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Compare) -> Result<u8, Failure> {
     let store = place.open().await?;
     let mut options = CompareOptions::default()
         .predicate(command.predicate)
-        .of(match command.of {
-            Counting::Newest => Of::Newest,
-            Counting::All => Of::All,
+        .record_choice(match command.of {
+            Counting::Newest => RecordChoice::Newest,
+            Counting::All => RecordChoice::All,
         })
         .minimal_change(command.change.unwrap_or(MINIMAL_CHANGE))
         .top(command.top);
@@ -114,25 +114,25 @@ pub(super) async fn run(place: &Place, command: Compare) -> Result<u8, Failure> 
     print(&found, command.pairs, &command.output).await?;
     say(&found);
     Ok(match found.regression {
-        Some(regression) if regression.is_one() => REGRESSED,
+        Some(regression) if regression.is_exceeded() => REGRESSED,
         _ => DONE,
     })
 }
 
 /// All of it as one document, or what was asked for as a table; both tables for people.
 async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), Failure> {
-    let format = output.chosen()?;
+    let format = output.resolve_format()?;
     if format == Format::Json {
         return document(found, output);
     }
     if pairs {
-        show(shown::changes(found), output).await?;
+        show(comparison_tables::changes(found), output).await?;
         return Ok(());
     }
     let for_people = matches!(format, Format::Table | Format::Markdown);
-    show(shown::summaries(found, for_people), output).await?;
+    show(comparison_tables::summaries(found, for_people), output).await?;
     if for_people && output.output.is_none() {
-        show(shown::largest(found), output).await?;
+        show(comparison_tables::largest(found), output).await?;
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn say(found: &Comparison) {
         });
         print_message(&format!(
             "{b} is {speedup:.3} times as fast as {a}{interval}, {}: {} faster, {} slower, {} the same, {} unclear",
-            counted(all.pairs, "pair"),
+            count_noun(all.pairs, "pair"),
             all.faster,
             all.slower,
             all.same,
@@ -165,7 +165,10 @@ fn say(found: &Comparison) {
             "hint: no change is told from noise with so few repeats, but all pairs together tell one",
         );
     }
-    let Some(regression) = found.regression.filter(|regression| regression.is_one()) else {
+    let Some(regression) = found
+        .regression
+        .filter(|regression| regression.is_exceeded())
+    else {
         return;
     };
     let allowed = regression.allowed * 100.0;
@@ -173,7 +176,7 @@ fn say(found: &Comparison) {
     if regression.slower > 0 {
         told.push(format!(
             "{} slower by more than {allowed} %",
-            counted(regression.slower, "pair")
+            count_noun(regression.slower, "pair")
         ));
     }
     if regression.is_slower_at_all {
@@ -182,7 +185,7 @@ fn say(found: &Comparison) {
     if regression.newly_failing > 0 {
         told.push(format!(
             "{} newly failing",
-            counted(regression.newly_failing, "pair")
+            count_noun(regression.newly_failing, "pair")
         ));
     }
     print_message(&format!("regression: {}", told.join(", ")));

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::atomic_output::check_outside;
 use crate::cli::outcome::{DONE, Failure, PARTLY};
-use crate::cli::stderr::{counted, print_message};
-use crate::delivered::check_outside;
+use crate::cli::stderr::{count_noun, print_message};
 use crate::error::Error;
 use crate::store::Store;
 use crate::tpugraphs::{GraphFilesOptions, verify_graph_files, write_graph_files};
@@ -109,14 +109,14 @@ impl Training {
     fn options(&self) -> Result<TrainingFilesOptions, Error> {
         let mut options = TrainingFilesOptions::new(&self.features)
             .parts(&self.parts)
-            .label(Label::named(&self.target)?)
-            .form(FileForm::named(&self.file_format)?)
-            .group_rows(self.group_rows, LargeGroups::named(&self.large_groups)?)
+            .label(Label::parse(&self.target)?)
+            .form(FileForm::parse(&self.file_format)?)
+            .group_rows(self.group_rows, LargeGroups::parse(&self.large_groups)?)
             .skip_null(self.skip_null)
             .seed(self.seed)
             .overwrite(self.overwrite);
         options = match self.group.as_str() {
-            "none" => options.ungrouped(),
+            "none" => options.without_groups(),
             group => options.group(group),
         };
         if let Some(predicate) = &self.predicate {
@@ -166,14 +166,14 @@ async fn write(
 fn report(manifest: &TrainingManifest) {
     let whole = manifest.graphs.is_some();
     for part in &manifest.parts {
-        let rows = counted(part.rows, "row");
+        let rows = count_noun(part.rows, "row");
         let groups = match (part.groups, whole) {
             (0, _) => String::new(),
-            (groups, true) => format!(" of {}", counted(groups, "graph")),
+            (groups, true) => format!(" of {}", count_noun(groups, "graph")),
             (groups, false) => format!(
                 " in {}, the largest of {}",
-                counted(groups, "group"),
-                counted(part.largest_group, "row")
+                count_noun(groups, "group"),
+                count_noun(part.largest_group, "row")
             ),
         };
         let bytes: u64 = part.files.iter().map(|file| file.bytes).sum();
@@ -191,11 +191,11 @@ fn report(manifest: &TrainingManifest) {
         (left.over_limit, "of larger groups than --group-rows"),
     ] {
         if count > 0 {
-            print_message(&format!("left out: {} {why}", counted(count, "record")));
+            print_message(&format!("left out: {} {why}", count_noun(count, "record")));
         }
     }
     if left.cut_groups > 0 {
-        print_message(&format!("cut: {}", counted(left.cut_groups, "group")));
+        print_message(&format!("cut: {}", count_noun(left.cut_groups, "group")));
     }
 }
 
@@ -209,8 +209,8 @@ async fn verify(store: &Store, manifest: &Path) -> Result<u8, Failure> {
     }
     print_message(&format!(
         "{} compared, {} made again: {}",
-        counted(verified.file_count, "file"),
-        counted(verified.rows, "row"),
+        count_noun(verified.file_count, "file"),
+        count_noun(verified.rows, "row"),
         if verified.is_same() {
             "the same"
         } else {

@@ -1,6 +1,6 @@
 //! `tsql ingest`: files into the store.
 
-mod told;
+mod ingest_report;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -10,18 +10,18 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use indicatif::{ProgressBar, ProgressStyle};
-use tsql_formats::Named;
+use tsql_formats::NamedFormat;
 
 use super::append::tell_unmerged;
 use super::label::{Label, tell_unlabelled};
 use super::outcome::{DONE, Failure, PARTLY};
-use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::stderr::{print_message, shows_progress};
+use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::error::redact::escaped;
+use crate::error::redact::escape_control_characters;
 use crate::ingest::{Event, IngestOptions};
-use crate::part::Part;
+use crate::shard::Shard;
 use crate::store::Store;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
@@ -79,10 +79,14 @@ pub(super) struct Ingest {
     /// Ingest one of N shards of the files, such as `3/8`: one for each task of a Slurm array or a Kubernetes job. All may
     /// write to one store at the same time
     #[arg(long, alias = "part", value_name = "I/N")]
-    shard: Option<Part>,
+    shard: Option<Shard>,
 }
 
-pub(super) async fn run(place: &Place, command: Ingest, verbose: bool) -> Result<u8, Failure> {
+pub(super) async fn run(
+    place: &StoreOptions,
+    command: Ingest,
+    verbose: bool,
+) -> Result<u8, Failure> {
     // Opening a store may wait for its server.
     let stop = stop_on_ctrl_c();
     for input in &command.inputs {
@@ -95,7 +99,7 @@ pub(super) async fn run(place: &Place, command: Ingest, verbose: bool) -> Result
         Some(place.open_or_create().await?)
     };
     let shown = match &opened {
-        Some(store) => told::shorter(store.location()),
+        Some(store) => ingest_report::shorter(store.location()),
         None => format!("none yet, it would be {}", place.new_location()),
     };
     let store = match opened {
@@ -125,7 +129,7 @@ pub(super) async fn run(place: &Place, command: Ingest, verbose: bool) -> Result
         bar.finish_and_clear();
     }
     let report = ingested?;
-    told::tell(&report, verbose, command.dry_run);
+    ingest_report::tell(&report, verbose, command.dry_run);
     print_message(&format!("store            {shown}"));
     tell_unmerged(&report);
     tell_unlabelled(&report);
@@ -145,15 +149,15 @@ pub(super) async fn run(place: &Place, command: Ingest, verbose: bool) -> Result
 /// Checks that an input exists on this machine, so that a mistyped name creates no store.
 fn is_there(input: &str) -> Result<(), Failure> {
     if input != tsql_formats::STDIN && !input.contains("://") && !Path::new(input).exists() {
-        tsql_formats::find(input).map_err(Error::from)?;
+        tsql_formats::find_inputs(input).map_err(Error::from)?;
     }
     Ok(())
 }
 
 /// The names of all formats.
 fn formats() -> PossibleValuesParser {
-    let all = Named::all().into_iter();
-    let value = |format: Named| PossibleValue::new(format.name()).help(format.described());
+    let all = NamedFormat::all().into_iter();
+    let value = |format: NamedFormat| PossibleValue::new(format.name()).help(format.description());
     PossibleValuesParser::new(all.map(value))
 }
 
@@ -171,7 +175,7 @@ fn show(bar: Option<&ProgressBar>, event: Event<'_>) {
     let Some(bar) = bar else { return };
     match event {
         Event::Planned { bytes, .. } => bar.set_length(bytes),
-        Event::File(path) => bar.set_message(escaped(path).into_owned()),
+        Event::File(path) => bar.set_message(escape_control_characters(path).into_owned()),
         Event::Bytes(bytes) => bar.inc(bytes),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tsql_measure::backends::Address;
+use tsql_measure::backends::DeviceAddress;
 
 use crate::cli::label::Label;
 use crate::cli::program;
@@ -16,8 +16,8 @@ use crate::trials::{Cache, MeasureOptions};
 #[derive(Args, Debug)]
 pub(super) struct Bench {
     /// Device: `cpu`, or `cuda:0` for the first GPU [default: the device of the program]
-    #[arg(long, value_name = "DEVICE", value_parser = Address::parse)]
-    target: Option<Address>,
+    #[arg(long, value_name = "DEVICE", value_parser = DeviceAddress::parse)]
+    target: Option<DeviceAddress>,
     /// Platform of the records [default: the short name of the device]
     #[arg(long, value_name = "NAME", add = crate::cli::completion_values::platforms())]
     platform: Option<String>,

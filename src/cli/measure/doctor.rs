@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
-use tsql_measure::doctor::{Level, lines};
+use tsql_measure::doctor::{Level, format_table};
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
 use crate::trials;
@@ -23,9 +23,9 @@ pub(super) struct Env {}
 pub(super) struct Devices {}
 
 pub(super) fn doctor(_: Doctor) -> Result<u8, Failure> {
-    let findings = trials::doctor();
+    let findings = trials::run_doctor();
     let mut out = std::io::stdout().lock();
-    for line in lines(&findings) {
+    for line in format_table(&findings) {
         let _ = writeln!(out, "{line}");
     }
     let warns = findings
@@ -35,7 +35,7 @@ pub(super) fn doctor(_: Doctor) -> Result<u8, Failure> {
 }
 
 pub(super) fn env(_: Env) -> Result<u8, Failure> {
-    let text = trials::machine();
+    let text = trials::machine_json();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let mut out = std::io::stdout().lock();
     let _ = writeln!(
@@ -48,7 +48,7 @@ pub(super) fn env(_: Env) -> Result<u8, Failure> {
 
 pub(super) fn devices(_: Devices) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
-    for line in trials::devices() {
+    for line in trials::describe_devices() {
         let _ = writeln!(out, "{line}");
     }
     Ok(DONE)

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::resume::tell_resumed;
 use crate::cli::label::Label;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
-use crate::cli::stderr::{counted, print_message};
+use crate::cli::stderr::{count_noun, print_message};
 use crate::formats::StreamFormat;
 use crate::store::Store;
 use crate::trials::ExecOptions;
@@ -73,7 +73,7 @@ pub(super) async fn run(
         .commit_every(command.commit_every)
         .commit_records(command.commit_records)
         .stop(Arc::clone(stop))
-        .stops_by_itself();
+        .without_interrupt();
     options.name = command.name;
     options.labels = command.label.labels;
     options.log = command.log;
@@ -84,7 +84,7 @@ pub(super) async fn run(
     }
     print_message(&format!(
         "{}, {} rejected",
-        counted(report.records, "record"),
+        count_noun(report.records, "record"),
         report.rejects
     ));
     if stop.load(Ordering::Relaxed) {

@@ -1,27 +1,27 @@
 //! `tsql measure`: timings that are made here, appended like any other record.
 
 mod bench;
-mod compared;
+mod change_table;
 mod doctor;
 mod exec;
 mod repeat;
 mod resume;
 mod run;
+mod run_events;
 mod template;
 mod trust;
-mod watch;
 
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
 use tsql_measure::backends;
-use tsql_measure::confined;
-use tsql_measure::device::Served;
+use tsql_measure::compiler_sandbox;
+use tsql_measure::device::ServeResult;
 
 use super::outcome::{DONE, FAILED, Failure};
-use super::place::Place;
 use super::signals::stop_on_ctrl_c;
 use super::stderr::print_message;
+use super::store_options::StoreOptions;
 
 /// Time kernels on this machine and store the timings
 ///
@@ -57,16 +57,16 @@ enum Command {
 /// code then.
 pub(super) fn serve(args: &[OsString]) -> Option<u8> {
     let (_, args) = args.split_first()?;
-    let (code, error) = match backends::serve(args)? {
-        Served::Done => return Some(DONE),
-        Served::Failed(error) => (FAILED, error),
-        Served::NotStarted(error) => (confined::NOT_STARTED, error),
+    let (code, error) = match backends::serve_process(args)? {
+        ServeResult::Done => return Some(DONE),
+        ServeResult::Failed(error) => (FAILED, error),
+        ServeResult::NotStarted(error) => (compiler_sandbox::NOT_STARTED, error),
     };
     print_message(&format!("error: {error}"));
     Some(code)
 }
 
-pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Measure) -> Result<u8, Failure> {
     match command.command {
         Command::Template(command) => return Ok(template::run(command)?),
         Command::Doctor(command) => return doctor::doctor(command),
@@ -77,12 +77,12 @@ pub(super) async fn run(place: &Place, command: Measure) -> Result<u8, Failure> 
     }
     // A manifest that cannot be read is no reason to make a store.
     let loaded = match &command.command {
-        Command::Run(command) => Some(command.loaded()?),
+        Command::Run(command) => Some(command.load()?),
         _ => None,
     };
     let store = place.open_or_create().await?;
     let stop = stop_on_ctrl_c();
-    confined::hide_process();
+    compiler_sandbox::hide_process();
     match (command.command, loaded) {
         (Command::Run(command), Some(loaded)) => run::run(&store, &command, loaded, &stop).await,
         (Command::Exec(command), _) => exec::run(&store, command, &stop).await,

@@ -7,14 +7,14 @@ use clap::Args;
 use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::bench::Bench;
-use super::compared;
+use super::change_table;
 use super::resume::tell_resumed;
+use super::run_events::Watch;
 use super::trust;
-use super::watch::Watch;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::output::{Output, show};
 use crate::cli::percent::percent;
-use crate::cli::stderr::{counted, print_message};
+use crate::cli::stderr::{count_noun, print_message};
 use crate::store::Store;
 use crate::trials::{Event, RepeatedRecord};
 
@@ -59,11 +59,13 @@ pub(super) async fn run(
     command: &Repeat,
     stop: &Arc<AtomicBool>,
 ) -> Result<u8, Failure> {
-    let records = store.repeatable(&command.predicate, command.limit).await?;
+    let records = store
+        .find_repeatable(&command.predicate, command.limit)
+        .await?;
     if records.left_out > 0 {
         print_message(&format!(
             "note: {} left out: the store has no program to build",
-            counted(records.left_out, "record")
+            count_noun(records.left_out, "record")
         ));
     }
     trust::ask(&records, command.trust)?;
@@ -72,7 +74,7 @@ pub(super) async fn run(
     let options = command.bench.options(stop)?.progress(move |event| {
         match &event {
             Event::Resumed(resumed) => tell_resumed(resumed),
-            Event::Elsewhere(differences) => compared::warn(differences),
+            Event::Elsewhere(differences) => change_table::warn(differences),
             _ => {}
         }
         let mut watch = watching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,18 +88,18 @@ pub(super) async fn run(
         |is: fn(&RepeatedRecord) -> bool| again.records.iter().filter(|one| is(one)).count();
     let changed = count(RepeatedRecord::is_changed);
     let unclear = count(RepeatedRecord::is_unclear);
-    let elsewhere = match count(RepeatedRecord::is_elsewhere) {
+    let elsewhere = match count(RepeatedRecord::is_from_other_machine) {
         0 => String::new(),
         count => format!(", {count} of another machine"),
     };
     if command.bench.json {
-        compared::say(&again.records);
+        change_table::say(&again.records);
     } else {
-        show(compared::columns(&again.records), &command.output).await?;
+        show(change_table::columns(&again.records), &command.output).await?;
     }
     print_message(&format!(
         "{} measured again, {changed} differ, {unclear} unclear{elsewhere}",
-        counted(again.records.len() as u64, "record")
+        count_noun(again.records.len() as u64, "record")
     ));
     if unclear > 0 {
         print_message(

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
-use crate::cli::stderr::{counted, print_message};
+use crate::cli::stderr::{count_noun, print_message};
 use crate::store::Store;
 use crate::trials::Resumed;
 
@@ -32,8 +32,8 @@ pub(super) fn tell_resumed(resumed: &Resumed) {
     if resumed.journals > 0 {
         print_message(&format!(
             "{} of earlier runs stored, {} new",
-            counted(resumed.journals, "journal"),
-            counted(resumed.records, "record")
+            count_noun(resumed.journals, "journal"),
+            count_noun(resumed.records, "record")
         ));
     }
     for (path, lines) in &resumed.damaged {

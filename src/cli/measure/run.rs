@@ -8,13 +8,13 @@ use clap::{Args, ValueEnum};
 
 use super::bench::Bench;
 use super::resume::tell_resumed;
-use super::watch::{Watch, time};
+use super::run_events::{Watch, time};
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
-use crate::cli::stderr::{counted, print_message};
+use crate::cli::stderr::{count_noun, print_message};
 use crate::error::Result;
 use crate::store::Store;
-use crate::trials::plan::{Plan as _, Searches};
-use crate::trials::{Event, Loaded, MeasureOptions, Measured, Search as Kind};
+use crate::trials::plan::{SearchPlan, TrialPlan as _};
+use crate::trials::{Event, LoadedProgram, MeasureOptions, Measured, Search as Kind};
 
 /// Build and time the configurations of a program
 ///
@@ -61,8 +61,8 @@ enum Search {
 
 impl Run {
     /// The program, read and found sound.
-    pub(super) fn loaded(&self) -> Result<Loaded, Failure> {
-        Ok(Loaded::named(&self.program)?)
+    pub(super) fn load(&self) -> Result<LoadedProgram, Failure> {
+        Ok(LoadedProgram::open(&self.program)?)
     }
 
     /// What was typed, as options. What the search draws from is told where it draws.
@@ -75,7 +75,7 @@ impl Run {
         });
         options.trials = self.trials;
         options.seed = self.seed;
-        let drawn = options.drawn();
+        let drawn = options.search_seed();
         if let Some(seed) = drawn
             && self.seed.is_none()
             && !self.bench.json
@@ -92,11 +92,14 @@ impl Run {
 pub(super) async fn run(
     store: &Store,
     command: &Run,
-    loaded: Loaded,
+    loaded: LoadedProgram,
     stop: &Arc<AtomicBool>,
 ) -> Result<u8, Failure> {
     let options = command.options(stop)?;
-    let watch = Arc::new(Mutex::new(Watch::new(command.bench.json, options.drawn())));
+    let watch = Arc::new(Mutex::new(Watch::new(
+        command.bench.json,
+        options.search_seed(),
+    )));
     let watching = Arc::clone(&watch);
     let options = options.progress(move |event| {
         if let Event::Resumed(resumed) = &event {
@@ -123,11 +126,9 @@ pub(super) async fn run(
 
 /// Says what would be measured first.
 pub(super) fn dry_run(command: &Run) -> Result<u8, Failure> {
-    let (options, loaded) = (
-        command.options(&Arc::default())?,
-        Arc::new(command.loaded()?),
-    );
-    let mut plan = Searches::of(&loaded, &options, options.drawn(), &HashMap::new());
+    let (options, loaded) = (command.options(&Arc::default())?, Arc::new(command.load()?));
+    let mut plan =
+        SearchPlan::from_options(&loaded, &options, options.search_seed(), &HashMap::new());
     let total = plan.total();
     // What comes next may depend on what came before.
     let first: Vec<String> = std::iter::from_fn(|| plan.next())
@@ -135,7 +136,7 @@ pub(super) fn dry_run(command: &Run) -> Result<u8, Failure> {
         .map(|item| format!("  {} {}", item.workload_key(), item.steps()))
         .collect();
     print_message(&match total {
-        Some(total) => format!("{} at most, the first:", counted(total, "trial")),
+        Some(total) => format!("{} at most, the first:", count_noun(total, "trial")),
         None => "every configuration that the constraints allow, the first:".to_owned(),
     });
     print_message(&first.join("\n"));
@@ -184,9 +185,9 @@ fn tell(measured: &Measured, workload_keys: &[String]) {
     }
     print_message(&format!(
         "{}, {} failed, {} new to the store, on platform `{}`",
-        counted(trials.len() as u64, "trial"),
+        count_noun(trials.len() as u64, "trial"),
         measured.failed,
-        counted(measured.stored.new_configurations, "configuration"),
+        count_noun(measured.stored.new_configurations, "configuration"),
         measured.platform
     ));
 }

@@ -7,13 +7,13 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use crate::cli::stderr::print_message;
 use crate::error::{Error, Result};
-use crate::trials::Repeatable;
+use crate::trials::RepeatableRecords;
 
 /// Returns where the user trusts the programs of these records: he said so before, or says so now.
 ///
 /// # Errors
 /// Where he does not, or nobody is there to be asked; the error shows what would be run.
-pub(super) fn ask(records: &Repeatable, trusted: bool) -> Result<()> {
+pub(super) fn ask(records: &RepeatableRecords, trusted: bool) -> Result<()> {
     if trusted {
         return Ok(());
     }
@@ -26,14 +26,14 @@ pub(super) fn ask(records: &Repeatable, trusted: bool) -> Result<()> {
         if ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
             return Ok(());
         }
-        return Err(untrusted("nothing was built or run".to_owned()));
+        return Err(distrust("nothing was built or run".to_owned()));
     }
-    Err(untrusted(format!(
+    Err(distrust(format!(
         "{list}\nhint: --trust builds and runs them; tsql \"SELECT program FROM environments\" shows their texts"
     )))
 }
 
-fn untrusted(reason: String) -> Error {
+fn distrust(reason: String) -> Error {
     Error::Argument {
         name: "trust",
         reason,

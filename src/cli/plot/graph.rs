@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::super::outcome::{DONE, Failure};
-use super::super::place::Place;
-use super::drawn::Drawn;
+use super::super::store_options::StoreOptions;
+use super::plot_output::Drawn;
 
 /// Draw a graph: operations from top to bottom, shapes at the edges, modules in color, configurable nodes in orange
 ///
@@ -21,7 +21,7 @@ pub(super) struct Drawing {
     drawn: Drawn,
 }
 
-pub(super) async fn run(place: &Place, command: Drawing) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Drawing) -> Result<u8, Failure> {
     // Whatever is wrong with the file is told before the store is asked.
     command.drawn.form()?;
     let store = place.open().await?;

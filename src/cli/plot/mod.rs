@@ -1,8 +1,8 @@
 //! `tsql plot`: the result of a query as a plot.
 
-mod drawn;
 mod graph;
-mod specified;
+mod plot_options;
+mod plot_output;
 
 use std::io::Read as _;
 
@@ -11,18 +11,18 @@ use datafusion::dataframe::DataFrame;
 use datafusion::physical_plan::execute_stream;
 
 use super::assignment::assignment;
+use super::built_in_queries::{all, choose_values, tell_empty};
 use super::outcome::{DONE, Failure};
-use super::place::Place;
 use super::progress;
-use super::questions::{all, chosen, tell_empty};
 use super::stderr::print_message;
+use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::plot::{Chart, Spec, gathered, narrowed};
-use crate::query::statement::{planned_with, statements};
-use crate::query::{Question, match_placeholders, question_among};
+use crate::plot::{Chart, PlotSpec, draw_stream, project_columns};
+use crate::query::statement::{parse_statements, plan_with_values};
+use crate::query::{NamedQuery, match_placeholders, question_among};
 use crate::store::Store;
-pub(super) use drawn::{Drawn, write};
-use specified::Specified;
+use plot_options::Specified;
+pub(super) use plot_output::{Drawn, write};
 
 /// Standard input, as it is named on the command line.
 const STDIN: &str = "-";
@@ -66,7 +66,7 @@ enum Picture {
     Graph(graph::Drawing),
 }
 
-pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Plot) -> Result<u8, Failure> {
     if let Some(Picture::Graph(drawing)) = command.picture {
         return graph::run(place, drawing).await;
     }
@@ -77,7 +77,7 @@ pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
         let question = question_among(all(place)?, name)?;
         let store = place.open().await?;
         let own = command.specified.spec();
-        return asked(
+        return plot_query(
             place,
             &store,
             (&question, &command.set),
@@ -103,12 +103,12 @@ pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
     match_placeholders(&sql, &command.set)?;
     let store = place.open_for(&sql).await?;
     let context = place.session(&store, Some(&sql)).await?;
-    let mut statements = statements(&sql)?;
+    let mut statements = parse_statements(&sql)?;
     let (Some(statement), true) = (statements.pop_front(), statements.is_empty()) else {
         let reason = "a plot shows the result of one query, and several were given";
         return Err(Failure::Usage(reason.to_owned()));
     };
-    let frame = planned_with(&context, statement, &sql, &command.set).await?;
+    let frame = plan_with_values(&context, statement, &sql, &command.set).await?;
     let chart = drawn_of(frame, &command.specified.spec()).await?;
     place.tell_decisions(&context);
     command.drawn.show(&chart, &sql)?;
@@ -116,18 +116,20 @@ pub(super) async fn run(place: &Place, command: Plot) -> Result<u8, Failure> {
 }
 
 /// Asks a question and draws what its file says, or what was said instead.
-pub(super) async fn asked(
-    place: &Place,
+pub(super) async fn plot_query(
+    place: &StoreOptions,
     store: &Store,
-    (question, set): (&Question, &[(String, String)]),
-    own: Spec,
+    (question, set): (&NamedQuery, &[(String, String)]),
+    own: PlotSpec,
     drawn: &Drawn,
 ) -> Result<u8, Failure> {
     drawn.form()?;
-    let spec = crate::plot::of_question(question, own)?;
-    let context = place.session(store, Some(&question.names())).await?;
-    let values = chosen(question, &context, set).await?;
-    let frame = question.ask(&context, &values).await?;
+    let spec = crate::plot::spec_for_query(question, own)?;
+    let context = place
+        .session(store, Some(&question.referenced_sql()))
+        .await?;
+    let values = choose_values(question, &context, set).await?;
+    let frame = question.run(&context, &values).await?;
     let chart = drawn_of(frame, &spec).await?;
     if chart.rows() == 0 {
         tell_empty(question, &context, &values).await?;
@@ -136,10 +138,10 @@ pub(super) async fn asked(
     Ok(DONE)
 }
 
-async fn drawn_of(frame: DataFrame, spec: &Spec) -> Result<Chart, Failure> {
-    let (frame, units) = narrowed(frame, spec)?;
+async fn drawn_of(frame: DataFrame, spec: &PlotSpec) -> Result<Chart, Failure> {
+    let (frame, units) = project_columns(frame, spec)?;
     let (_, rows) = progress::run(frame, execute_stream).await?;
-    let chart = gathered(rows, spec, &units).await?;
+    let chart = draw_stream(rows, spec, &units).await?;
     if spec.kind.is_none() {
         print_message(&format!(
             "note: plotted as {} (--kind selects another)",

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The first line of `text`, at most `width` wide, with `…` where something is left out.
 /// Control characters are spelled out: they would move the cursor.
-pub(super) fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+pub(super) fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     if !text.contains(char::is_control) && text.width() <= width {
         return Cow::Borrowed(text);
     }
@@ -22,7 +22,7 @@ pub(super) fn shortened(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// `text` on lines of at most `width`, broken between words where that is possible.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
         let paragraph = spelled_out(paragraph);
@@ -93,33 +93,30 @@ mod tests {
 
     #[test]
     fn long_values_end_in_an_ellipsis() {
-        assert_eq!(shortened(&"x".repeat(80), 80), "x".repeat(80));
-        assert_eq!(shortened(&"x".repeat(81), 80), "x".repeat(79) + "…");
-        assert_eq!(shortened(&"日".repeat(41), 80), "日".repeat(39) + "…");
-        assert_eq!(shortened("one\r\ntwo", 80), "one…");
-        assert_eq!(
-            shortened(&("x".repeat(80) + "\n"), 80),
-            "x".repeat(79) + "…"
-        );
-        assert_eq!(shortened("\u{1b}[2J", 80), "\\u{1b}[2J");
-        assert_eq!(shortened("abc", 1), "…");
+        assert_eq!(shorten(&"x".repeat(80), 80), "x".repeat(80));
+        assert_eq!(shorten(&"x".repeat(81), 80), "x".repeat(79) + "…");
+        assert_eq!(shorten(&"日".repeat(41), 80), "日".repeat(39) + "…");
+        assert_eq!(shorten("one\r\ntwo", 80), "one…");
+        assert_eq!(shorten(&("x".repeat(80) + "\n"), 80), "x".repeat(79) + "…");
+        assert_eq!(shorten("\u{1b}[2J", 80), "\\u{1b}[2J");
+        assert_eq!(shorten("abc", 1), "…");
     }
 
     #[test]
     fn marks_stay_with_their_letter() {
         // Each letter is two characters and one column.
         let letters = "e\u{301}".repeat(5);
-        assert_eq!(shortened(&letters, 5), letters);
-        assert_eq!(shortened(&letters, 3), "e\u{301}e\u{301}…");
+        assert_eq!(shorten(&letters, 5), letters);
+        assert_eq!(shorten(&letters, 3), "e\u{301}e\u{301}…");
     }
 
     #[test]
     fn lines_break_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("a\nb", 7), ["a", "b"]);
-        assert_eq!(wrapped("", 7), [""]);
-        assert_eq!(wrapped("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
-        assert_eq!(wrapped("日本語", 4), ["日本", "語"]);
-        assert_eq!(wrapped("日本", 1), ["日", "本"]);
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a\nb", 7), ["a", "b"]);
+        assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
+        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+        assert_eq!(wrap("日本", 1), ["日", "本"]);
     }
 }

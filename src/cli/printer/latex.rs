@@ -49,7 +49,7 @@ impl<O: Write> Sink for Latex<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         let mut columns = match self.units {
             true => Column::readable(batch, &self.options, true)?,
-            false => Column::of(batch, &self.options, NULL)?,
+            false => Column::from_batch(batch, &self.options, NULL)?,
         };
         let (mut line, mut value) = (String::new(), String::new());
         for row in 0..batch.num_rows() {

@@ -45,7 +45,7 @@ pub(super) fn natural(needs: &[Need]) -> Vec<Slot> {
 }
 
 /// Columns on lines of `width`.
-pub(super) fn fitted(needs: &[Need], width: usize) -> Vec<Slot> {
+pub(super) fn fit_widths(needs: &[Need], width: usize) -> Vec<Slot> {
     let (front, back) = kept(needs, width);
     let leaves_out = front + back < needs.len();
     let chosen = |index: &usize| *index < front || *index >= needs.len() - back;
@@ -57,7 +57,7 @@ pub(super) fn fitted(needs: &[Need], width: usize) -> Vec<Slot> {
         .collect();
     let room = width.saturating_sub(borders(chosen.len(), leaves_out));
     let needs: Vec<Need> = chosen.iter().map(|(_, need)| *need).collect();
-    let widths = levelled(&needs, room);
+    let widths = level_widths(&needs, room);
     let mut slots: Vec<Slot> = chosen
         .iter()
         .zip(widths)
@@ -98,7 +98,7 @@ fn kept(needs: &[Need], width: usize) -> (usize, usize) {
 }
 
 /// Widths that `room` is enough for.
-fn levelled(needs: &[Need], room: usize) -> Vec<usize> {
+fn level_widths(needs: &[Need], room: usize) -> Vec<usize> {
     let at = |level: usize| {
         let each = needs.iter();
         each.map(move |need| need.natural.min(level.max(need.least)))
@@ -131,7 +131,7 @@ mod tests {
             .iter()
             .map(|&(natural, least)| Need { natural, least })
             .collect();
-        let slots = fitted(&needs, width);
+        let slots = fit_widths(&needs, width);
         let taken: usize = slots.iter().map(|slot| slot.width() + BORDER).sum();
         assert!(taken < width.max(6), "{slots:?}");
         let width = |slot: &Slot| match slot {

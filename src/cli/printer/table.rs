@@ -12,9 +12,9 @@ use arrow::error::ArrowError;
 use arrow::json::EncoderOptions;
 use unicode_width::UnicodeWidthStr;
 
-use super::cell::{shortened, wrapped};
+use super::cell::{shorten, wrap};
 use super::kind::is_number;
-use super::layout::{Need, Slot, fitted, natural};
+use super::layout::{Need, Slot, fit_widths, natural};
 use super::sink::Sink;
 use super::style::Style;
 use super::value::Column;
@@ -66,7 +66,7 @@ impl<O: Write> Table<O> {
         let wraps = style.wraps && style.width.is_some();
         let style = Style { wraps, ..style };
         let headers = schema.fields().iter().map(|field| Header {
-            name: shortened(field.name(), style.width.unwrap_or(VALUE_WIDTH)).into_owned(),
+            name: shorten(field.name(), style.width.unwrap_or(VALUE_WIDTH)).into_owned(),
             is_number: is_number(field.data_type()),
         });
         Self {
@@ -136,7 +136,7 @@ impl<O: Write> Table<O> {
         }
         let needs = self.needs(rows.iter().chain(&last));
         let layout = match self.style.width {
-            Some(width) => self.fitted(&needs, width),
+            Some(width) => self.fit(&needs, width),
             None => natural(&needs),
         };
         self.write_border(&layout, ['┌', '┬', '┐'])?;
@@ -156,8 +156,8 @@ impl<O: Write> Table<O> {
     }
 
     /// Columns on lines of `width`: where there is no room for all, those that are NULL in every row give way first.
-    fn fitted(&mut self, needs: &[Need], width: usize) -> Vec<Slot> {
-        let layout = fitted(needs, width);
+    fn fit(&mut self, needs: &[Need], width: usize) -> Vec<Slot> {
+        let layout = fit_widths(needs, width);
         let with_values = needs.iter().copied().enumerate();
         let is_null = |index: usize| self.are_null.get(index).copied().unwrap_or(false);
         let (indexes, needs): (Vec<usize>, Vec<Need>) =
@@ -166,7 +166,7 @@ impl<O: Write> Table<O> {
             return layout;
         }
         self.hidden = self.headers.len() - needs.len();
-        let slots = fitted(&needs, width).into_iter();
+        let slots = fit_widths(&needs, width).into_iter();
         slots
             .map(|slot| match slot {
                 Slot::Column { index, width } => Slot::Column {
@@ -219,7 +219,7 @@ impl<O: Write> Table<O> {
         let cell = |slot: &Slot| match slot {
             Slot::Column { index, width } => row
                 .get(*index)
-                .map_or(Vec::new(), |value| wrapped(value, *width)),
+                .map_or(Vec::new(), |value| wrap(value, *width)),
             Slot::LeftOut => vec![COLUMNS_LEFT_OUT.to_owned()],
         };
         let cells: Vec<Vec<String>> = layout.iter().map(cell).collect();
@@ -245,7 +245,7 @@ impl<O: Write> Table<O> {
                 Slot::LeftOut => COLUMNS_LEFT_OUT,
             };
             match self.style.width {
-                Some(_) => self.write_cell(*slot, &shortened(value, slot.width()))?,
+                Some(_) => self.write_cell(*slot, &shorten(value, slot.width()))?,
                 None => self.write_cell(*slot, value)?,
             }
         }
@@ -312,7 +312,7 @@ impl<O: Write> Sink for Table<O> {
                 row.push(if self.style.wraps {
                     text.clone()
                 } else {
-                    shortened(&text, widest).into_owned()
+                    shorten(&text, widest).into_owned()
                 });
             }
             self.take(row)?;

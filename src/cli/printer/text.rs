@@ -15,7 +15,7 @@ use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer, WriterBu
 
 use super::sink::Sink;
 use super::value::Column;
-use crate::query::text_values::{Encoders, flat, json_options};
+use crate::query::text_values::{TsqlEncoders, flatten_columns, json_options};
 
 /// RFC 4180 with `\n` line ends.
 pub(super) struct Csv<O: Write> {
@@ -37,7 +37,7 @@ impl<O: Write> Csv<O> {
 
 impl<O: Write> Sink for Csv<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        self.writer.write(&flat(batch, &self.options)?)
+        self.writer.write(&flatten_columns(batch, &self.options)?)
     }
 
     fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
@@ -69,7 +69,7 @@ impl<O: Write> Tsv<O> {
 
 impl<O: Write> Sink for Tsv<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let mut columns = Column::of(batch, &self.options, "")?;
+        let mut columns = Column::from_batch(batch, &self.options, "")?;
         let (mut line, mut value) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
             for column in &mut columns {
@@ -126,7 +126,7 @@ impl<O: Write, F: JsonFormat> Objects<O, F> {
     fn with_end(out: O, end: &'static str) -> Self {
         let builder = WriterBuilder::new()
             .with_explicit_nulls(true)
-            .with_encoder_factory(Arc::new(Encoders));
+            .with_encoder_factory(Arc::new(TsqlEncoders));
         Self {
             writer: builder.build(out),
             end,

@@ -37,7 +37,7 @@ pub(super) enum Unit {
 
 impl Unit {
     /// That of a column, if it is one of these.
-    pub(super) fn of(field: &Field) -> Option<Self> {
+    pub(super) fn for_field(field: &Field) -> Option<Self> {
         if !is_number(field.data_type()) {
             return None;
         }
@@ -51,7 +51,7 @@ impl Unit {
     }
 
     /// `value` with a unit in which it has one to three digits before the point.
-    pub(super) fn spelled(self, value: f64) -> String {
+    pub(super) fn spell(self, value: f64) -> String {
         if !value.is_finite() {
             return value.to_string();
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn times_and_sizes_have_a_unit_that_fits() {
-        let time = |value| Unit::Nanoseconds.spelled(value);
+        let time = |value| Unit::Nanoseconds.spell(value);
         assert_eq!(time(13_671_200.0), "13.67 ms");
         assert_eq!(time(0.0), "0 ns");
         assert_eq!(time(417.0), "417 ns");
@@ -94,14 +94,14 @@ mod tests {
         assert_eq!(time(90e9), "1.500 min");
         assert_eq!(time(1e22), "2777777777.8 h");
         assert_eq!(time(f64::NAN), "NaN");
-        let size = |value| Unit::Bytes.spelled(value);
+        let size = |value| Unit::Bytes.spell(value);
         assert_eq!(size(1023.0), "1023 B");
         assert_eq!(size(1_258_291.0), "1.2 MiB");
     }
 
     #[test]
     fn a_column_is_measured_by_its_name_or_schema() {
-        let unit = |name: &str, data_type| Unit::of(&Field::new(name, data_type, true));
+        let unit = |name: &str, data_type| Unit::for_field(&Field::new(name, data_type, true));
         assert_eq!(
             unit("runtime_ns", DataType::Float64),
             Some(Unit::Nanoseconds)
@@ -111,6 +111,6 @@ mod tests {
         assert_eq!(unit("columns", DataType::Int64), None);
         let told = Field::new("best", DataType::Float64, true);
         let told = told.with_metadata([("unit".to_owned(), "ns".to_owned())].into());
-        assert_eq!(Unit::of(&told), Some(Unit::Nanoseconds));
+        assert_eq!(Unit::for_field(&told), Some(Unit::Nanoseconds));
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Column<'a> {
 
 impl<'a> Column<'a> {
     /// The columns of `batch`, where `null` stands for NULL. `options` are [`json_options`].
-    pub(super) fn of(
+    pub(super) fn from_batch(
         batch: &'a RecordBatch,
         options: &'a EncoderOptions,
         null: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Column<'a> {
         units: bool,
     ) -> Result<Vec<Self>, ArrowError> {
         let fields = batch.schema_ref().fields().iter();
-        let column = |(field, array): (&'a FieldRef, &'a ArrayRef)| match Unit::of(field) {
+        let column = |(field, array): (&'a FieldRef, &'a ArrayRef)| match Unit::for_field(field) {
             Some(unit) if units => {
                 let numbers = cast(array, &DataType::Float64)?.as_primitive().clone();
                 Ok(Self::Measured { numbers, unit })
@@ -85,7 +85,7 @@ impl<'a> Column<'a> {
         match self {
             Self::Plain(formatter) => formatter.value(row).write(out)?,
             Self::Measured { numbers, .. } if numbers.is_null(row) => out.push_str(NULL),
-            Self::Measured { numbers, unit } => out.push_str(&unit.spelled(numbers.value(row))),
+            Self::Measured { numbers, unit } => out.push_str(&unit.spell(numbers.value(row))),
             Self::Json { encoder, null, .. } if encoder.is_null(row) => out.push_str(null),
             Self::Json {
                 encoder, scratch, ..

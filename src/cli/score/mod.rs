@@ -1,6 +1,6 @@
 //! `tsql score`: predictions against measurements.
 
-mod shown;
+mod score_tables;
 mod submission;
 
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show, whole};
-use super::place::Place;
 use super::printer::Format;
-use super::stderr::{counted, print_message};
+use super::stderr::{count_noun, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::score::{ScoreOptions, ScoreReport, Scoring, Variant};
 
@@ -146,7 +146,7 @@ struct Graphnet {
     common: Common,
 }
 
-pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Failure> {
     let store = place.open().await?;
     let mut evaluation_indices = None;
     let (scoring, common, variant) = match command.dataset {
@@ -186,14 +186,14 @@ pub(super) async fn run(place: &Place, command: Score) -> Result<u8, Failure> {
         options = options.evaluation_indices(path);
     }
     let report = store.score(scoring, &common.predictions, &options).await?;
-    let format = common.output.chosen()?;
+    let format = common.output.resolve_format()?;
     if format == Format::Json {
         let text = serde_json::to_string_pretty(&report)
             .map_err(|error| Error::Internal(format!("scores are no JSON: {error}")))?;
         whole(&(text + "\n"), &common.output)?;
     } else {
         let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
-        let columns = shown::columns(&report, common.all_intervals, is_rounded);
+        let columns = score_tables::columns(&report, common.all_intervals, is_rounded);
         let columns = columns.iter();
         show(
             columns.map(|(name, column)| (name.as_str(), std::sync::Arc::clone(column))),
@@ -232,7 +232,7 @@ fn say(report: &ScoreReport) {
     };
     print_message(&format!(
         "{}{counts}, {of}",
-        counted(report.records, "record")
+        count_noun(report.records, "record")
     ));
     if let Some(warning) = &report.split_warning {
         print_message(&format!("warning: this split leaks: {warning}"));
@@ -254,19 +254,19 @@ fn say(report: &ScoreReport) {
     if report.odd > 0 {
         print_message(&format!(
             "{} NaN, infinite or no time: groups with them have no score",
-            counted(report.odd, "prediction")
+            count_noun(report.odd, "prediction")
         ));
     }
     if report.unused > 0 {
         print_message(&format!(
             "{} of records that are not scored",
-            counted(report.unused, "prediction")
+            count_noun(report.unused, "prediction")
         ));
     }
-    for (metric, reason, tasks) in shown::left_out(report) {
+    for (metric, reason, tasks) in score_tables::left_out(report) {
         print_message(&format!(
             "{metric}: {} left out: {reason}",
-            counted(tasks, "task")
+            count_noun(tasks, "task")
         ));
     }
 }

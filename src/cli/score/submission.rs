@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 
 use super::super::outcome::{DONE, Failure, PARTLY};
 use super::super::output::{Output, show};
-use super::super::stderr::{counted, print_message};
+use super::super::stderr::{count_noun, print_message};
 use crate::store::Store;
 use crate::tpugraphs::{is_submission, score_submission};
 
@@ -101,7 +101,7 @@ pub(super) async fn run(
     print_message(&format!(
         "{} of {} without a score",
         bad.len(),
-        counted(scored.rows.len() as u64, "row")
+        count_noun(scored.rows.len() as u64, "row")
     ));
     Ok(PARTLY)
 }

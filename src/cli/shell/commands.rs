@@ -122,7 +122,7 @@ pub(super) fn bare(entry: &str) -> Option<&'static str> {
 pub(super) fn parse(line: &str) -> Result<(&'static Command, &str), Failure> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match named(word) {
+    match find_command(word) {
         Some(command) => Ok((command, rest.trim())),
         None => {
             let hint = match nearest(word) {
@@ -135,7 +135,7 @@ pub(super) fn parse(line: &str) -> Result<(&'static Command, &str), Failure> {
 }
 
 /// The command of this name.
-pub(super) fn named(word: &str) -> Option<&'static Command> {
+pub(super) fn find_command(word: &str) -> Option<&'static Command> {
     COMMANDS
         .iter()
         .find(|command| command.name.eq_ignore_ascii_case(word))

@@ -2,21 +2,24 @@
 
 use reedline::{Color, Highlighter, StyledText};
 
-use super::entries::is_command;
-use crate::query::completion::{Kind, Shared, Token, is_keyword, tokens};
+use super::input_lines::is_command;
+use crate::query::completion::{SharedVocabulary, Token, TokenKind, is_keyword, tokenize};
 
 /// Colours keywords, strings, numbers, comments and functions that the session knows.
 pub(super) struct Colours {
-    pub(super) words: Shared,
+    pub(super) words: SharedVocabulary,
 }
 
 impl Highlighter for Colours {
     fn highlight(&self, line: &str, _: usize) -> StyledText {
         let mut styled = StyledText::new();
-        let tokens = tokens(line);
+        let tokens = tokenize(line);
         let is_command = is_command(line);
         for (place, token) in tokens.iter().enumerate() {
-            let next = tokens.iter().skip(place + 1).find(|token| token.is_said());
+            let next = tokens
+                .iter()
+                .skip(place + 1)
+                .find(|token| token.is_significant());
             let is_called = next.is_some_and(|next| next.text == "(");
             let colour = if is_command && !self.is_coloured_in_commands(token) {
                 None
@@ -35,24 +38,26 @@ impl Highlighter for Colours {
 
 impl Colours {
     fn is_coloured_in_commands(&self, token: &Token<'_>) -> bool {
-        token.kind == Kind::Text
+        token.kind == TokenKind::Text
     }
 
     /// The colour of a token, and whether it is bold.
     fn colour(&self, token: &Token<'_>, is_called: bool) -> Option<(Color, bool)> {
         match token.kind {
-            Kind::Text => Some((Color::Yellow, false)),
-            Kind::Number => Some((Color::Magenta, false)),
-            Kind::Comment => Some((Color::DarkGray, false)),
-            Kind::Word if is_called && self.is_function(token.text) => Some((Color::Cyan, false)),
-            Kind::Word if is_keyword(token.text) => Some((Color::Blue, true)),
+            TokenKind::Text => Some((Color::Yellow, false)),
+            TokenKind::Number => Some((Color::Magenta, false)),
+            TokenKind::Comment => Some((Color::DarkGray, false)),
+            TokenKind::Word if is_called && self.is_function(token.text) => {
+                Some((Color::Cyan, false))
+            }
+            TokenKind::Word if is_keyword(token.text) => Some((Color::Blue, true)),
             _ => None,
         }
     }
 
     fn is_function(&self, word: &str) -> bool {
         let name = word.to_ascii_lowercase();
-        self.words.with(|words| words.functions.contains_key(&name))
+        self.words.read(|words| words.functions.contains_key(&name))
     }
 }
 
@@ -63,9 +68,9 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_colour_and_no_text_is_lost() {
-        let words = Shared::default();
+        let words = SharedVocabulary::default();
         let functions = [("median".to_owned(), String::new())];
-        words.learn(Vocabulary {
+        words.replace(Vocabulary {
             functions: functions.into(),
             ..Vocabulary::default()
         });

@@ -22,7 +22,7 @@ const FILE: &str = "shell-history";
 const VARIABLE: &str = "TSQL_STATE";
 
 /// The history of the user; one that ends with the shell where there can be none.
-pub(super) fn kept() -> Bounded {
+pub(super) fn open() -> Bounded {
     let file = file().and_then(|file| {
         let opened = file.map(|file| FileBackedHistory::with_file(ENTRIES, file));
         opened.transpose().map_err(|error| error.to_string())
@@ -39,7 +39,7 @@ fn file() -> std::result::Result<Option<PathBuf>, String> {
     let Some(folder) = tsql_folders::state() else {
         return Ok(None);
     };
-    let private = tsql_folders::private(&folder, VARIABLE);
+    let private = tsql_folders::create_private(&folder, VARIABLE);
     private.map_err(|error| error.to_string())?;
     let file = folder.join(FILE);
     let options = File::options().create(true).append(true).clone();

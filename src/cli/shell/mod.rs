@@ -8,14 +8,14 @@
 //! One session serves all questions, so that views, tables and settings stay; what others commit to the store shows
 //! with the next question. An error is shown, and the shell goes on.
 
-mod acting;
-mod asking;
 mod commands;
 mod completing;
-mod entries;
+mod dot_commands;
 mod highlighting;
 mod history;
+mod input_lines;
 mod prompt;
+mod run_query;
 mod settings;
 
 use reedline::{
@@ -24,24 +24,24 @@ use reedline::{
 };
 
 use super::outcome::{DONE, Failure};
-use super::place::Place;
 use super::signals;
 use super::sql::Query;
 use super::stderr::{has_color, print_message};
+use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::query::completion::Shared;
-use acting::{Then, act};
-use asking::Asker;
+use crate::query::completion::SharedVocabulary;
 use completing::Words;
-use entries::{Ends, says_something};
+use dot_commands::{Then, act};
 use highlighting::Colours;
+use input_lines::{Ends, says_something};
+use run_query::Asker;
 use settings::Settings;
 
 /// Name of the menu of completions.
 const MENU: &str = "completions";
 
 /// Asks until somebody leaves.
-pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failure> {
     signals::hear_interrupts();
     let mut asker = Asker::new(place).await?;
     let mut settings = Settings::new(query.output, query.timer);
@@ -69,10 +69,10 @@ pub(super) async fn run(place: &Place, query: Query) -> Result<u8, Failure> {
     }
 }
 
-fn tell(place: &Place, failure: Failure) {
+fn tell(place: &StoreOptions, failure: Failure) {
     match failure {
         Failure::Library(Error::Interrupted) => print_message("interrupted"),
-        failure => print_message(&format!("error: {}", place.explained(failure))),
+        failure => print_message(&format!("error: {}", place.explain(failure))),
     }
 }
 
@@ -82,7 +82,7 @@ fn keep(editor: &mut Reedline) {
     let _ = editor.sync_history();
 }
 
-fn editor(words: &Shared) -> Reedline {
+fn editor(words: &SharedVocabulary) -> Reedline {
     let is_coloured = is_coloured();
     let words = || words.clone();
     let menu = ColumnarMenu::default()
@@ -90,7 +90,7 @@ fn editor(words: &Shared) -> Reedline {
         .with_marker("")
         .with_input_mode(InputMode::FullBuffer);
     let mut editor = Reedline::create()
-        .with_history(Box::new(history::kept()))
+        .with_history(Box::new(history::open()))
         .with_history_exclusion_prefix(Some(" ".to_owned()))
         .with_validator(Box::new(Ends))
         .with_completer(Box::new(Words { words: words() }))

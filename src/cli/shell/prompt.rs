@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use reedline::{Color, Prompt, PromptEditMode, PromptHistorySearch, PromptHistorySearchStatus};
 
-use crate::error::redact::escaped;
+use crate::error::redact::escape_control_characters;
 use crate::query::LiveSession;
 use crate::store::{At, FOLDER, Store};
 
@@ -26,9 +26,12 @@ pub(super) struct Standing {
 impl Standing {
     /// `name> ` or `name@version> `.
     pub(super) fn new(name: &str, version: Option<&str>) -> Self {
-        let name: String = escaped(name).chars().take(NAME_CHARS).collect();
+        let name: String = escape_control_characters(name)
+            .chars()
+            .take(NAME_CHARS)
+            .collect();
         let first = match version {
-            Some(version) => format!("{name}@{}> ", escaped(version)),
+            Some(version) => format!("{name}@{}> ", escape_control_characters(version)),
             None => format!("{name}> "),
         };
         Self { first }

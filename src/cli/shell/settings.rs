@@ -67,8 +67,8 @@ impl Settings {
     }
 
     /// The format of results on the terminal.
-    pub(super) fn shown(&self) -> Format {
-        self.output(None).chosen().unwrap_or(Format::Table)
+    pub(super) fn show(&self) -> Format {
+        self.output(None).resolve_format().unwrap_or(Format::Table)
     }
 
     /// Where the next result goes.
@@ -97,7 +97,7 @@ impl Settings {
         let mut part = scratch.path().join("part");
         part.set_extension(path.extension().unwrap_or_default());
         let output = self.output(Some(part));
-        if !output.chosen()?.is_text() {
+        if !output.resolve_format()?.is_text() {
             let path = path.display();
             let reason = format!("`{path}` holds one result\nhint: `.once FILE` before each");
             return Err(Failure::Usage(reason));
@@ -116,7 +116,7 @@ impl Settings {
         // People look at it.
         output.units |= path.is_none();
         output.output = path;
-        if output.output.is_none() || output.chosen().is_err() {
+        if output.output.is_none() || output.resolve_format().is_err() {
             output.format = self.mode;
         }
         output

@@ -6,7 +6,7 @@ mod status;
 use clap::{Args, Subcommand};
 
 use super::outcome::Failure;
-use super::place::Place;
+use super::store_options::StoreOptions;
 
 /// Serve parts of distributed queries, or show the state of workers
 #[derive(Args, Debug)]
@@ -29,7 +29,7 @@ impl Worker {
     }
 }
 
-pub(super) async fn run(place: &Place, command: Worker) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Worker) -> Result<u8, Failure> {
     match command.command {
         Command::Run(command) => run::run(place, command).await,
         Command::Status(command) => status::run(place, command).await,

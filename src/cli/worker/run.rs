@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::outcome::{DONE, Failure};
-use crate::cli::place::Place;
 use crate::cli::stderr::print_message;
+use crate::cli::store_options::StoreOptions;
 use crate::store::Store;
 use crate::worker::{Worker as Listening, WorkerOptions};
 
@@ -41,8 +41,8 @@ pub(super) struct Run {
 /// Default time in seconds that a worker waits for its bucket. Other workers can read it instead.
 const BUCKET_S: u64 = 10;
 
-pub(super) async fn run(place: &Place, command: Run) -> Result<u8, Failure> {
-    crate::store::wait_at_most(BUCKET_S);
+pub(super) async fn run(place: &StoreOptions, command: Run) -> Result<u8, Failure> {
+    crate::store::set_retry_timeout(BUCKET_S);
     let mut stores = Vec::new();
     if place.is_named() || command.stores.is_empty() {
         stores.push(place.open().await?);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::outcome::{DONE, Failure, PARTLY};
 use crate::cli::output::{Output, show};
-use crate::cli::place::Place;
+use crate::cli::store_options::StoreOptions;
 use crate::cluster::Status as WorkerStatus;
 
 /// Show whether each worker responds, its stores and its load
@@ -20,7 +20,7 @@ pub(super) struct Status {
     output: Output,
 }
 
-pub(super) async fn run(place: &Place, command: Status) -> Result<u8, Failure> {
+pub(super) async fn run(place: &StoreOptions, command: Status) -> Result<u8, Failure> {
     let Some(workers) = place.workers()? else {
         let reason = "no workers are named\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
         return Err(Failure::Usage(reason.to_owned()));

@@ -1,4 +1,4 @@
-//! Captured graphs out of the store again.
+//! Loads captured graphs from the store.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-/// A graph with its content hash; `None` for one that is not understood.
-pub(super) type Captured = (String, Option<OpGraph>);
+/// A content hash with its graph. The graph is `None` if it cannot be decoded.
+pub(super) type CapturedGraph = (String, Option<OpGraph>);
 
-/// The captured graphs that `predicate` (SQL over the stored table) selects, by their identifiers.
-/// Of their types they have what is hashed: signature and number of outputs.
-pub(super) async fn graphs(
+/// Loads the captured graphs that `predicate` (SQL over the stored table) selects, by identifier. Their
+/// types contain only the hashed fields: signature and number of outputs.
+pub(super) async fn load_graphs(
     context: &SessionContext,
     predicate: &str,
-) -> Result<HashMap<i64, Captured>> {
-    let types = types(context).await?;
+) -> Result<HashMap<i64, CapturedGraph>> {
+    let types = load_types(context).await?;
     let sql = format!(
         "SELECT graph_id, workload_key, kind, argument_count, types, type_of_node, edges, returns \
          FROM stored.graphs WHERE argument_count IS NOT NULL AND {predicate}"
@@ -44,7 +44,7 @@ pub(super) async fn graphs(
                 let own = unpack_steps(own_types.value(row))?;
                 let own = own.iter().map(|id| types.get(id).cloned());
                 Some(OpGraph {
-                    framework: Sample::framework_named(kinds.value(row)),
+                    framework: Sample::framework_by_name(kinds.value(row)),
                     argument_count: u32::try_from(arguments.value(row)).ok()?,
                     types: own.collect::<Option<_>>()?,
                     shape_free: Vec::new(),
@@ -59,7 +59,7 @@ pub(super) async fn graphs(
     Ok(graphs)
 }
 
-async fn types(context: &SessionContext) -> Result<HashMap<i64, OpType>> {
+async fn load_types(context: &SessionContext) -> Result<HashMap<i64, OpType>> {
     let mut types = HashMap::new();
     let sql = "SELECT node_type_id, signature, output_count FROM stored.node_types WHERE signature IS NOT NULL";
     for batch in collect(context, sql).await? {

@@ -1,8 +1,8 @@
-//! GraphNet: samples, which are directories with a captured graph, and benchmark logs.
+//! GraphNet: samples (directories with a captured graph) and benchmark logs.
 
 mod captured;
+mod reader;
 mod runs;
-mod taking;
 mod texts;
 
 use std::collections::HashSet;
@@ -14,18 +14,18 @@ use tsql_formats::graphnet::NAME;
 
 use super::platform::NO_PLATFORM;
 use super::source::SourceFile;
-use super::{Giver, Giving, Out, Portion, Proof, Recomputed};
+use super::{ExportBatch, ExportFormat, FileOutput, FileProof, FormatWriter, HashCheck};
 use crate::column;
 use crate::error::Result;
 use crate::query::collect;
 
-pub(crate) use taking::{Logs, Samples};
-pub(crate) use texts::Texts;
+pub(crate) use reader::{LogReader, SampleReader};
+pub(crate) use texts::FileTexts;
 
-/// Its room.
-pub(crate) struct Room;
+/// The export format of GraphNet.
+pub(crate) struct Format;
 
-impl Giving for Room {
+impl ExportFormat for Format {
     fn dataset(&self) -> &'static str {
         NAME
     }
@@ -34,12 +34,12 @@ impl Giving for Room {
         true
     }
 
-    fn giver<'a>(
+    fn writer<'a>(
         &'a self,
         context: &'a SessionContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
-        let texts = Texts::default();
-        let giver: Box<dyn Giver> = Box::new(TextGiver { context, texts });
+    ) -> BoxFuture<'a, Result<Box<dyn FormatWriter + 'a>>> {
+        let texts = FileTexts::default();
+        let giver: Box<dyn FormatWriter> = Box::new(TextWriter { context, texts });
         Box::pin(ready(Ok(giver)))
     }
 
@@ -49,8 +49,8 @@ impl Giving for Room {
         hub.then(|| source.path.clone())
     }
 
-    /// With the variants of each.
-    fn samples<'a>(
+    /// Includes the variants of each sample.
+    fn select_samples<'a>(
         &'a self,
         context: &'a SessionContext,
         predicate: &'a str,
@@ -70,11 +70,11 @@ impl Giving for Room {
         })
     }
 
-    /// Captured graphs are what their content hashes say.
-    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+    /// Compares captured graphs with their content hashes.
+    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<HashCheck>> {
         Box::pin(async move {
-            let mut recomputed = Recomputed::default();
-            for (id, (key, graph)) in captured::graphs(context, "true").await? {
+            let mut recomputed = HashCheck::default();
+            for (id, (key, graph)) in captured::load_graphs(context, "true").await? {
                 let same = graph.is_some_and(|graph| graph.content_hash() == key);
                 let wrong = (!same).then(|| format!("{id} is not what its content hash says"));
                 recomputed.add("graphs", wrong);
@@ -84,36 +84,36 @@ impl Giving for Room {
     }
 }
 
-/// Is it a file that belongs to no sample and has no records?
-pub(crate) fn is_kept_whole(source: &SourceFile) -> bool {
+/// Returns whether a file belongs to no sample and has no records.
+pub(crate) fn is_loose_file(source: &SourceFile) -> bool {
     source.dataset == NAME && source.sample_id.is_none() && source.platform == NO_PLATFORM
 }
 
-/// Gives files back from their texts.
-struct TextGiver<'a> {
+/// Writes files from their stored texts.
+struct TextWriter<'a> {
     context: &'a SessionContext,
-    /// Those of the portion.
-    texts: Texts,
+    /// Texts of the current batch.
+    texts: FileTexts,
 }
 
-impl Giver for TextGiver<'_> {
-    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+impl FormatWriter for TextWriter<'_> {
+    fn begin_batch<'a>(&'a mut self, portion: &'a ExportBatch<'a>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.texts = Texts::load(self.context, portion.sources()).await?;
+            self.texts = FileTexts::load(self.context, portion.sources()).await?;
             Ok(())
         })
     }
 
-    fn give<'a>(
+    fn write_file<'a>(
         &'a mut self,
         source: &'a SourceFile,
-        out: &'a mut dyn Out,
-    ) -> BoxFuture<'a, Result<Proof>> {
+        out: &'a mut dyn FileOutput,
+    ) -> BoxFuture<'a, Result<FileProof>> {
         Box::pin(async move {
-            for text in self.texts.of(source) {
+            for text in self.texts.read_parts(source) {
                 out.write(&text?);
             }
-            Ok(Proof::Bytes)
+            Ok(FileProof::Bytes)
         })
     }
 }

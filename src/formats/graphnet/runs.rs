@@ -1,4 +1,4 @@
-//! Benchmark logs given back from the columns of their runs.
+//! Restores benchmark logs from the columns of `runs`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,18 +9,18 @@ use arrow::datatypes::{Float64Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use serde::Deserializer as _;
 use serde::de::{MapAccess, Visitor};
-use tsql_formats::graphnet::log::lines::{Said, Side, unpack};
+use tsql_formats::graphnet::log::lines::{RunColumns, SideColumns, unpack};
 
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
 
-/// The texts of runs, by their logs and lines.
+/// Texts of runs by source and first line.
 #[derive(Default)]
-pub(super) struct Runs(BTreeMap<(i64, i64), Vec<u8>>);
+pub(super) struct RunTexts(BTreeMap<(i64, i64), Vec<u8>>);
 
-impl Runs {
-    /// Those of the sources with these `ids`.
+impl RunTexts {
+    /// Loads the runs of the sources with these `ids`.
     pub(super) async fn load(context: &SessionContext, ids: &str) -> Result<Self> {
         let sql = format!("SELECT * FROM stored.all_runs WHERE source_id IN ({ids})");
         let mut runs = Self::default();
@@ -29,7 +29,7 @@ impl Runs {
             let lines = column::numbers::<Int64Type>(&batch, "line")?;
             let texts = column::bytes(&batch, "text")?;
             for row in 0..batch.num_rows() {
-                // Logs that are kept as text have runs without one.
+                // Logs that are stored as text have runs without one.
                 let Some(packed) = column::bytes_at(texts, row) else {
                     continue;
                 };
@@ -38,7 +38,7 @@ impl Runs {
                     let reason = format!("the lines of the run at line {}", place.1);
                     Error::damaged("runs", reason)
                 };
-                let said = said(&batch, row)?;
+                let said = read_run(&batch, row)?;
                 let text = unpack(&said, packed).ok_or_else(damaged)?;
                 runs.0.insert(place, text);
             }
@@ -46,7 +46,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The text of the runs that begin in these lines of a log; `None` where there are none.
+    /// Text of the runs that start in these lines of a log. `None` if there are none.
     pub(super) fn text(&self, source_id: i64, lines: Range<i64>) -> Option<Vec<u8>> {
         let runs = self
             .0
@@ -57,23 +57,23 @@ impl Runs {
     }
 }
 
-fn text<'a>(batch: &'a RecordBatch, name: &str, row: usize) -> Result<Option<&'a str>> {
+fn text_at<'a>(batch: &'a RecordBatch, name: &str, row: usize) -> Result<Option<&'a str>> {
     Ok(column::text_at(column::text(batch, name)?, row))
 }
 
-fn number(batch: &RecordBatch, name: &str, row: usize) -> Result<Option<f64>> {
+fn number_at(batch: &RecordBatch, name: &str, row: usize) -> Result<Option<f64>> {
     let numbers = column::numbers::<Float64Type>(batch, name)?;
     Ok(column::value(numbers, row))
 }
 
-fn flag(batch: &RecordBatch, name: &str, row: usize) -> Result<Option<bool>> {
+fn flag_at(batch: &RecordBatch, name: &str, row: usize) -> Result<Option<bool>> {
     let flags = batch.column_by_name(name);
     let flags = flags.and_then(|flags| flags.as_any().downcast_ref::<BooleanArray>());
     let flags = flags.ok_or_else(|| Error::damaged(name, "the column is missing"))?;
     Ok(flags.is_valid(row).then(|| flags.value(row)))
 }
 
-fn numbers(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<f64>> {
+fn numbers_at(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<f64>> {
     let lists = column::lists(batch, name)?;
     if lists.is_null(row) {
         return Ok(Vec::new());
@@ -84,34 +84,37 @@ fn numbers(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<f64>> {
     Ok(list.values().to_vec())
 }
 
-fn side(batch: &RecordBatch, side: &str, row: usize) -> Result<Side> {
+fn side_at(batch: &RecordBatch, side: &str, row: usize) -> Result<SideColumns> {
     let name = |column: &str| format!("{side}_{column}");
-    let owned = |column| Ok::<_, Error>(text(batch, &name(column), row)?.map(str::to_owned));
-    Ok(Side {
+    let owned = |column| Ok::<_, Error>(text_at(batch, &name(column), row)?.map(str::to_owned));
+    Ok(SideColumns {
         datatypes: owned("datatypes")?,
         shapes: owned("shapes")?,
-        e2e_ms: numbers(batch, &name("e2e_ms"), row)?,
-        gpu_ms: numbers(batch, &name("gpu_ms"), row)?,
-        kernel_ms: number(batch, &name("kernel_ms"), row)?,
+        e2e_ms: numbers_at(batch, &name("e2e_ms"), row)?,
+        gpu_ms: numbers_at(batch, &name("gpu_ms"), row)?,
+        kernel_ms: number_at(batch, &name("kernel_ms"), row)?,
         performance: owned("performance")?,
     })
 }
 
-/// What the columns say of a run.
-fn said(batch: &RecordBatch, row: usize) -> Result<Said> {
-    let text = |name| text(batch, name, row);
-    let speedup = |name| number(batch, name, row);
+/// Reads the columns of a run.
+fn read_run(batch: &RecordBatch, row: usize) -> Result<RunColumns> {
+    let text = |name| text_at(batch, name, row);
+    let speedup = |name| number_at(batch, name, row);
     let damaged = || Error::damaged("runs", "a configuration or checks that are not understood");
     let config = text("config")?.unwrap_or_default();
     let keys = text("check_keys")?.unwrap_or_default();
     let values = text("check_values")?.unwrap_or_default();
-    let checks = checks(keys, values).ok_or_else(damaged)?;
-    Ok(Said {
+    let checks = parse_checks(keys, values).ok_or_else(damaged)?;
+    Ok(RunColumns {
         model_path: text("model_path")?.unwrap_or_default().to_owned(),
-        config: entries(config).ok_or_else(damaged)?,
-        sides: [side(batch, "eager", row)?, side(batch, "compiled", row)?],
-        datatypes_match: flag(batch, "datatypes_match", row)?,
-        shapes_match: flag(batch, "shapes_match", row)?,
+        config: parse_entries(config).ok_or_else(damaged)?,
+        sides: [
+            side_at(batch, "eager", row)?,
+            side_at(batch, "compiled", row)?,
+        ],
+        datatypes_match: flag_at(batch, "datatypes_match", row)?,
+        shapes_match: flag_at(batch, "shapes_match", row)?,
         speedups: [
             speedup("speedup")?,
             speedup("speedup_gpu")?,
@@ -121,7 +124,7 @@ fn said(batch: &RecordBatch, row: usize) -> Result<Said> {
     })
 }
 
-fn checks(keys: &str, values: &str) -> Option<Vec<(String, Vec<f64>)>> {
+fn parse_checks(keys: &str, values: &str) -> Option<Vec<(String, Vec<f64>)>> {
     let keys = keys.split_terminator('\n');
     let mut values = values.split_terminator('\n');
     let checks = keys.map(|key| {
@@ -132,8 +135,8 @@ fn checks(keys: &str, values: &str) -> Option<Vec<(String, Vec<f64>)>> {
     checks.collect()
 }
 
-/// The entries of a JSON object of texts, in their order.
-fn entries(json: &str) -> Option<Vec<(String, String)>> {
+/// Parses a JSON object of strings, in order.
+fn parse_entries(json: &str) -> Option<Vec<(String, String)>> {
     struct Entries;
     impl<'de> Visitor<'de> for Entries {
         type Value = Vec<(String, String)>;
@@ -161,18 +164,18 @@ mod tests {
     #[test]
     fn entries_keep_their_order() {
         let entry = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let found = entries(r#"{"z": "1", "a": "b\n\""}"#);
+        let found = parse_entries(r#"{"z": "1", "a": "b\n\""}"#);
         assert_eq!(found, Some(vec![entry("z", "1"), entry("a", "b\n\"")]));
-        assert_eq!(entries("{}"), Some(Vec::new()));
-        assert_eq!(entries("[]"), None);
+        assert_eq!(parse_entries("{}"), Some(Vec::new()));
+        assert_eq!(parse_entries("[]"), None);
     }
 
     #[test]
     fn checks_come_back() {
-        let found = checks("equal\nmax_diff\n", "1 0\nNaN\n").unwrap();
+        let found = parse_checks("equal\nmax_diff\n", "1 0\nNaN\n").unwrap();
         assert_eq!(found.len(), 2);
         assert!(found[1].1[0].is_nan());
-        assert_eq!(checks("equal\n", ""), None);
-        assert_eq!(checks("equal\n", "x\n"), None);
+        assert_eq!(parse_checks("equal\n", ""), None);
+        assert_eq!(parse_checks("equal\n", "x\n"), None);
     }
 }

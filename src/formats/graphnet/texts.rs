@@ -1,5 +1,4 @@
-//! The texts of files: those that are kept, and those that the columns of a sample or of benchmark
-//! runs stand for.
+//! Restores the texts of files, either from `texts` or from the columns of a sample or of benchmark runs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,22 +6,22 @@ use std::collections::HashMap;
 use arrow::array::StringViewArray;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
-use tsql_codecs::tensors::Packed;
+use tsql_codecs::tensors::PackedTensors;
 use tsql_formats::graphnet::program::Program;
 use tsql_formats::graphnet::sample::Sample;
 
 use super::captured;
-use super::runs::Runs;
+use super::runs::RunTexts;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::source::SourceFile;
 use crate::formats::texts::load_texts;
 use crate::query::collect;
 
-/// What a part of a file is made of.
+/// Origin of a part of a file.
 #[derive(Clone, Copy, Debug)]
-enum Part {
-    /// A text that is kept.
+enum FilePart {
+    /// A stored text.
     Text(i64),
     /// The columns of a sample.
     Sample(i64),
@@ -34,14 +33,14 @@ enum Part {
     },
 }
 
-/// The parts that a file is made of, one after the other.
-fn parts(source: &SourceFile) -> impl Iterator<Item = Part> {
+/// Parts of a file, in order.
+fn file_parts(source: &SourceFile) -> impl Iterator<Item = FilePart> {
     source.segments.iter().filter_map(|segment| {
-        let text = segment.text_id.map(Part::Text);
-        let sample = segment.sample_id.map(Part::Sample);
-        // What there is besides is logs.
+        let text = segment.text_id.map(FilePart::Text);
+        let sample = segment.sample_id.map(FilePart::Sample);
+        // All other sources are logs.
         let is_log = segment.same_as.is_none();
-        let runs = || Part::Runs {
+        let runs = || FilePart::Runs {
             source_id: source.rows_of,
             first_line: segment.first_line.cast_signed(),
             end_line: segment.last_line.cast_signed().saturating_add(1),
@@ -50,21 +49,21 @@ fn parts(source: &SourceFile) -> impl Iterator<Item = Part> {
     })
 }
 
-/// Texts, samples and runs that some files are made of.
+/// Texts, samples and runs that some files consist of.
 #[derive(Default)]
-pub(crate) struct Texts {
+pub(crate) struct FileTexts {
     texts: HashMap<i64, Vec<u8>>,
     samples: HashMap<i64, Sample>,
-    runs: Runs,
+    runs: RunTexts,
 }
 
-fn list(ids: &[i64]) -> String {
+fn sql_list(ids: &[i64]) -> String {
     let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
     ids.join(", ")
 }
 
-impl Texts {
-    /// What these sources need.
+impl FileTexts {
+    /// Loads everything that these sources need.
     pub(crate) async fn load(
         context: &SessionContext,
         sources: impl Iterator<Item = &SourceFile>,
@@ -72,14 +71,14 @@ impl Texts {
         let (mut texts, mut samples, mut logs) = (Vec::new(), Vec::new(), Vec::new());
         let mut models = false;
         for source in sources {
-            for part in parts(source) {
+            for part in file_parts(source) {
                 match part {
-                    Part::Text(id) => texts.push(id),
-                    Part::Sample(id) => {
+                    FilePart::Text(id) => texts.push(id),
+                    FilePart::Sample(id) => {
                         samples.push(id);
                         models |= source.name.ends_with("/model.py");
                     }
-                    Part::Runs { source_id, .. } => logs.push(source_id),
+                    FilePart::Runs { source_id, .. } => logs.push(source_id),
                 }
             }
         }
@@ -87,16 +86,18 @@ impl Texts {
         logs.dedup();
         let mut found = Self::default();
         if !logs.is_empty() {
-            found.runs = Runs::load(context, &list(&logs)).await?;
+            found.runs = RunTexts::load(context, &sql_list(&logs)).await?;
         }
         found.texts = load_texts(context, &texts).await?;
         if !samples.is_empty() {
-            found.load_samples(context, &list(&samples), models).await?;
+            found
+                .load_samples(context, &sql_list(&samples), models)
+                .await?;
         }
         Ok(found)
     }
 
-    /// Reads samples, with their graphs where `models` are to be written.
+    /// Loads samples. Loads their graphs only if `models` are to be written.
     async fn load_samples(
         &mut self,
         context: &SessionContext,
@@ -107,7 +108,7 @@ impl Texts {
             format!("graph_id IN (SELECT graph_id FROM stored.samples WHERE sample_id IN ({ids}))");
         let (graphs, types) = if models {
             (
-                captured::graphs(context, &own).await?,
+                captured::load_graphs(context, &own).await?,
                 output_types(context, &own).await?,
             )
         } else {
@@ -125,7 +126,7 @@ impl Texts {
             let (arguments, names) = (text("argument_names")?, text("value_names")?);
             let graph_ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
             let mut columns: Vec<&StringViewArray> = Vec::new();
-            for name in Packed::COLUMNS {
+            for name in PackedTensors::COLUMNS {
                 columns.push(text(name)?);
             }
             let data = column::bytes(&batch, "tensor_data")?;
@@ -133,13 +134,13 @@ impl Texts {
             let own_types = text("output_types")?;
             for row in 0..batch.num_rows() {
                 let at = |column| column::text_at(column, row).map(str::to_owned);
-                let mut own = [""; Packed::COLUMNS.len()];
+                let mut own = [""; PackedTensors::COLUMNS.len()];
                 for (slot, column) in own.iter_mut().zip(&columns) {
                     *slot = column::text_at(column, row).unwrap_or_default();
                 }
                 let bytes = column::bytes_at(data, row).unwrap_or_default();
                 let damaged = || Error::damaged("samples", "tensors that are not understood");
-                let tensors = Packed::tensors(own, bytes).ok_or_else(damaged)?;
+                let tensors = PackedTensors::unpack(own, bytes).ok_or_else(damaged)?;
                 let lines = |text: Option<&str>| -> Option<Vec<String>> {
                     Some(text?.split_terminator('\n').map(str::to_owned).collect())
                 };
@@ -163,13 +164,13 @@ impl Texts {
                     prelude: at(preludes),
                     annotations: at(annotations),
                     layout: column::bytes_at(layouts, row).map(<[u8]>::to_vec),
-                    framework: Sample::framework_named(frameworks.value(row)),
+                    framework: Sample::framework_by_name(frameworks.value(row)),
                     metadata: at(metadata),
                     upstream_hash: at(hashes),
                     tensors,
                     weight_count: usize::try_from(weights.value(row)).unwrap_or(0),
                     symbols: at(symbols),
-                    symbol_imports: column::text_at(imports, row).and_then(Sample::imports_named),
+                    symbol_imports: column::text_at(imports, row).and_then(Sample::imports_by_name),
                     ..Sample::default()
                 };
                 self.samples.insert(ids.value(row), sample);
@@ -178,30 +179,30 @@ impl Texts {
         Ok(())
     }
 
-    /// The bytes of each part of a file.
-    pub(crate) fn of<'a>(
+    /// Bytes of each part of a file.
+    pub(crate) fn read_parts<'a>(
         &'a self,
         source: &'a SourceFile,
     ) -> impl Iterator<Item = Result<Cow<'a, [u8]>>> {
-        parts(source).map(|part| self.part(&source.name, part))
+        file_parts(source).map(|part| self.read_part(&source.name, part))
     }
 
-    /// The bytes of a part of the file of this name.
-    fn part(&self, name: &str, part: Part) -> Result<Cow<'_, [u8]>> {
+    /// Bytes of a part of the file with this name.
+    fn read_part(&self, name: &str, part: FilePart) -> Result<Cow<'_, [u8]>> {
         let missing =
             |what: &str| Error::damaged("sources", format!("{name}: its {what} is missing"));
         match part {
-            Part::Text(id) => {
+            FilePart::Text(id) => {
                 let text = self.texts.get(&id).ok_or_else(|| missing("text"))?;
                 Ok(Cow::Borrowed(text))
             }
-            Part::Sample(id) => {
+            FilePart::Sample(id) => {
                 let sample = self.samples.get(&id).ok_or_else(|| missing("sample"))?;
                 let base = name.rsplit('/').next().unwrap_or(name);
                 let text = sample.file(base).ok_or_else(|| missing("text"))?;
                 Ok(Cow::Owned(text.into_bytes()))
             }
-            Part::Runs {
+            FilePart::Runs {
                 source_id,
                 first_line,
                 end_line,
@@ -213,7 +214,7 @@ impl Texts {
     }
 }
 
-/// The types of values of the graphs that `predicate` selects, a line for each node.
+/// Value types of the graphs that `predicate` selects, one line per node.
 async fn output_types(context: &SessionContext, predicate: &str) -> Result<HashMap<i64, String>> {
     let sql = format!(
         "SELECT graph_id, output_types FROM stored.graphs \

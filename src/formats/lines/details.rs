@@ -1,36 +1,36 @@
-//! What only some records have: what was odd about a measurement, and of which kernel it was.
+//! Columns that only some records fill: irregularities of a measurement, and its kernel.
 
 use arrow::array::{BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray};
 use arrow::datatypes::Float64Type;
-use tsql_codecs::repeats::Packed;
-use tsql_formats::measured::disturbed::spell;
-use tsql_formats::measured::words;
+use tsql_codecs::repeats::PackedRepeats;
+use tsql_formats::measured::disturbed_repeats::format_list;
+use tsql_formats::measured::split_flags;
 use tsql_formats::rows::{self, Kernel};
 
 use crate::column::{self, disturbed};
 use crate::dedupe::Kernels;
 use crate::error::Result;
 
-/// The columns that only lines with details fill.
-pub(super) struct Details<'a> {
+/// Columns that only lines with details fill.
+pub(super) struct DetailColumns<'a> {
     kernels: Kernels<'a>,
     messages: &'a StringViewArray,
     baselines: &'a PrimitiveArray<Float64Type>,
     cpu: &'a PrimitiveArray<Float64Type>,
     cpu_repeats: &'a BinaryViewArray,
     disturbed: &'a ListArray,
-    /// Lists of something else, and those of older files; so of flags.
+    /// Unparsable lists, and lists of older files, as text. The same holds for `flag_texts`.
     disturbed_texts: &'a StringViewArray,
     flags: &'a ListArray,
     flag_texts: &'a StringViewArray,
 }
 
-impl<'a> Details<'a> {
-    pub(super) fn of(batch: &'a RecordBatch) -> Result<Self> {
+impl<'a> DetailColumns<'a> {
+    pub(super) fn try_new(batch: &'a RecordBatch) -> Result<Self> {
         let text = |name| column::text(batch, name);
         let numbers = |name| column::numbers::<Float64Type>(batch, name);
         Ok(Self {
-            kernels: Kernels::of(batch)?,
+            kernels: Kernels::from_batch(batch)?,
             messages: text("error_message")?,
             baselines: numbers("baseline_ns")?,
             cpu: numbers("cpu_ns")?,
@@ -42,22 +42,22 @@ impl<'a> Details<'a> {
         })
     }
 
-    /// What a row says of the kernel, and beside its measurement.
-    pub(super) fn at(&self, row: usize) -> (Kernel, rows::Details) {
+    /// Kernel of a row, and the details of its measurement.
+    pub(super) fn at(&self, row: usize) -> (Kernel, rows::RecordDetails) {
         let text = |column| column::text_at(column, row).map(str::to_owned);
-        let cpu = column::value(self.cpu, row).map(|runtime_ns| Packed {
+        let cpu = column::value(self.cpu, row).map(|runtime_ns| PackedRepeats {
             runtime_ns,
             bytes: column::bytes_at(self.cpu_repeats, row).map(<[u8]>::to_vec),
         });
-        let details = rows::Details {
+        let details = rows::RecordDetails {
             error_message: text(self.messages),
             baseline_ns: column::value(self.baselines, row),
             cpu,
-            disturbed_repeats: disturbed::at(self.disturbed, row)
-                .and_then(|repeats| spell(&repeats))
+            disturbed_repeats: disturbed::disturbed_at(self.disturbed, row)
+                .and_then(|repeats| format_list(&repeats))
                 .or_else(|| text(self.disturbed_texts)),
             flags: column::texts_at(self.flags, row)
-                .or_else(|| Some(words(column::text_at(self.flag_texts, row)?))),
+                .or_else(|| Some(split_flags(column::text_at(self.flag_texts, row)?))),
         };
         (self.kernels.at(row).unwrap_or_default(), details)
     }

@@ -1,12 +1,12 @@
-//! Records back to log lines, of whatever dialect.
+//! Restores log lines from records, for all dialects.
 //!
-//! A line is its graph, its configuration's steps, its environment and what was measured; how these are
-//! spelled is for the [`Speller`] of a dialect to know. Lines that are no records, or that their columns do not
-//! rebuild, are there verbatim.
+//! A line consists of its graph, the steps of its configuration, its environment and its measurement. The
+//! [`RecordWriter`] of the dialect formats them. Lines that are not records, or that columns do not restore, are
+//! stored verbatim.
 
 pub(crate) mod columns;
 mod details;
-mod giver;
+mod log_writer;
 pub(super) mod others;
 mod records;
 
@@ -19,14 +19,14 @@ use datafusion::prelude::SessionContext;
 use tsql_codecs::identity::environment_id;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::sketch;
-use tsql_formats::rows::{self, Environment, Kernel, Measurement, Writer};
-use tsql_formats::{Dialect, Speller, Stored};
+use tsql_formats::rows::{self, Environment, JsonWriter, Kernel, Measurement};
+use tsql_formats::{Dialect, RecordWriter, StoredRecord};
 
-use super::giving::Recomputed;
+use super::format_writer::HashCheck;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::{collect, frame};
-use details::Details;
+use crate::query::{collect, plan_query};
+use details::DetailColumns;
 
 const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runtime_ns, \
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.measured_at_fraction, \
@@ -34,17 +34,17 @@ const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runt
     r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
     r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
 
-const JOINED: &str = "AS r LEFT JOIN stored.configurations AS c \
+const JOIN_CONFIGURATIONS: &str = "AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
 
-/// The records that a predicate over the stored columns (`r`) selects, by source and line; their graphs lie
-/// between two, where that is known.
-async fn among(
+/// Records that a predicate over the stored columns (`r`) selects, by source and line. `graphs` is the
+/// range of their graph identifiers, if known.
+async fn records_where(
     context: &SessionContext,
     predicate: &str,
     graphs: Option<(i64, i64)>,
 ) -> Result<SendableRecordBatchStream> {
-    // Said of both tables: files and pages of others are not read.
+    // The range is applied to both tables, which prunes files and pages.
     let between = |table: &str| {
         graphs.map_or_else(String::new, |(least, most)| {
             format!(" AND {table}.graph_id BETWEEN {least} AND {most}")
@@ -52,46 +52,47 @@ async fn among(
     };
     let (of_configurations, of_records) = (between("c"), between("r"));
     let sql = format!(
-        "SELECT {COLUMNS} FROM stored.all_records {JOINED}{of_configurations} WHERE {predicate}{of_records} \
+        "SELECT {COLUMNS} FROM stored.all_records {JOIN_CONFIGURATIONS}{of_configurations} WHERE {predicate}{of_records} \
          ORDER BY r.source_id, r.line"
     );
-    stream(context, &sql).await
+    execute_stream(context, &sql).await
 }
 
-/// The records of some datasets (the list of an SQL `IN`) that a predicate over `records` selects.
-pub(crate) async fn selected(
+/// Records of some datasets (an SQL `IN` list) that a predicate over `records` selects.
+pub(crate) async fn select_records(
     context: &SessionContext,
     datasets: &str,
     predicate: &str,
 ) -> Result<SendableRecordBatchStream> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM stored.records {JOINED} \
+        "SELECT {COLUMNS} FROM stored.records {JOIN_CONFIGURATIONS} \
          JOIN (SELECT source_id AS s, line AS l FROM records WHERE dataset IN ({datasets}) AND ({predicate})) AS k \
          ON k.s = r.source_id AND k.l = r.line ORDER BY r.source_id, r.line"
     );
-    stream(context, &sql).await
+    execute_stream(context, &sql).await
 }
 
-/// The records whose sources and lines are in a table, `chosen_id` and `chosen_line`, by source and line.
-pub(crate) async fn among_lines(
+/// Records whose sources and lines are in the table `chosen` (columns `chosen_id` and `chosen_line`), by
+/// source and line.
+pub(crate) async fn records_at_lines(
     context: &SessionContext,
     chosen: &str,
 ) -> Result<SendableRecordBatchStream> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM stored.records {JOINED} \
+        "SELECT {COLUMNS} FROM stored.records {JOIN_CONFIGURATIONS} \
          JOIN {chosen} AS k ON k.chosen_id = r.source_id AND k.chosen_line = r.line \
          ORDER BY r.source_id, r.line"
     );
-    stream(context, &sql).await
+    execute_stream(context, &sql).await
 }
 
-async fn stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBatchStream> {
-    let frame = frame(context, sql).await?;
+async fn execute_stream(context: &SessionContext, sql: &str) -> Result<SendableRecordBatchStream> {
+    let frame = plan_query(context, sql).await?;
     frame.execute_stream().await.map_err(Error::Query)
 }
 
-/// The rows of a batch of records.
-pub(crate) fn rows_of(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
+/// Converts a batch to records.
+pub(crate) fn record_rows(batch: &RecordBatch) -> Result<Vec<RecordRow<'_>>> {
     let integers = |name| column::numbers::<Int64Type>(batch, name);
     let bytes = |name| column::bytes(batch, name);
     let (sources, lines) = (integers("source_id")?, integers("line")?);
@@ -104,7 +105,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     let all_cost = |row| {
         let (digits, exponent) = (column::value(digits, row)?, column::value(exponents, row)?);
         let exponent = i32::from(exponent);
-        Some(Decimal { digits, exponent }.trimmed())
+        Some(Decimal { digits, exponent }.trim_zeros())
     };
     let times = integers("measured_at_s")?;
     let fractions = column::numbers::<Int32Type>(batch, "measured_at_fraction")?;
@@ -114,7 +115,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
         column::text(batch, "sketch")?,
         column::text(batch, "dataset")?,
     );
-    let row = |row| Row {
+    let row = |row| RecordRow {
         place: row,
         source_id: sources.value(row),
         line: lines.value(row).unsigned_abs(),
@@ -138,9 +139,9 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Result<Vec<Row<'_>>> {
     Ok((0..batch.num_rows()).map(row).collect())
 }
 
-/// A record with what the lines of all dialects are made of.
-pub(crate) struct Row<'a> {
-    /// Its place in the batch.
+/// A record with everything that the lines of all dialects consist of.
+pub(crate) struct RecordRow<'a> {
+    /// Index in the batch.
     place: usize,
     source_id: i64,
     line: u64,
@@ -153,53 +154,59 @@ pub(crate) struct Row<'a> {
     params: Option<&'a [u8]>,
 }
 
-impl Row<'_> {
-    /// The file that it is a line of.
+impl RecordRow<'_> {
+    /// The file that contains the line.
     pub(crate) fn source_id(&self) -> i64 {
         self.source_id
     }
 
-    /// Its graph.
+    /// The graph of the record.
     pub(crate) fn graph_id(&self) -> i64 {
         self.graph_id
     }
 
-    /// The place of its graph in the file beside its log, where that has the graphs.
+    /// Index of its graph in the file beside its log, if that file contains the graphs.
     pub(crate) fn workload_index(&self) -> Option<i32> {
         self.result.workload_index
     }
 }
 
-/// The graphs and environments of a dataset, by their identifiers.
-struct Known {
-    /// Their workload keys.
+/// Graphs and environments of a dataset, by identifier.
+struct LineContext {
+    /// Workload keys.
     graphs: HashMap<i64, String>,
     environments: HashMap<i64, Environment>,
 }
 
 /// Writes the lines of a dataset.
-pub(crate) struct Lines {
-    known: Known,
-    speller: Box<dyn Speller>,
+pub(crate) struct LineWriter {
+    known: LineContext,
+    speller: Box<dyn RecordWriter>,
     has_details: bool,
     steps: Vec<u8>,
 }
 
-impl Lines {
-    /// Those of a dialect's dataset.
+impl LineWriter {
+    /// Loads the graphs and environments of a dialect's dataset.
     pub(crate) async fn load(context: &SessionContext, dialect: Dialect) -> Result<Self> {
         Ok(Self {
-            known: known(context, dialect.dataset()).await?,
-            speller: dialect.speller(),
+            known: load_line_context(context, dialect.dataset()).await?,
+            speller: dialect.record_writer(),
             has_details: dialect.has_details(),
             steps: Vec::new(),
         })
     }
 
-    /// Writes those of a batch.
-    pub(crate) fn of<'a>(&'a mut self, batch: &'a RecordBatch) -> Result<BatchLines<'a>> {
-        let details = self.has_details.then(|| Details::of(batch)).transpose()?;
-        Ok(BatchLines {
+    /// Returns a writer for the lines of a batch.
+    pub(crate) fn for_batch<'a>(
+        &'a mut self,
+        batch: &'a RecordBatch,
+    ) -> Result<BatchLineWriter<'a>> {
+        let details = self
+            .has_details
+            .then(|| DetailColumns::try_new(batch))
+            .transpose()?;
+        Ok(BatchLineWriter {
             lines: self,
             details,
         })
@@ -207,20 +214,25 @@ impl Lines {
 }
 
 /// Writes the lines of a batch.
-pub(crate) struct BatchLines<'a> {
-    lines: &'a mut Lines,
-    details: Option<Details<'a>>,
+pub(crate) struct BatchLineWriter<'a> {
+    lines: &'a mut LineWriter,
+    details: Option<DetailColumns<'a>>,
 }
 
-impl BatchLines<'_> {
-    /// The key of the graph of a record.
-    pub(crate) fn graph_key(&self, row: &Row<'_>) -> Option<&str> {
+impl BatchLineWriter<'_> {
+    /// Key of the graph of a record.
+    pub(crate) fn graph_key(&self, row: &RecordRow<'_>) -> Option<&str> {
         let key = self.lines.known.graphs.get(&row.graph_id);
         key.map(String::as_str)
     }
 
-    /// Appends the line of a record, without its line ending but with the `\r` of a `crlf` file.
-    pub(crate) fn write(&mut self, row: &Row<'_>, crlf: bool, out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the line of a record. Adds `\r` for a `crlf` file, but no line feed.
+    pub(crate) fn write(
+        &mut self,
+        row: &RecordRow<'_>,
+        crlf: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         if let Some(text) = row.verbatim {
             out.extend_from_slice(text);
             return Ok(());
@@ -232,7 +244,7 @@ impl BatchLines<'_> {
         let sketch = row
             .sketch
             .ok_or_else(|| broken("its configuration is missing"))?;
-        let Lines {
+        let LineWriter {
             known,
             speller,
             steps,
@@ -248,8 +260,8 @@ impl BatchLines<'_> {
             return Err(broken("its graph or environment is missing"));
         };
         let said = self.details.as_ref().map(|details| details.at(row.place));
-        let (kernel, details): (Kernel, rows::Details) = said.unwrap_or_default();
-        let record = Stored {
+        let (kernel, details): (Kernel, rows::RecordDetails) = said.unwrap_or_default();
+        let record = StoredRecord {
             graph_id: row.graph_id,
             environment_id: row.environment_id,
             workload_key: graph,
@@ -259,7 +271,7 @@ impl BatchLines<'_> {
             kernel: &kernel,
             details: &details,
         };
-        if !speller.spell(&record, out) {
+        if !speller.write_record(&record, out) {
             return Err(broken("its columns cannot be spelled"));
         }
         if crlf {
@@ -269,19 +281,19 @@ impl BatchLines<'_> {
     }
 }
 
-/// Computes the identifiers of a dataset's environments again.
-async fn recompute(context: &SessionContext, dataset: &str) -> Result<Recomputed> {
-    let mut recomputed = Recomputed::default();
-    for (id, environment) in environments(context, dataset).await? {
-        let same = environment_id(dataset, &environment.canonical()) == id;
+/// Recomputes the identifiers of a dataset's environments.
+async fn recompute(context: &SessionContext, dataset: &str) -> Result<HashCheck> {
+    let mut recomputed = HashCheck::default();
+    for (id, environment) in load_environments(context, dataset).await? {
+        let same = environment_id(dataset, &environment.canonical_text()) == id;
         let wrong = (!same).then(|| format!("{id} is not the hash of its row"));
         recomputed.add("environments", wrong);
     }
     Ok(recomputed)
 }
 
-/// The graphs and environments of a dataset.
-async fn known(context: &SessionContext, dataset: &str) -> Result<Known> {
+/// Loads the graphs and environments of a dataset.
+async fn load_line_context(context: &SessionContext, dataset: &str) -> Result<LineContext> {
     let mut graphs = HashMap::new();
     let sql =
         format!("SELECT graph_id, workload_key FROM stored.graphs WHERE dataset = '{dataset}'");
@@ -291,14 +303,14 @@ async fn known(context: &SessionContext, dataset: &str) -> Result<Known> {
         graphs
             .extend((0..batch.num_rows()).map(|row| (ids.value(row), keys.value(row).to_owned())));
     }
-    Ok(Known {
+    Ok(LineContext {
         graphs,
-        environments: environments(context, dataset).await?,
+        environments: load_environments(context, dataset).await?,
     })
 }
 
-/// All environments of a dataset by their identifiers.
-async fn environments(
+/// Loads all environments of a dataset, by identifier.
+async fn load_environments(
     context: &SessionContext,
     dataset: &str,
 ) -> Result<HashMap<i64, Environment>> {
@@ -318,7 +330,7 @@ async fn environments(
         for row in 0..batch.num_rows() {
             let integers = hardware.is_valid(row).then(|| hardware.value(row));
             let integers = integers.map(|list| list.as_primitive::<Int64Type>().values().to_vec());
-            let writer = Writer::named(writers.value(row)).ok_or_else(|| {
+            let writer = JsonWriter::by_name(writers.value(row)).ok_or_else(|| {
                 Error::damaged(
                     "environments",
                     format!("no writer `{}`", writers.value(row)),

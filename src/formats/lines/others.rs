@@ -1,4 +1,4 @@
-//! Lines that are no records, on their way back.
+//! Restores comments and rejected lines.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -9,26 +9,26 @@ use datafusion::prelude::SessionContext;
 
 use crate::column;
 use crate::error::Result;
-use crate::formats::Out;
+use crate::formats::FileOutput;
 use crate::formats::source::SourceFile;
 use crate::query::collect;
 
-/// A line that is no record, or a part of one.
+/// A comment, a rejected line, or a part of one.
 pub(in crate::formats) struct OtherLine {
     segment: i32,
     line: u64,
     text: Vec<u8>,
 }
 
-/// Those of a file, in order, as far as they were not written.
-pub(in crate::formats) struct Others<'a> {
+/// Writes the other lines of a file, in order.
+pub(in crate::formats) struct OtherLineWriter<'a> {
     source: &'a SourceFile,
     left: Peekable<IntoIter<&'a OtherLine>>,
 }
 
-impl<'a> Others<'a> {
-    /// Those of a file among those of a portion.
-    pub(in crate::formats) fn of(
+impl<'a> OtherLineWriter<'a> {
+    /// Selects the other lines of a file from those of an export batch.
+    pub(in crate::formats) fn for_source(
         all: &'a HashMap<i64, Vec<OtherLine>>,
         source: &'a SourceFile,
     ) -> Self {
@@ -36,7 +36,7 @@ impl<'a> Others<'a> {
         let kept = |other: &&OtherLine| {
             other.segment <= last
                 && other.line <= end
-                && !source.replaced(other.segment, other.line)
+                && !source.is_replaced(other.segment, other.line)
         };
         let others = all.get(&source.rows_of).into_iter().flatten();
         let left: Vec<&OtherLine> = others.filter(kept).collect();
@@ -46,8 +46,8 @@ impl<'a> Others<'a> {
         }
     }
 
-    /// Writes those that come before a line.
-    pub(in crate::formats) fn write_before(&mut self, line: u64, out: &mut dyn Out) {
+    /// Writes the remaining lines before `line`.
+    pub(in crate::formats) fn write_before(&mut self, line: u64, out: &mut dyn FileOutput) {
         while let Some(other) = self.left.next_if(|other| other.line < line) {
             let next = self.left.peek();
             let has_more = next.is_some_and(|next| next.line == other.line);
@@ -62,7 +62,7 @@ impl<'a> Others<'a> {
     }
 }
 
-/// The other lines of some sources, in order.
+/// Loads the other lines of some sources, in order.
 pub(in crate::formats) async fn load_others(
     context: &SessionContext,
     sources: &[String],

@@ -1,7 +1,7 @@
-//! The records of a portion's files as they are needed.
+//! Streams the records of an export batch.
 //!
-//! A question for each file takes a scan for each, one question for all of them takes all memory: files come
-//! in portions, and one that is larger than a portion is read bit by bit.
+//! A query per file needs a scan per file, and one query for all files needs too much memory. Files are
+//! therefore read in batches. A file that is larger than a batch is read in line ranges.
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Int64Type;
@@ -11,25 +11,25 @@ use futures::StreamExt as _;
 
 use crate::column;
 use crate::error::{Error, Result};
-use crate::formats::Portion;
+use crate::formats::ExportBatch;
 
-/// The records of a portion's files, on their way.
-pub(super) struct Records<'a> {
+/// Stream of the records of an export batch.
+pub(super) struct RecordStream<'a> {
     context: &'a SessionContext,
     ids: String,
     graphs: Option<(i64, i64)>,
-    /// Lines that are left to be asked for.
+    /// First line that is not yet queried.
     next_line: u64,
     end: u64,
     stream: Option<SendableRecordBatchStream>,
-    /// Rows that nobody has taken.
+    /// Rows that are not yet consumed.
     rest: Option<RecordBatch>,
 }
 
-impl<'a> Records<'a> {
-    /// Those of a portion.
-    pub(super) fn new(context: &'a SessionContext, portion: &Portion<'_>) -> Self {
-        let ids = portion.ids();
+impl<'a> RecordStream<'a> {
+    /// Creates a stream for a batch.
+    pub(super) fn new(context: &'a SessionContext, portion: &ExportBatch<'_>) -> Self {
+        let ids = portion.source_ids();
         Self {
             context,
             end: portion.lines,
@@ -41,10 +41,10 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The next records of a source by their lines; `None` after the last. Those of sources with lesser
-    /// numbers are gone then.
-    pub(super) async fn of(&mut self, source_id: i64) -> Result<Option<RecordBatch>> {
-        while let Some(batch) = self.next().await? {
+    /// Next records of a source, in line order. Returns `None` after the last. Skips the records of sources
+    /// with smaller identifiers.
+    pub(super) async fn next_of_source(&mut self, source_id: i64) -> Result<Option<RecordBatch>> {
+        while let Some(batch) = self.next_batch().await? {
             let ids = column::numbers::<Int64Type>(&batch, "source_id")?.values();
             let start = ids.partition_point(|&id| id < source_id);
             let end = ids.partition_point(|&id| id <= source_id);
@@ -60,7 +60,7 @@ impl<'a> Records<'a> {
         Ok(None)
     }
 
-    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+    async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
         }
@@ -73,21 +73,21 @@ impl<'a> Records<'a> {
             if self.next_line > self.end {
                 return Ok(None);
             }
-            self.ask().await?;
+            self.start_query().await?;
         }
     }
 
-    /// Asks for all records, or for those in the next lines of a large file.
-    async fn ask(&mut self) -> Result<()> {
+    /// Queries all records, or those of the next line range of a large file.
+    async fn start_query(&mut self) -> Result<()> {
         let mut predicate = format!("r.source_id IN ({})", self.ids);
-        if self.end > Portion::LINES {
-            let (first, last) = (self.next_line, self.next_line + Portion::LINES - 1);
+        if self.end > ExportBatch::MAX_LINES {
+            let (first, last) = (self.next_line, self.next_line + ExportBatch::MAX_LINES - 1);
             predicate += &format!(" AND r.line BETWEEN {first} AND {last}");
             self.next_line = last + 1;
         } else {
             self.next_line = self.end + 1;
         }
-        let stream = super::among(self.context, &predicate, self.graphs).await?;
+        let stream = super::records_where(self.context, &predicate, self.graphs).await?;
         self.stream = Some(stream);
         Ok(())
     }

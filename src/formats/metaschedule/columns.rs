@@ -9,10 +9,10 @@ use tsql_formats::computation::Computation;
 use tsql_formats::metaschedule::workload::Function;
 
 use super::parsed::Line;
-use crate::column::made::{Columns, integers, texts};
+use crate::column::arrays::{Columns, int64_array, text_array};
 use crate::formats::graphs::form_columns;
 
-/// Rows of `workloads`.
+/// Builder for rows of `workloads`.
 #[derive(Default)]
 pub(super) struct WorkloadRows {
     sources: Vec<i64>,
@@ -58,11 +58,11 @@ impl WorkloadRows {
     pub(super) fn finish(mut self) -> Columns {
         let forms = form_columns(self.forms.iter().map(Option::as_ref));
         let mut columns = BTreeMap::from([
-            ("source_id", integers(self.sources)),
-            ("line", integers(self.lines)),
-            ("database", texts(self.databases)),
-            ("folder_hash", texts(self.folders)),
-            ("structural_hash", texts(self.hashes)),
+            ("source_id", int64_array(self.sources)),
+            ("line", int64_array(self.lines)),
+            ("database", text_array(self.databases)),
+            ("folder_hash", text_array(self.folders)),
+            ("structural_hash", text_array(self.hashes)),
             (
                 "graph_id",
                 Arc::new(Int64Array::from(self.graphs)) as ArrayRef,
@@ -70,7 +70,7 @@ impl WorkloadRows {
             ("arguments", Arc::new(StringArray::from(self.arguments))),
             ("blocks", Arc::new(self.blocks.finish())),
             ("tvm_version", Arc::new(StringArray::from(self.versions))),
-            ("text_id", integers(self.modules)),
+            ("text_id", int64_array(self.modules)),
             ("verbatim", Arc::new(self.verbatim.finish())),
         ]);
         columns.extend(forms);

@@ -1,4 +1,4 @@
-//! Workloads on their way into the store.
+//! Commits workloads.
 
 use std::collections::BTreeMap;
 
@@ -6,35 +6,35 @@ use tsql_codecs::identity::{graph_id, text_id};
 use tsql_formats::metaschedule::NAME;
 
 use super::columns::WorkloadRows;
-use super::parsed::{Read, undecoded};
-use crate::dedupe::Identified;
+use super::parsed::{ParsedFile, describe_undecoded};
+use crate::dedupe::KnownIds;
 use crate::error::Result;
+use crate::formats::format_reader::{CommitBatch, CommitOutput, ParseSummary, TableRows};
 use crate::formats::graphs::graph_columns;
-use crate::formats::lines::columns::{Other, other_columns};
-use crate::formats::taking::{Batch, Committed, Group, Told};
+use crate::formats::lines::columns::{NonRecordLine, non_record_columns};
 use crate::formats::texts::commit_texts;
-use crate::ledger::Closed;
+use crate::ingest_log::SourceSegment;
 use crate::schema;
 use crate::store::{Store, file};
 
-/// Bytes of files that are committed together.
+/// Bytes of files per commit.
 const GROUP_BYTES: u64 = 64 << 20;
 
-/// Files that are not committed yet.
-pub(crate) struct Gathered {
-    /// Keys of graphs by their identifiers.
+/// Files that are not yet committed.
+pub(crate) struct PendingWorkloads {
+    /// Keys of graphs, by identifier.
     graphs: BTreeMap<i64, String>,
     workloads: WorkloadRows,
-    others: Vec<(i64, Other)>,
-    /// Modules by their identifiers, with their hashes.
+    others: Vec<(i64, NonRecordLine)>,
+    /// Modules by identifier, with their hashes.
     modules: BTreeMap<i64, (String, Vec<u8>)>,
     bytes: u64,
-    known_graphs: Identified,
-    known_texts: Identified,
+    known_graphs: KnownIds,
+    known_texts: KnownIds,
 }
 
-impl Group for Gathered {
-    type Read = Read;
+impl CommitBatch for PendingWorkloads {
+    type Read = ParsedFile;
 
     async fn begin(_: &Store) -> Result<Self> {
         Ok(Self {
@@ -43,12 +43,12 @@ impl Group for Gathered {
             others: Vec::new(),
             modules: BTreeMap::new(),
             bytes: 0,
-            known_graphs: Identified::graphs(),
-            known_texts: Identified::texts(),
+            known_graphs: KnownIds::graphs(),
+            known_texts: KnownIds::texts(),
         })
     }
 
-    fn take(&mut self, read: Read) -> Told {
+    fn add(&mut self, read: ParsedFile) -> ParseSummary {
         let source_id = read.closed.reading.source_id;
         let path = &read.closed.path;
         let rejects = read.others.iter().filter_map(|other| {
@@ -56,7 +56,7 @@ impl Group for Gathered {
             Some((path.clone(), other.line, reason))
         });
         let rejects = rejects.collect();
-        let remarks = undecoded(&read.lines).map(|reason| (path.clone(), reason));
+        let remarks = describe_undecoded(&read.lines).map(|reason| (path.clone(), reason));
         for line in read.lines {
             let key = line.workload.key();
             let graph = key.as_ref().map(|key| graph_id(NAME, key));
@@ -71,12 +71,12 @@ impl Group for Gathered {
         let others = read.others.into_iter();
         self.others.extend(others.map(|other| (source_id, other)));
         self.bytes += read.bytes;
-        Told {
+        ParseSummary {
             bytes: read.bytes,
             closed: vec![read.closed],
             rejects,
             remarks: remarks.into_iter().collect(),
-            ..Told::default()
+            ..ParseSummary::default()
         }
     }
 
@@ -84,7 +84,7 @@ impl Group for Gathered {
         self.bytes >= GROUP_BYTES
     }
 
-    async fn commit(&mut self, store: &Store, _: &mut [Closed]) -> Result<Committed> {
+    async fn commit(&mut self, store: &Store, _: &mut [SourceSegment]) -> Result<CommitOutput> {
         let graphs: Vec<(i64, String)> = std::mem::take(&mut self.graphs).into_iter().collect();
         let modules = std::mem::take(&mut self.modules);
         self.bytes = 0;
@@ -98,16 +98,19 @@ impl Group for Gathered {
         commit_texts(&mut self.known_texts, store, texts.collect()).await?;
         let own = [
             ("workloads", std::mem::take(&mut self.workloads).finish()),
-            ("lines", other_columns(&std::mem::take(&mut self.others))),
+            (
+                "lines",
+                non_record_columns(&std::mem::take(&mut self.others)),
+            ),
         ];
         let rows = own.into_iter().map(|(table, columns)| {
-            Ok(Batch {
+            Ok(TableRows {
                 table,
                 partition: None,
                 rows: file::batch(schema::table(table)?, columns)?,
             })
         });
-        Ok(Committed {
+        Ok(CommitOutput {
             rows: rows.collect::<Result<_>>()?,
             new_graphs: new.len() as u64,
             new_configurations: 0,

@@ -1,4 +1,4 @@
-//! Lines of files of workloads, as tables have them.
+//! Loads the lines of workload files.
 
 use std::collections::HashMap;
 
@@ -12,21 +12,21 @@ use crate::query::collect;
 
 /// A line with a workload.
 pub(super) struct Line {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) number: u64,
-    pub(super) spelled: Spelled,
+    pub(super) spelled: LineText,
 }
 
-/// What a line is spelled from.
-pub(super) enum Spelled {
+/// Text of a line, or the parts to restore it from.
+pub(super) enum LineText {
     /// Its text.
     Verbatim(Vec<u8>),
-    /// The structural hash, and the text with the module.
+    /// Structural hash, and identifier of the module text.
     Parts(u64, i64),
 }
 
-impl Spelled {
-    /// Returns the line without its line feed; `None` where its module is not among these.
+impl LineText {
+    /// Returns the line without its line feed. Returns `None` if its module is missing.
     pub(super) fn text(&self, modules: &HashMap<i64, Vec<u8>>, crlf: bool) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         match self {
@@ -41,7 +41,7 @@ impl Spelled {
         Some(text)
     }
 
-    /// Returns the module that the line is made of, where its text is not stored.
+    /// Returns the module of the line, unless the line is stored verbatim.
     pub(super) fn module(&self) -> Option<i64> {
         match self {
             Self::Parts(_, module) => Some(*module),
@@ -50,8 +50,8 @@ impl Spelled {
     }
 }
 
-/// The workloads of some sources, in the order of their lines.
-pub(super) async fn lines(
+/// Loads the workloads of some sources, in line order.
+pub(super) async fn lines_of_sources(
     context: &SessionContext,
     sources: &[String],
 ) -> Result<HashMap<i64, Vec<Line>>> {
@@ -61,7 +61,7 @@ pub(super) async fn lines(
     lines_where(context, &format!("source_id IN ({})", sources.join(", "))).await
 }
 
-/// The workloads that a predicate over the stored columns selects, by source, in the order of their lines.
+/// Loads the workloads that a predicate over the stored columns selects, by source, in line order.
 pub(super) async fn lines_where(
     context: &SessionContext,
     predicate: &str,
@@ -80,14 +80,14 @@ pub(super) async fn lines_where(
         for row in 0..batch.num_rows() {
             let number = numbers.value(row).unsigned_abs();
             let spelled = match column::bytes_at(verbatim, row) {
-                Some(text) => Spelled::Verbatim(text.to_vec()),
+                Some(text) => LineText::Verbatim(text.to_vec()),
                 None => {
                     let wrong = |_| {
                         let reason = format!("line {number}: its hash is no number");
                         Error::damaged("workloads", reason)
                     };
                     let hash = hashes.value(row).parse().map_err(wrong)?;
-                    Spelled::Parts(hash, texts.value(row))
+                    LineText::Parts(hash, texts.value(row))
                 }
             };
             let lines = found.entry(ids.value(row)).or_default();

@@ -1,11 +1,11 @@
-//! Workloads of MetaSchedule, which the lines of its tuning records refer to.
+//! MetaSchedule workloads, to which the lines of its tuning records refer.
 
 mod columns;
 mod group;
 mod lines;
 mod parsed;
-pub(crate) mod stored;
-mod taking;
+mod reader;
+pub(crate) mod stored_workloads;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,28 +13,28 @@ use datafusion::prelude::SessionContext;
 use futures::future::{BoxFuture, ready};
 use tsql_formats::metaschedule::workload::NAME;
 
-use super::lines::others::{OtherLine, Others, load_others};
+use super::lines::others::{OtherLine, OtherLineWriter, load_others};
 use super::source::SourceFile;
 use super::texts::load_texts;
-use super::{Giver, Giving, Out, Portion, Proof, Recomputed};
+use super::{ExportBatch, ExportFormat, FileOutput, FileProof, FormatWriter, HashCheck};
 use crate::error::{Error, Result};
 
-use lines::{Line, lines};
-pub(super) use taking::Workloads;
+use lines::{Line, lines_of_sources};
+pub(super) use reader::WorkloadReader;
 
-/// The room of workloads.
-pub(super) struct Room;
+/// The export format of workloads.
+pub(super) struct Format;
 
-impl Giving for Room {
+impl ExportFormat for Format {
     fn dataset(&self) -> &'static str {
         NAME
     }
 
-    fn giver<'a>(
+    fn writer<'a>(
         &'a self,
         context: &'a SessionContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
-        let giver: Box<dyn Giver> = Box::new(WorkloadGiver {
+    ) -> BoxFuture<'a, Result<Box<dyn FormatWriter + 'a>>> {
+        let giver: Box<dyn FormatWriter> = Box::new(WorkloadWriter {
             context,
             rows: HashMap::new(),
             others: HashMap::new(),
@@ -42,41 +42,41 @@ impl Giving for Room {
         Box::pin(ready(Ok(giver)))
     }
 
-    fn referred<'a>(
+    fn referenced_sources<'a>(
         &'a self,
         context: &'a SessionContext,
         records: &'a BTreeSet<i64>,
     ) -> BoxFuture<'a, Result<BTreeSet<i64>>> {
-        Box::pin(async move { stored::referred(context, records).await })
+        Box::pin(async move { stored_workloads::referenced_workloads(context, records).await })
     }
 
-    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
-        Box::pin(ready(Ok(Recomputed::default())))
+    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<HashCheck>> {
+        Box::pin(ready(Ok(HashCheck::default())))
     }
 }
 
-/// Gives files of workloads back.
-struct WorkloadGiver<'a> {
+/// Writes workload files.
+struct WorkloadWriter<'a> {
     context: &'a SessionContext,
-    /// Those of the portion.
+    /// Lines of the current batch.
     rows: HashMap<i64, Vec<Line>>,
     others: HashMap<i64, Vec<OtherLine>>,
 }
 
-impl Giver for WorkloadGiver<'_> {
-    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+impl FormatWriter for WorkloadWriter<'_> {
+    fn begin_batch<'a>(&'a mut self, portion: &'a ExportBatch<'a>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.rows = lines(self.context, &portion.ids()).await?;
-            self.others = load_others(self.context, &portion.ids()).await?;
+            self.rows = lines_of_sources(self.context, &portion.source_ids()).await?;
+            self.others = load_others(self.context, &portion.source_ids()).await?;
             Ok(())
         })
     }
 
-    fn give<'a>(
+    fn write_file<'a>(
         &'a mut self,
         source: &'a SourceFile,
-        out: &'a mut dyn Out,
-    ) -> BoxFuture<'a, Result<Proof>> {
+        out: &'a mut dyn FileOutput,
+    ) -> BoxFuture<'a, Result<FileProof>> {
         Box::pin(async move {
             let broken = |line: &Line, what: &str| {
                 let reason = format!("line {} of {}: {what}", line.number, source.name);
@@ -88,7 +88,7 @@ impl Giver for WorkloadGiver<'_> {
                 .map_or(&[][..], Vec::as_slice);
             let modules = rows.iter().filter_map(|line| line.spelled.module());
             let modules = load_texts(self.context, &modules.collect::<Vec<_>>()).await?;
-            let mut others = Others::of(&self.others, source);
+            let mut others = OtherLineWriter::for_source(&self.others, source);
             for line in rows {
                 others.write_before(line.number, out);
                 let text = line.spelled.text(&modules, source.is_crlf());
@@ -99,7 +99,7 @@ impl Giver for WorkloadGiver<'_> {
                 out.write(&text);
             }
             others.write_before(u64::MAX, out);
-            Ok(Proof::Bytes)
+            Ok(FileProof::Bytes)
         })
     }
 }

@@ -1,37 +1,37 @@
-//! What was read of a file of workloads.
+//! Parsed workload files.
 
 use tsql_formats::Folder;
-use tsql_formats::computation::{Computation, NoForm};
+use tsql_formats::computation::{Computation, NoCanonicalForm};
 use tsql_formats::metaschedule::workload::Workload;
 
-use crate::formats::lines::columns::Other;
-use crate::ledger::Closed;
+use crate::formats::lines::columns::NonRecordLine;
+use crate::ingest_log::SourceSegment;
 
-/// A file that was parsed.
-pub(crate) struct Read {
-    /// The folder that it lies in: its database.
+/// A parsed file.
+pub(crate) struct ParsedFile {
+    /// The folder of the file: its database.
     pub(super) folder: Folder,
     pub(super) lines: Vec<Line>,
-    /// Lines that are no workloads.
-    pub(super) others: Vec<Other>,
+    /// Lines that are not workloads.
+    pub(super) others: Vec<NonRecordLine>,
     pub(super) bytes: u64,
-    pub(super) closed: Closed,
+    pub(super) closed: SourceSegment,
 }
 
 /// A line with a workload.
 pub(super) struct Line {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) number: u64,
     pub(super) workload: Workload,
-    /// What it computes, or why that is not understood.
-    pub(super) computation: Result<Computation, NoForm>,
-    /// Its text, where hash and module do not give it back.
+    /// The canonical computation, or why it is not understood.
+    pub(super) computation: Result<Computation, NoCanonicalForm>,
+    /// Its text, if hash and module do not restore it.
     pub(super) verbatim: Option<Vec<u8>>,
 }
 
-/// Says of how many workloads columns stay empty, because something in them is not understood, and why those of the first
-/// do.
-pub(super) fn undecoded(lines: &[Line]) -> Option<String> {
+/// Describes how many workloads have empty columns because something in them is not understood. Gives the
+/// reason for the first one.
+pub(super) fn describe_undecoded(lines: &[Line]) -> Option<String> {
     let count = lines.len();
     let mut parts = Vec::new();
     let mut without = lines

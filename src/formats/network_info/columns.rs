@@ -10,10 +10,10 @@ use serde::Serialize;
 use tsql_formats::tenset;
 use tsql_formats::tenset::networks::{Network, Relay, Task};
 
-use crate::column::made::{Columns, integers, texts};
+use crate::column::arrays::{Columns, int64_array, text_array};
 use crate::formats::graphs::{form_columns, graph_columns};
 
-/// Graphs of tasks, as the logs of TenSet have them.
+/// Graphs of tasks, with the same keys as in TenSet's logs.
 pub(super) fn task_graph_columns(tasks: &[&(i64, Task)]) -> Columns {
     let keys = tasks
         .iter()
@@ -21,7 +21,7 @@ pub(super) fn task_graph_columns(tasks: &[&(i64, Task)]) -> Columns {
     graph_columns(keys.map(|(id, key)| (id, (tenset::NAME, key))))
 }
 
-/// What tasks compute.
+/// Columns of `tasks`: what tasks compute.
 pub(super) fn task_columns(tasks: &[&(i64, Task)]) -> Columns {
     let all = || tasks.iter().map(|(_, task)| task);
     let ops: StringArray = all().map(|task| task.dag.class()).collect();
@@ -30,16 +30,16 @@ pub(super) fn task_columns(tasks: &[&(i64, Task)]) -> Columns {
     let edges = all().map(|task| task.dag.edges().count());
     let forms = all().map(|task| task.computation.as_ref().ok());
     let mut columns = BTreeMap::from([
-        ("graph_id", integers(tasks.iter().map(|(id, _)| *id))),
+        ("graph_id", int64_array(tasks.iter().map(|(id, _)| *id))),
         ("op", Arc::new(ops) as ArrayRef),
         ("flop_count", Arc::new(flops)),
-        ("tensors", texts(all().map(|task| json(&task.tensors)))),
+        ("tensors", text_array(all().map(|task| json(&task.tensors)))),
         (
             "operations",
-            texts(all().map(|task| json(&task.dag.operations))),
+            text_array(all().map(|task| json(&task.dag.operations))),
         ),
-        ("operation_count", integers(operations.map(count))),
-        ("edge_count", integers(edges.map(count))),
+        ("operation_count", int64_array(operations.map(count))),
+        ("edge_count", int64_array(edges.map(count))),
     ]);
     columns.extend(form_columns(forms));
     columns
@@ -49,19 +49,19 @@ fn count(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Texts, numbers and lists always have a JSON.
+/// Strings, numbers and lists always serialise to JSON.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What the names of files say of networks.
+/// Columns from the file names of networks.
 #[derive(Default)]
-struct Named {
+struct NetworkColumns {
     networks: Vec<Option<String>>,
     shapes: Vec<Option<String>>,
 }
 
-impl Named {
+impl NetworkColumns {
     fn push(&mut self, network: Option<&Network>) {
         self.networks
             .push(network.map(|network| network.name.clone()));
@@ -80,12 +80,12 @@ impl Named {
     }
 }
 
-/// Rows of `network_tasks`.
+/// Builder for rows of `network_tasks`.
 #[derive(Default)]
 pub(super) struct NetworkTasks {
     sources: Vec<i64>,
     lines: Vec<i64>,
-    named: Named,
+    named: NetworkColumns,
     kinds: Vec<Option<String>>,
     weights: Vec<Option<i64>>,
     graphs: Vec<i64>,
@@ -114,7 +114,7 @@ impl NetworkTasks {
         self.targets.push(task.target.text());
         self.hosts
             .push(task.target_host.as_ref().map(|host| host.text()));
-        let hardware = task.hardware.listed();
+        let hardware = task.hardware.record_parameters();
         self.hardware
             .append_option(hardware.map(|list| list.map(Some)));
         self.layouts.push(task.layout_rewrite_option);
@@ -123,18 +123,18 @@ impl NetworkTasks {
 
     pub(super) fn finish(mut self) -> Columns {
         let mut columns = BTreeMap::from([
-            ("source_id", integers(self.sources)),
-            ("line", integers(self.lines)),
+            ("source_id", int64_array(self.sources)),
+            ("line", int64_array(self.lines)),
             (
                 "target_kind",
                 Arc::new(StringArray::from(self.kinds)) as ArrayRef,
             ),
             ("weight", Arc::new(Int64Array::from(self.weights))),
-            ("graph_id", integers(self.graphs)),
-            ("target", texts(self.targets)),
+            ("graph_id", int64_array(self.graphs)),
+            ("target", text_array(self.targets)),
             ("target_host", Arc::new(StringArray::from(self.hosts))),
             ("hardware_params", Arc::new(self.hardware.finish())),
-            ("layout_rewrite_option", integers(self.layouts)),
+            ("layout_rewrite_option", int64_array(self.layouts)),
             ("task_input_names", Arc::new(self.inputs.finish())),
         ]);
         columns.extend(self.named.finish());
@@ -142,11 +142,11 @@ impl NetworkTasks {
     }
 }
 
-/// Rows of `relays`.
+/// Builder for rows of `relays`.
 #[derive(Default)]
 pub(super) struct Relays {
     sources: Vec<i64>,
-    named: Named,
+    named: NetworkColumns,
     parameter_bytes: Vec<i64>,
     inputs: Vec<String>,
     modules: Vec<String>,
@@ -165,11 +165,11 @@ impl Relays {
     pub(super) fn finish(self) -> Columns {
         let lines = self.sources.iter().map(|_| 1);
         let mut columns = BTreeMap::from([
-            ("line", integers(lines)),
-            ("source_id", integers(self.sources)),
-            ("parameter_bytes", integers(self.parameter_bytes)),
-            ("inputs", texts(self.inputs)),
-            ("module", texts(self.modules)),
+            ("line", int64_array(lines)),
+            ("source_id", int64_array(self.sources)),
+            ("parameter_bytes", int64_array(self.parameter_bytes)),
+            ("inputs", text_array(self.inputs)),
+            ("module", text_array(self.modules)),
         ]);
         columns.extend(self.named.finish());
         columns

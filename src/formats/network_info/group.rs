@@ -1,39 +1,39 @@
-//! Files on their way into the store.
+//! Commits `network_info` files.
 
 use std::collections::BTreeMap;
 
 use tsql_codecs::identity::graph_id;
 use tsql_formats::tenset;
-use tsql_formats::tenset::networks::{Content, Task};
+use tsql_formats::tenset::networks::{NetworkContent, Task};
 
 use super::columns::{NetworkTasks, Relays, task_columns, task_graph_columns};
-use super::parsed::Read;
-use crate::dedupe::Identified;
+use super::parsed::ParsedFile;
+use crate::dedupe::KnownIds;
 use crate::error::Result;
-use crate::formats::taking::{Batch, Committed, Group, Told};
+use crate::formats::format_reader::{CommitBatch, CommitOutput, ParseSummary, TableRows};
 use crate::formats::texts::commit_texts;
-use crate::ledger::Closed;
+use crate::ingest_log::SourceSegment;
 use crate::schema;
 use crate::store::{Store, file};
 
-/// Bytes of files that are committed together.
+/// Bytes of files per commit.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Files that are not committed yet.
-pub(crate) struct Gathered {
+/// Files that are not yet committed.
+pub(crate) struct PendingFiles {
     tasks: BTreeMap<i64, Task>,
     network_tasks: NetworkTasks,
     relays: Relays,
-    /// Files by the identifiers of their bytes, with their names.
+    /// File contents by identifier, with their names.
     texts: BTreeMap<i64, (String, Vec<u8>)>,
     bytes: usize,
-    known_graphs: Identified,
-    known_tasks: Identified,
-    known_texts: Identified,
+    known_graphs: KnownIds,
+    known_tasks: KnownIds,
+    known_texts: KnownIds,
 }
 
-impl Group for Gathered {
-    type Read = Read;
+impl CommitBatch for PendingFiles {
+    type Read = ParsedFile;
 
     async fn begin(_: &Store) -> Result<Self> {
         Ok(Self {
@@ -42,17 +42,17 @@ impl Group for Gathered {
             relays: Relays::default(),
             texts: BTreeMap::new(),
             bytes: 0,
-            known_graphs: Identified::graphs(),
-            known_tasks: Identified::of("tasks", "graph_id"),
-            known_texts: Identified::texts(),
+            known_graphs: KnownIds::graphs(),
+            known_tasks: KnownIds::new("tasks", "graph_id"),
+            known_texts: KnownIds::texts(),
         })
     }
 
-    fn take(&mut self, read: Read) -> Told {
+    fn add(&mut self, read: ParsedFile) -> ParseSummary {
         let bytes = read.bytes.len();
         let reading = &read.closed.reading;
         match read.content {
-            Content::Network(tasks) | Content::AllTasks(tasks) => {
+            NetworkContent::Network(tasks) | NetworkContent::AllTasks(tasks) => {
                 for task in tasks {
                     let graph = graph_id(tenset::NAME, &task.workload_key);
                     let network = read.network.as_ref();
@@ -61,7 +61,7 @@ impl Group for Gathered {
                     self.tasks.entry(graph).or_insert(task);
                 }
             }
-            Content::Relay(relay) => {
+            NetworkContent::Relay(relay) => {
                 let network = read.network.as_ref();
                 self.relays.push(reading.source_id, network, &relay);
             }
@@ -69,10 +69,10 @@ impl Group for Gathered {
         let name = reading.name.clone();
         self.texts.entry(read.text_id).or_insert((name, read.bytes));
         self.bytes += bytes;
-        Told {
+        ParseSummary {
             closed: vec![read.closed],
             bytes: bytes as u64,
-            ..Told::default()
+            ..ParseSummary::default()
         }
     }
 
@@ -80,7 +80,7 @@ impl Group for Gathered {
         self.bytes >= GROUP_BYTES
     }
 
-    async fn commit(&mut self, store: &Store, _: &mut [Closed]) -> Result<Committed> {
+    async fn commit(&mut self, store: &Store, _: &mut [SourceSegment]) -> Result<CommitOutput> {
         let tasks = std::mem::take(&mut self.tasks);
         let texts = std::mem::take(&mut self.texts);
         self.bytes = 0;
@@ -106,13 +106,13 @@ impl Group for Gathered {
             ("relays", std::mem::take(&mut self.relays).finish()),
         ];
         let rows = own.into_iter().map(|(table, columns)| {
-            Ok(Batch {
+            Ok(TableRows {
                 table,
                 partition: None,
                 rows: file::batch(schema::table(table)?, columns)?,
             })
         });
-        Ok(Committed {
+        Ok(CommitOutput {
             rows: rows.collect::<Result<_>>()?,
             new_graphs,
             new_configurations: 0,

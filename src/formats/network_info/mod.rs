@@ -1,9 +1,9 @@
-//! TenSet's `network_info`: which tasks networks consist of, and what these compute.
+//! TenSet's `network_info`: the tasks of networks, and their computations.
 
 mod columns;
 mod group;
 mod parsed;
-mod taking;
+mod reader;
 
 use std::collections::HashMap;
 
@@ -13,46 +13,46 @@ use tsql_formats::tenset::networks::NAME;
 
 use super::source::SourceFile;
 use super::texts::load_texts;
-use super::{Giver, Giving, Out, Portion, Proof, Recomputed};
+use super::{ExportBatch, ExportFormat, FileOutput, FileProof, FormatWriter, HashCheck};
 use crate::error::{Error, Result};
 
-pub(super) use taking::Files;
+pub(super) use reader::NetworkInfoReader;
 
-/// Its room. Files are given back from their bytes, which are kept: a pickle says the same in many ways.
-pub(super) struct Room;
+/// The export format of `network_info`. The bytes of files are stored, because pickles are not canonical.
+pub(super) struct Format;
 
-impl Giving for Room {
+impl ExportFormat for Format {
     fn dataset(&self) -> &'static str {
         NAME
     }
 
-    fn giver<'a>(
+    fn writer<'a>(
         &'a self,
         context: &'a SessionContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
+    ) -> BoxFuture<'a, Result<Box<dyn FormatWriter + 'a>>> {
         let texts = HashMap::new();
-        let giver: Box<dyn Giver> = Box::new(FileGiver { context, texts });
+        let giver: Box<dyn FormatWriter> = Box::new(FileWriter { context, texts });
         Box::pin(ready(Ok(giver)))
     }
 
-    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
-        Box::pin(ready(Ok(Recomputed::default())))
+    fn recompute<'a>(&'a self, _: &'a SessionContext) -> BoxFuture<'a, Result<HashCheck>> {
+        Box::pin(ready(Ok(HashCheck::default())))
     }
 }
 
-struct FileGiver<'a> {
+struct FileWriter<'a> {
     context: &'a SessionContext,
-    /// Those of the portion.
+    /// File contents of the current batch.
     texts: HashMap<i64, Vec<u8>>,
 }
 
-/// What a file's segments are made of.
+/// Text identifiers of a file's segments.
 fn text_ids(source: &SourceFile) -> impl Iterator<Item = i64> {
     source.segments.iter().filter_map(|segment| segment.text_id)
 }
 
-impl Giver for FileGiver<'_> {
-    fn begin<'a>(&'a mut self, portion: &'a Portion<'a>) -> BoxFuture<'a, Result<()>> {
+impl FormatWriter for FileWriter<'_> {
+    fn begin_batch<'a>(&'a mut self, portion: &'a ExportBatch<'a>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let ids: Vec<i64> = portion.sources().flat_map(text_ids).collect();
             self.texts = load_texts(self.context, &ids).await?;
@@ -60,18 +60,18 @@ impl Giver for FileGiver<'_> {
         })
     }
 
-    fn give<'a>(
+    fn write_file<'a>(
         &'a mut self,
         source: &'a SourceFile,
-        out: &'a mut dyn Out,
-    ) -> BoxFuture<'a, Result<Proof>> {
+        out: &'a mut dyn FileOutput,
+    ) -> BoxFuture<'a, Result<FileProof>> {
         Box::pin(async move {
             for id in text_ids(source) {
                 let missing =
                     || Error::damaged("texts", format!("{}: its text is missing", source.name));
                 out.write(self.texts.get(&id).ok_or_else(missing)?);
             }
-            Ok(Proof::Bytes)
+            Ok(FileProof::Bytes)
         })
     }
 }

@@ -1,15 +1,15 @@
-//! What was read of a file.
+//! Parsed `network_info` files.
 
-use tsql_formats::tenset::networks::{Content, Network};
+use tsql_formats::tenset::networks::{Network, NetworkContent};
 
-use crate::ledger::Closed;
+use crate::ingest_log::SourceSegment;
 
-/// A file that was parsed.
-pub(crate) struct Read {
-    /// What its name says.
+/// A parsed file.
+pub(crate) struct ParsedFile {
+    /// Network from the file name.
     pub(super) network: Option<Network>,
-    pub(super) content: Content,
+    pub(super) content: NetworkContent,
     pub(super) text_id: i64,
     pub(super) bytes: Vec<u8>,
-    pub(super) closed: Closed,
+    pub(super) closed: SourceSegment,
 }

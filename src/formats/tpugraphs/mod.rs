@@ -1,8 +1,8 @@
-//! TpuGraphs: one npz file is a graph with its configurations and their runtimes.
+//! TpuGraphs: an npz file is a graph with its configurations and their runtimes.
 
 mod arrays;
-mod loading;
-mod taking;
+mod loader;
+mod reader;
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
@@ -10,35 +10,35 @@ use futures::future::{BoxFuture, ready};
 use tsql_formats::tpugraphs::NAME;
 
 use super::source::SourceFile;
-use super::{Giver, Giving, Out, Proof, Recomputed};
+use super::{ExportFormat, FileOutput, FileProof, FormatWriter, HashCheck};
 use crate::column;
 use crate::error::Result;
-use arrays::{Arrays, Nowhere, Npz};
+use arrays::{Arrays, Npz, NullSink};
 
-pub(crate) use loading::{Configurations, Loader, Samples, node_features};
-pub(crate) use taking::Files;
+pub(crate) use loader::{Configurations, Loader, Samples, node_features};
+pub(crate) use reader::NpzReader;
 
-/// Its room.
-pub(super) struct Room;
+/// The export format of TpuGraphs.
+pub(super) struct Format;
 
-impl Giving for Room {
+impl ExportFormat for Format {
     fn dataset(&self) -> &'static str {
         NAME
     }
 
-    fn giver<'a>(
+    fn writer<'a>(
         &'a self,
         context: &'a SessionContext,
-    ) -> BoxFuture<'a, Result<Box<dyn Giver + 'a>>> {
-        let giver: Box<dyn Giver> = Box::new(ArrayGiver(Loader::of(context)));
+    ) -> BoxFuture<'a, Result<Box<dyn FormatWriter + 'a>>> {
+        let giver: Box<dyn FormatWriter> = Box::new(NpzWriter(Loader::from_context(context)));
         Box::pin(ready(Ok(giver)))
     }
 
-    /// Graphs with nodes are what their content hashes say.
-    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<Recomputed>> {
+    /// Compares graphs with nodes with their content hashes.
+    fn recompute<'a>(&'a self, context: &'a SessionContext) -> BoxFuture<'a, Result<HashCheck>> {
         Box::pin(async move {
-            let mut loader = Loader::of(context);
-            let mut recomputed = Recomputed::default();
+            let mut loader = Loader::from_context(context);
+            let mut recomputed = HashCheck::default();
             let sql =
                 "SELECT graph_id, workload_key FROM stored.graphs WHERE kind IN ('tile', 'layout')";
             for batch in loader.collect(sql).await? {
@@ -59,19 +59,19 @@ impl Giving for Room {
     }
 }
 
-/// Gives npz files back.
-struct ArrayGiver(Loader);
+/// Writes npz files.
+struct NpzWriter(Loader);
 
-impl Giver for ArrayGiver {
-    fn give<'a>(
+impl FormatWriter for NpzWriter {
+    fn write_file<'a>(
         &'a mut self,
         source: &'a SourceFile,
-        out: &'a mut dyn Out,
-    ) -> BoxFuture<'a, Result<Proof>> {
+        out: &'a mut dyn FileOutput,
+    ) -> BoxFuture<'a, Result<FileProof>> {
         Box::pin(async move {
             let arrays = Arrays::load(&mut self.0, source).await?;
             let hash = match out.file() {
-                None => arrays.write(&mut Nowhere)?,
+                None => arrays.write(&mut NullSink)?,
                 Some((file, path)) => {
                     let mut npz = Npz::new(file, path);
                     let hash = arrays.write(&mut npz)?;
@@ -83,7 +83,7 @@ impl Giver for ArrayGiver {
             let ingested = ingested.and_then(|segment| segment.arrays_hash.as_ref());
             let damage = (Some(&hash) != ingested)
                 .then(|| format!("rebuilt arrays with hash {hash}, ingested were others"));
-            Ok(Proof::Content(damage))
+            Ok(FileProof::Content(damage))
         })
     }
 }

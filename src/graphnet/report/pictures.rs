@@ -1,19 +1,23 @@
-//! The pictures of a report.
+//! Plots of a report.
 
-use tsql_plot::{Curve, Group, Page, Picture, curves, violins};
+use tsql_plot::{Curve, PlotOptions, RenderedPlot, ViolinGroup, curves, violins};
 
 use super::scores::{self, Point, Report};
 use crate::error::{Error, Result};
 
-/// The tolerance from which on errors may be tolerated, and what is said of it.
+/// Tolerance from which errors may be tolerated, and its label.
 const TOLERATED_FROM: (i32, &str) = (1, "errors begin to be tolerated");
 
-/// The pictures by name: `png_width` pixels across the PNG.
+/// Draws the plots, with their names. The PNGs are `png_width` pixels wide.
+///
 ///
 /// # Errors
 /// [`Error::Drawing`].
-pub(super) fn drawn(report: &Report, png_width: u32) -> Result<Vec<(&'static str, Picture)>> {
-    let page = |title, label| Page::new(title, label).with_png_width(png_width);
+pub(super) fn draw_plots(
+    report: &Report,
+    png_width: u32,
+) -> Result<Vec<(&'static str, RenderedPlot)>> {
+    let page = |title, label| PlotOptions::new(title, label).with_png_width(png_width);
     let lines = |score: fn(&Point) -> f64| -> Vec<Curve> {
         let line = |curve: &scores::Curve| Curve {
             name: format!("{} ({})", curve.name, curve.runs),
@@ -21,11 +25,14 @@ pub(super) fn drawn(report: &Report, png_width: u32) -> Result<Vec<(&'static str
         };
         report.curves.iter().map(line).collect()
     };
-    let groups = report.categories.iter().map(|(name, speedups)| Group {
-        name: name.clone(),
-        values: speedups.iter().map(|(_, speedup)| *speedup).collect(),
-    });
-    let groups: Vec<Group> = groups.collect();
+    let groups = report
+        .categories
+        .iter()
+        .map(|(name, speedups)| ViolinGroup {
+            name: name.clone(),
+            values: speedups.iter().map(|(_, speedup)| *speedup).collect(),
+        });
+    let groups: Vec<ViolinGroup> = groups.collect();
     let mark = Some(TOLERATED_FROM);
     let s = curves(page("Speedup score", "S(t)"), None, &lines(|at| at.s));
     let es = lines(|at| at.es);

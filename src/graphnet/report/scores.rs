@@ -1,12 +1,12 @@
-//! The numbers of a report.
+//! Numbers of a report.
 
 use serde::Serialize;
 
-/// What a report found.
+/// Result of a report.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// One for each curve: its name and its points.
+    /// Curves with their names and points.
     pub curves: Vec<Curve>,
     /// Speedups by category, each with its sample.
     pub categories: Vec<(String, Vec<(String, f64)>)>,
@@ -16,13 +16,13 @@ pub struct Report {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Curve {
-    /// What its runs have in common.
+    /// Common name of its runs.
     pub name: String,
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// Weighted mean of log10 ES(t).
     pub aggregate: f64,
-    /// Its points, by t.
+    /// Points, by t.
     pub points: Vec<Point>,
 }
 
@@ -38,11 +38,11 @@ pub struct Point {
     pub es: f64,
     /// Geometric mean of the speedups of correct runs.
     pub alpha: f64,
-    /// Geometric mean of those below 1.
+    /// Geometric mean of the speedups below 1 of correct runs.
     pub beta: f64,
-    /// Share of correct runs.
+    /// Fraction of correct runs.
     pub lambda: f64,
-    /// Share of slowdowns among them.
+    /// Fraction of slowdowns among the correct runs.
     pub eta: f64,
     /// Mean penalty of an error.
     pub gamma: f64,

@@ -1,28 +1,28 @@
-//! The last commits of whole files: their rows, then the ledger.
+//! Final commits of whole files: their rows, then the ingest log.
 //!
 //! ```text
-//! claim of what others left ─▶ records ─▶ runs, lines ─▶ sources
-//! (only where they did)
+//! claim of rows of other runs ─▶ records ─▶ runs, lines ─▶ sources
+//! (only if there are any)
 //! ```
 //!
-//! Another run may be anywhere between its own commits of the same files, for any time. Each log shows what
-//! it did there, and each commit is one exclusive step in its log:
+//! Another run may stop between its own commits of the same files, for any time. The Delta log of each
+//! table shows its commits, and each commit is one exclusive step in its log:
 //!
-//! - A commit of rows names its sources. Whoever finds one of its own named since it looked begins again.
-//!   So of two runs that saw nothing of each other only one gets past `records`, which has a commit even of
-//!   files without records and of other names of what is there.
-//! - A name that such a commit took for what is there has no rows, and so a run that comes later does not see
-//!   that it is taken. It brings rows of its own, and the ledger tells the later of both to begin again. Rows
-//!   of a name that the ledger has for something else are taken out before a run begins.
-//! - Bytes that another run has committed under another name meanwhile have their rows there: the later of both runs
-//!   begins again, and finds its file to be another name. Streams may begin alike.
-//! - Whoever finds rows of its sources that the ledger does not know claims these in the ledger's log: from
-//!   then on those who wrote them, if they are still at work, begin again instead of writing into the
-//!   ledger. Then the rows are taken out by the commits that add new ones, one in every table: whoever
-//!   comes late with more of the old ones finds itself named.
+//! - A commit of rows names its sources. A run that finds one of its own sources named since it read the
+//!   log starts again. So of two concurrent runs only one gets past `records`. This table gets a commit
+//!   even for files without records and for aliases.
+//! - An alias that such a commit names has no rows, so a later run does not see that the name is in use.
+//!   It adds rows of its own, and the ingest log makes the later of both runs start again. Rows of a name
+//!   that the ingest log uses for something else are removed before a run starts.
+//! - If another run has committed the same bytes under another name meanwhile, their rows are there. The
+//!   later of both runs starts again and plans an alias. Streams may start with equal bytes.
+//! - A run that finds rows of its sources which the ingest log does not know claims them in the log of the
+//!   ingest log. The runs that wrote them, if still active, then start again instead of writing to the
+//!   ingest log. The rows are removed by the commits that add new ones, one per table. A run that adds
+//!   more of the old rows later finds its sources named.
 
-mod others;
-mod written;
+mod concurrent_commits;
+mod row_writer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -31,43 +31,44 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::logical_expr::Expr;
 
-use super::options::Replacing;
+use super::options::Replacements;
 use super::orphans::Orphans;
-use crate::chosen::Lines;
 use crate::column;
-use crate::dedupe::{ReadFiles, one_file};
+use crate::dedupe::{ReadFiles, write_single_file};
 use crate::error::Result;
 use crate::formats::identifying_name;
-use crate::ledger::{Closed, Labelling, Ledger, application, source_columns};
+use crate::ingest_log::{IngestLog, Labelling, SourceSegment, source_columns, transaction_app_id};
+use crate::line_selection::LineSelection;
 use crate::store::file::DataFile;
-use crate::store::{Change, RETRACTED, Rests, Snapshot, Store};
-use others::Others;
-pub(super) use written::Written;
+use crate::store::{Change, RETRACTED, RewriteCache, Snapshot, Store};
+use concurrent_commits::ConcurrentCommits;
+pub(super) use row_writer::RowWriter;
 
-/// The name, in the ledger's log, of a claim of all rows of a source that the ledger does not know.
-pub(crate) fn claim(source_id: i64) -> String {
+/// Transaction name, in the log of the ingest log, of a claim of all unknown rows of a source.
+pub(crate) fn claim_app_id(source_id: i64) -> String {
     format!("claim:{source_id:016x}")
 }
 
-/// Files of rows by table, in the order in which they are committed.
-pub(crate) type Files = Vec<(&'static str, Vec<DataFile>)>;
+/// Data files by table, in commit order.
+pub(crate) type TableFiles = Vec<(&'static str, Vec<DataFile>)>;
 
-/// The identity of a file apart from its path: of two files with the same, the second is another name of the first.
+/// Identity of a file apart from its path. Of two files with equal keys, the second is an alias of the
+/// first.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Content {
+struct ContentKey {
     dataset: String,
     platform: String,
     collection: Option<String>,
     split: Option<String>,
-    /// A document is known by its own name, too.
+    /// Documents are identified by their file name too.
     file_name: Option<String>,
     end_byte: i64,
     content_hash: String,
 }
 
-impl Content {
-    /// Returns that of a file with rows of its own.
-    fn from_closed(file: &Closed) -> Option<Self> {
+impl ContentKey {
+    /// Returns the key of a file with rows of its own.
+    fn from_segment(file: &SourceSegment) -> Option<Self> {
         let has_rows = file.same_as.is_none() && file.about.sample_id.is_none();
         (has_rows && file.end_byte > 0).then(|| Self {
             dataset: file.dataset.to_owned(),
@@ -81,29 +82,29 @@ impl Content {
     }
 }
 
-/// Commits rows of files that nobody else has committed meanwhile.
-pub(crate) struct Commits<'a> {
+/// Commits rows of files, and detects concurrent commits of the same files.
+pub(crate) struct Committer<'a> {
     store: &'a Store,
     labelling: Labelling,
     orphans: Orphans,
-    /// What others have named in the logs of the tables since this run looked.
-    others: BTreeMap<&'static str, Others>,
-    /// What the ledger says of sources since this run has read it.
-    entries: HashMap<i64, Entry>,
-    /// The sources that have come with each content since, and have rows.
-    contents: HashMap<Content, BTreeSet<i64>>,
+    /// Commits of other runs in the log of each table, since this run read it.
+    others: BTreeMap<&'static str, ConcurrentCommits>,
+    /// Latest ingest log entry of each source, since this run read the log.
+    entries: HashMap<i64, SourceEntry>,
+    /// Sources with rows that were added since, by content.
+    contents: HashMap<ContentKey, BTreeSet<i64>>,
     read: ReadFiles,
-    /// Whether the source is a stream, which may begin with the bytes of another one.
+    /// Whether the source is a stream. Streams may start with the bytes of another source.
     is_stream: bool,
-    /// Records that leave as a source comes.
-    replacing: Replacing,
-    /// Rows that were taken out.
+    /// Records that are removed when a source is added.
+    replacing: Replacements,
+    /// Number of removed rows.
     pub(super) replaced: u64,
 }
 
-/// What the ledger says of a source last.
+/// Latest ingest log entry of a source.
 #[derive(Debug, PartialEq)]
-struct Entry {
+struct SourceEntry {
     segment: i32,
     end_byte: i64,
     content_hash: String,
@@ -111,8 +112,8 @@ struct Entry {
     sample_id: Option<i64>,
 }
 
-impl Entry {
-    fn of(file: &Closed) -> Self {
+impl SourceEntry {
+    fn from_segment(file: &SourceSegment) -> Self {
         Self {
             segment: file.reading.segment,
             end_byte: file.end_byte.cast_signed(),
@@ -123,11 +124,12 @@ impl Entry {
     }
 }
 
-impl<'a> Commits<'a> {
-    /// Commits files that were planned by this ledger; `orphans` were found after it was read.
+impl<'a> Committer<'a> {
+    /// Creates a committer for files that were planned with this ingest log. `orphans` must be found after
+    /// the log was read.
     pub(crate) fn new(
         store: &'a Store,
-        ledger: &Ledger,
+        ledger: &IngestLog,
         orphans: Orphans,
         labelling: Labelling,
     ) -> Self {
@@ -137,108 +139,124 @@ impl<'a> Commits<'a> {
             store,
             labelling,
             others: versions
-                .map(|(&table, &version)| (table, Others::since(version)))
+                .map(|(&table, &version)| (table, ConcurrentCommits::since(version)))
                 .collect(),
             orphans,
             entries: HashMap::new(),
             contents: HashMap::new(),
             read: ledger.read.clone(),
             is_stream: false,
-            replacing: Replacing::default(),
+            replacing: Replacements::default(),
             replaced: 0,
         }
     }
 
-    /// Lets records of earlier versions leave in the commit that brings those of a new one.
+    /// Removes records of earlier versions in the commit that adds those of a new one.
     #[must_use]
-    pub(super) fn replacing(self, replacing: &Replacing) -> Self {
+    pub(super) fn with_replacements(self, replacing: &Replacements) -> Self {
         Self {
             replacing: Arc::clone(replacing),
             ..self
         }
     }
 
-    /// Stores the segments of streams whatever other sources begin with.
+    /// Commits segments of streams, even if another source has the same bytes.
     #[must_use]
-    pub(super) fn of_streams(self, is_stream: bool) -> Self {
+    pub(super) fn with_streams(self, is_stream: bool) -> Self {
         Self { is_stream, ..self }
     }
 
-    /// Takes out the rows of names that the ledger has for something else. False where another run was
-    /// found to write some.
-    pub(crate) async fn take_out_strays(&mut self) -> Result<bool> {
+    /// Removes rows of names that the ingest log uses for something else. Returns false if another run is
+    /// writing such rows.
+    pub(crate) async fn remove_strays(&mut self) -> Result<bool> {
         let strays = self.orphans.strays.clone();
         if strays.is_empty() {
             return Ok(true);
         }
         let ids: BTreeSet<i64> = strays.keys().copied().collect();
-        let named = strays.iter().map(|(id, end)| (application(*id), *end));
+        let named = strays
+            .iter()
+            .map(|(id, end)| (transaction_app_id(*id), *end));
         let named: Vec<_> = named.collect();
         let tables: Vec<_> = self.orphans.versions.keys().copied().collect();
         for table in tables {
-            let old = self.orphans.of(table, &ids);
+            let old = self.orphans.rows_of_sources(table, &ids);
             let old = (!old.is_empty()).then(|| old.filter(table));
-            let is_done = self.rows(table, "mend", Vec::new(), &named, old).await?;
+            let is_done = self
+                .commit_rows(table, "mend", Vec::new(), &named, old)
+                .await?;
             if !is_done {
                 return Ok(false);
             }
         }
-        self.orphans.forget(&ids);
+        self.orphans.remove_sources(&ids);
         Ok(true)
     }
 
-    /// Makes files that were read to their end part of the store: their rows, the first table's whether
-    /// there are any or not, then the ledger. False where another run was found to do so with one of them:
-    /// all must be looked at again.
-    pub(crate) async fn add(&mut self, rows: Files, closed: &[Closed]) -> Result<bool> {
+    /// Adds complete files to the store: their rows, then their ingest log entries. The first table gets a
+    /// commit even without rows.
+    ///
+    /// Returns false if another run has committed one of the files. All must be planned again.
+    pub(crate) async fn commit_files(
+        &mut self,
+        rows: TableFiles,
+        closed: &[SourceSegment],
+    ) -> Result<bool> {
         let sources = closed.iter().map(|file| file.reading.source_id);
-        let claimed = self.orphans.among(sources);
-        if !claimed.is_empty() && !self.claim(closed, &claimed).await? {
+        let claimed = self.orphans.sources_with_orphans(sources);
+        if !claimed.is_empty() && !self.claim_sources(closed, &claimed).await? {
             return Ok(false);
         }
-        // Also another name of what is there, which has no rows: another run may be about to write rows of
-        // a source of that name.
-        let named: BTreeMap<String, i64> = closed.iter().map(Closed::transaction).collect();
+        // Aliases, which have no rows, are included: another run may be about to write rows of a source of
+        // that name.
+        let named: BTreeMap<String, i64> = closed.iter().map(SourceSegment::transaction).collect();
         let named: Vec<_> = named.into_iter().collect();
         let detail = format!("ingest of {} files", closed.len());
-        let earlier = self.earlier(closed);
+        let earlier = self.earlier_records(closed);
         for (place, (table, files)) in rows.into_iter().enumerate() {
             let is_named = place == 0 || !claimed.is_empty();
-            let old = self.orphans.of(table, &claimed);
+            let old = self.orphans.rows_of_sources(table, &claimed);
             let old = (!old.is_empty()).then(|| old.filter(table));
             let is_kept = RETRACTED.iter().any(|(kept, _)| *kept == table);
-            let earlier = earlier.as_ref().filter(|_| is_kept).map(Lines::filter);
+            let earlier = earlier
+                .as_ref()
+                .filter(|_| is_kept)
+                .map(LineSelection::to_filter);
             let is_replaced = earlier.is_some();
             let old = old.into_iter().chain(earlier).reduce(Expr::or);
             let replaced = self.replaced;
             if (is_named || is_replaced || !files.is_empty())
-                && !self.rows(table, &detail, files, &named, old).await?
+                && !self.commit_rows(table, &detail, files, &named, old).await?
             {
                 return Ok(false);
             }
             if is_replaced {
-                // These were left by no interrupted run.
+                // These rows were not left by an interrupted run.
                 self.replaced = replaced;
             }
         }
-        self.orphans.forget(&claimed);
-        self.sources(closed).await
+        self.orphans.remove_sources(&claimed);
+        self.commit_sources(closed).await
     }
 
-    /// The records of earlier versions of these files.
-    fn earlier(&self, closed: &[Closed]) -> Option<Lines> {
+    /// Records of earlier versions of these files.
+    fn earlier_records(&self, closed: &[SourceSegment]) -> Option<LineSelection> {
         let ids = closed.iter().map(|file| file.reading.source_id);
         let lines = ids.filter_map(|id| self.replacing.get(&id));
-        lines.fold(None, |all: Option<Lines>, lines| {
+        lines.fold(None, |all: Option<LineSelection>, lines| {
             let mut all = all.unwrap_or_default();
             all.extend(lines);
             Some(all)
         })
     }
 
-    /// Claims all rows of these sources that the ledger does not know.
-    async fn claim(&mut self, closed: &[Closed], claimed: &BTreeSet<i64>) -> Result<bool> {
-        let closed: Vec<&Closed> = closed
+    /// Claims all rows of these sources that the ingest log does not know.
+    async fn claim_sources(
+        &mut self,
+        closed: &[SourceSegment],
+        claimed: &BTreeSet<i64>,
+    ) -> Result<bool> {
+        let closed: Vec<&SourceSegment> = closed
             .iter()
             .filter(|file| claimed.contains(&file.reading.source_id))
             .collect();
@@ -253,19 +271,21 @@ impl<'a> Commits<'a> {
                 }
                 let next = snapshot.version() + 1;
                 version = Some(next);
-                let claims = claimed.iter().map(|&id| (claim(id), next.cast_signed()));
+                let claims = claimed
+                    .iter()
+                    .map(|&id| (claim_app_id(id), next.cast_signed()));
                 Ok(Some(Change {
                     transactions: claims.collect(),
                     ..Change::default()
                 }))
             })
             .await?;
-        self.own("sources", version);
+        self.skip_own_commit("sources", version);
         Ok(version.is_some())
     }
 
-    /// Adds files of rows in place of old ones, unless others have written rows of what is named.
-    async fn rows(
+    /// Commits data files and removes old rows, unless other runs have committed rows of the named sources.
+    async fn commit_rows(
         &mut self,
         table: &'static str,
         detail: &str,
@@ -275,17 +295,17 @@ impl<'a> Commits<'a> {
     ) -> Result<bool> {
         let others = self.others.entry(table).or_default();
         let (mut version, mut replaced) = (None, 0);
-        let (store, mut rests) = (self.store, Rests::default());
+        let (store, mut rests) = (self.store, RewriteCache::default());
         store
             .commit(table, detail, async |snapshot: &Snapshot| {
                 version = None;
-                others.learn(snapshot).await?;
-                if others.have_named(named.iter().map(|(name, _)| name)) {
+                others.read_log(snapshot).await?;
+                if others.contains_any(named.iter().map(|(name, _)| name)) {
                     return Ok(None);
                 }
                 let mut change = Change::default();
                 if let Some(filter) = &old {
-                    let taken = store.without(table, snapshot, filter, &mut rests);
+                    let taken = store.plan_delete(table, snapshot, filter, &mut rests);
                     (replaced, change) = taken.await?;
                 }
                 change.add.extend(add.iter().cloned());
@@ -294,22 +314,22 @@ impl<'a> Commits<'a> {
                 Ok(Some(change))
             })
             .await?;
-        self.own(table, version);
+        self.skip_own_commit(table, version);
         self.replaced += replaced;
         Ok(version.is_some())
     }
 
-    /// A commit was this run's, if it was made.
-    fn own(&mut self, table: &'static str, version: Option<u64>) {
+    /// Marks a commit as this run's own.
+    fn skip_own_commit(&mut self, table: &'static str, version: Option<u64>) {
         if let Some(version) = version {
             self.others.entry(table).or_default().skip(version);
         }
     }
 
-    /// Adds files to the ledger, the last of all commits; false where someone has claimed their rows, or
-    /// has written something else of them.
-    async fn sources(&mut self, closed: &[Closed]) -> Result<bool> {
-        let closed: Vec<&Closed> = closed.iter().collect();
+    /// Adds files to the ingest log, as the last commit. Returns false if another run has claimed their
+    /// rows or has written a different entry.
+    async fn commit_sources(&mut self, closed: &[SourceSegment]) -> Result<bool> {
+        let closed: Vec<&SourceSegment> = closed.iter().collect();
         let (store, mut version, mut is_done) = (self.store, None, false);
         let mut written: Option<(usize, Change)> = None;
         store
@@ -329,52 +349,57 @@ impl<'a> Commits<'a> {
                     .is_none_or(|(count, _)| *count != new.len())
                 {
                     let rows = source_columns(&new, &self.labelling);
-                    let change = one_file(store, "sources", rows).await?;
+                    let change = write_single_file(store, "sources", rows).await?;
                     written = Some((new.len(), change));
                 }
                 Ok(written.as_ref().map(|(_, change)| change.clone()))
             })
             .await?;
-        self.own("sources", version);
+        self.skip_own_commit("sources", version);
         Ok(is_done)
     }
 
-    /// The files that a version of the ledger does not have; `None` where it says something else of one of
-    /// them than was read, or someone has claimed its rows since.
+    /// Files that a version of the ingest log does not have. Returns `None` if it has a different entry for
+    /// one of them, or if another run has claimed its rows since.
     async fn new_files<'c>(
         &mut self,
         snapshot: &Snapshot,
-        closed: &[&'c Closed],
-    ) -> Result<Option<Vec<&'c Closed>>> {
-        if let Some(new) = self.read.new_at(snapshot) {
-            self.learn(&new).await?;
+        closed: &[&'c SourceSegment],
+    ) -> Result<Option<Vec<&'c SourceSegment>>> {
+        if let Some(new) = self.read.take_unread(snapshot) {
+            self.read_entries(&new).await?;
         }
         let others = self.others.entry("sources").or_default();
-        others.learn(snapshot).await?;
-        if others.have_named(closed.iter().map(|file| claim(file.reading.source_id))) {
+        others.read_log(snapshot).await?;
+        if others.contains_any(
+            closed
+                .iter()
+                .map(|file| claim_app_id(file.reading.source_id)),
+        ) {
             return Ok(None);
         }
         let mut new = Vec::new();
         for &file in closed {
             match self.entries.get(&file.reading.source_id) {
-                Some(entry) if *entry == Entry::of(file) => {}
+                Some(entry) if *entry == SourceEntry::from_segment(file) => {}
                 Some(entry) if entry.segment >= file.reading.segment => return Ok(None),
-                _ if !self.is_stream && self.is_elsewhere(file) => return Ok(None),
+                _ if !self.is_stream && self.has_duplicate(file) => return Ok(None),
                 _ => new.push(file),
             }
         }
         Ok(Some(new))
     }
 
-    /// Whether another source has come with the same bytes and labels since.
-    fn is_elsewhere(&self, file: &Closed) -> bool {
-        let sources = Content::from_closed(file).and_then(|content| self.contents.get(&content));
+    /// Returns whether another source with the same bytes and labels was added since.
+    fn has_duplicate(&self, file: &SourceSegment) -> bool {
+        let sources =
+            ContentKey::from_segment(file).and_then(|content| self.contents.get(&content));
         let mut others = sources.into_iter().flatten();
         others.any(|id| *id != file.reading.source_id)
     }
 
-    /// Learns what files of the ledger say of their sources.
-    async fn learn(&mut self, new: &Snapshot) -> Result<()> {
+    /// Reads the entries in new files of the ingest log.
+    async fn read_entries(&mut self, new: &Snapshot) -> Result<()> {
         let columns = [
             "source_id",
             "segment",
@@ -389,12 +414,12 @@ impl<'a> Commits<'a> {
             "name",
         ];
         for batch in self.store.read("sources", new, &columns, None).await? {
-            self.learn_batch(&batch)?;
+            self.add_entries(&batch)?;
         }
         Ok(())
     }
 
-    fn learn_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn add_entries(&mut self, batch: &RecordBatch) -> Result<()> {
         let number = |name| column::numbers::<Int64Type>(batch, name);
         let (ids, ends) = (number("source_id")?, number("end_byte")?);
         let (same_as, samples) = (number("same_as")?, number("sample_id")?);
@@ -405,7 +430,7 @@ impl<'a> Commits<'a> {
         };
         let hashes = text("content_hash")?;
         for row in 0..batch.num_rows() {
-            let entry = Entry {
+            let entry = SourceEntry {
                 segment: segments.value(row),
                 end_byte: ends.value(row),
                 content_hash: hashes.value(row).to_owned(),
@@ -414,7 +439,7 @@ impl<'a> Commits<'a> {
             };
             if entry.same_as.is_none() && entry.sample_id.is_none() {
                 let dataset = text("dataset")?.value(row).to_owned();
-                let content = Content {
+                let content = ContentKey {
                     file_name: identifying_name(&dataset, text("name")?.value(row))
                         .map(str::to_owned),
                     dataset,

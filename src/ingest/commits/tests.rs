@@ -1,4 +1,5 @@
-//! Two runs over files of the same name, one of them held up before any of its commits; power cuts.
+//! Concurrent runs over files of the same name, where one pauses before each of its commits; and power
+//! cuts.
 
 mod interleavings;
 mod power_cuts;
@@ -20,7 +21,7 @@ use crate::ingest::{AppendOptions, IngestOptions};
 use crate::store::FailingStore;
 use crate::store::Store;
 
-/// Lines of measured records whose times tell them apart, and a line that is none.
+/// Lines of measured records with times that identify them, and a line that is not a record.
 fn lines(count: u32, time: u32) -> String {
     let line = |number| {
         format!(
@@ -30,7 +31,7 @@ fn lines(count: u32, time: u32) -> String {
     (1..=count).map(line).collect::<String>() + &format!("no record {time}\n")
 }
 
-/// Stops a writer before the commit of this number, the first one being 0.
+/// Pauses a writer before its n-th commit, from 0.
 struct Gate {
     passed: AtomicUsize,
     stop_at: usize,
@@ -39,7 +40,7 @@ struct Gate {
 }
 
 impl Gate {
-    fn at(stop_at: usize) -> Arc<Self> {
+    fn stop_before(stop_at: usize) -> Arc<Self> {
         Arc::new(Self {
             passed: AtomicUsize::new(0),
             stop_at,
@@ -48,7 +49,7 @@ impl Gate {
         })
     }
 
-    fn over(self: &Arc<Self>, inner: &Arc<InMemory>) -> Store {
+    fn wrap_store(self: &Arc<Self>, inner: &Arc<InMemory>) -> Store {
         let gate = Arc::clone(self);
         let hook = move |path: &Path| {
             let gate = Arc::clone(&gate);
@@ -66,7 +67,7 @@ impl Gate {
         };
         let inner = Arc::clone(inner);
         let hook = Box::new(hook);
-        Store::in_objects(Arc::new(FailingStore { inner, hook }))
+        Store::from_object_store(Arc::new(FailingStore { inner, hook }))
     }
 }
 
@@ -86,8 +87,8 @@ async fn ingest_all(store: &Store, folders: &[impl AsRef<FilePath>]) {
     assert!(report.failed_files.is_empty(), "{report:?}");
 }
 
-/// Each file's name, the number of its records, and the sum of their times.
-async fn stored(store: &Store) -> Vec<(String, i64, f64)> {
+/// Name, number of records, and sum of times of each file.
+async fn stored_files(store: &Store) -> Vec<(String, i64, f64)> {
     let context = store.session().await.unwrap();
     let sql = "SELECT f.name, count(*) AS rows, sum(r.runtime_ns) AS time FROM records AS r \
                JOIN files AS f USING (source_id) GROUP BY 1 ORDER BY 1";
@@ -115,8 +116,9 @@ fn time(count: u32, time: u32) -> f64 {
     (1..=count).map(one).sum()
 }
 
-/// The store after a run that reads `first`, held up before its commit of rows or of the ledger of this
-/// number, and one that reads `second` under the same name meanwhile; false where there is no such commit.
+/// Pauses a run that reads `first` before its n-th commit of rows or of the ingest log. Meanwhile a run
+/// reads `second` under the same name. Checks the store afterwards. Returns false if there is no such
+/// commit.
 async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bool) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, (count, time): (u32, u32)| {
@@ -126,9 +128,9 @@ async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bo
         inside
     };
     let inner = Arc::new(InMemory::new());
-    let plain = || Store::in_objects(Arc::clone(&inner) as _);
+    let plain = || Store::from_object_store(Arc::clone(&inner) as _);
     if left {
-        // All that a killed run leaves is there already.
+        // Everything that a killed run may leave is already there.
         ingest(&plain(), &write("z", (4, 9))).await;
         let ledger = Path::from("store/sources");
         let files: Vec<_> = inner.list(Some(&ledger)).try_collect().await.unwrap();
@@ -136,8 +138,8 @@ async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bo
             inner.delete(&file.location).await.unwrap();
         }
     }
-    let gate = Gate::at(stop_at);
-    let (gated, plain) = (gate.over(&inner), plain());
+    let gate = Gate::stop_before(stop_at);
+    let (gated, plain) = (gate.wrap_store(&inner), plain());
     let one = async {
         ingest(&gated, &write("x", first)).await;
         gate.reached.add_permits(1);
@@ -152,12 +154,16 @@ async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bo
         .map(|(count, time)| (count.into(), self::time(count, time)))
         .to_vec();
     wanted.dedup();
-    let rows = stored(&plain).await;
+    let rows = stored_files(&plain).await;
     let mut found: Vec<(i64, f64)> = rows.iter().map(|row| (row.1, row.2)).collect();
     found.sort_by(|one, other| one.1.total_cmp(&other.1));
     assert_eq!(found, wanted, "held up at {stop_at}: {rows:?}");
     assert_eq!(count(&plain, "lines").await, wanted.len() as u64);
-    assert_eq!(plain.orphaned().await.unwrap(), [], "held up at {stop_at}");
+    assert_eq!(
+        plain.find_orphaned().await.unwrap(),
+        [],
+        "held up at {stop_at}"
+    );
     gate.passed.load(Ordering::SeqCst) > stop_at
 }
 
@@ -182,8 +188,8 @@ async fn so_they_do_where_an_interrupted_run_has_left_rows() {
     assert!(stop_at >= 4, "{stop_at} commits");
 }
 
-/// The rows of an interrupted group are replaced, however few lines come now, and each group counts by
-/// itself.
+/// The rows of an interrupted group are replaced, even if fewer lines follow. Each group is counted
+/// separately.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_with_other_values_is_stored_as_it_is_sent() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +209,7 @@ async fn a_stream_with_other_values_is_stored_as_it_is_sent() {
     append(begin.clone(), 100).await;
     let more = |count, time| begin.clone() + &lines(count, time);
     append(more(9, 2), 100).await;
-    // The ledger does not get to know of it.
+    // Removes the last commit of the ingest log, as if the run had stopped before it.
     let paths = |folder: &FilePath| {
         let entries = std::fs::read_dir(folder).unwrap().flatten();
         entries.map(|entry| entry.path())
@@ -217,7 +223,7 @@ async fn a_stream_with_other_values_is_stored_as_it_is_sent() {
         9,
         time(4, 1) + time(5, 3),
     );
-    assert_eq!(stored(&store).await, [wanted]);
+    assert_eq!(stored_files(&store).await, [wanted]);
     assert_eq!(count(&store, "lines").await, 2);
     assert_eq!(store.check().await.unwrap().damage, []);
 }

@@ -1,15 +1,16 @@
-//! What a question says twice is computed once: groups that stand there again, as those of a common table that two parts read.
+//! Computes equal aggregates of a plan once, as those of a common table expression with two readers.
 //!
 //! ```text
 //! Join                            Join
 //!   Aggregate a ...        ─▶       TableScan computed_once    ─▶   MaterializeExec ┐
-//!   Aggregate                       Aggregate                                ├ the rows of `Aggregate a`, kept
+//!   Aggregate                       Aggregate                                       ├ buffered rows of `Aggregate a`
 //!     Aggregate a ...                 TableScan computed_once  ─▶   MaterializeExec ┘
 //! ```
 //!
-//! Only groups: they are few. They are kept until the question is over, in memory as long as there is some, then in a temporary file.
+//! Only aggregates are shared, because they have few rows. The rows are buffered until the query ends: in memory as
+//! long as it suffices, then in a temporary file.
 
-mod held;
+mod materialized_rows;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,9 +39,9 @@ use datafusion::physical_plan::{
 use futures::TryStreamExt as _;
 use futures::future::{BoxFuture, FutureExt as _, Shared};
 
-use held::{Held, NAME};
+use materialized_rows::{MaterializedRows, NAME};
 
-/// The rule that finds what stands there twice, after all others.
+/// Optimizer rule that replaces repeated aggregates by scans of a shared table. Runs after all other rules.
 #[derive(Debug)]
 pub(super) struct CommonSubplanElimination;
 
@@ -58,14 +59,14 @@ impl OptimizerRule for CommonSubplanElimination {
         plan: LogicalPlan,
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let twice = twice(&plan)?;
+        let twice = repeated_aggregates(&plan)?;
         if twice.is_empty() {
             return Ok(Transformed::no(plan));
         }
         plan.transform_down(
             |node| match twice.iter().find(|(known, _)| *known == node) {
                 Some((_, source)) => {
-                    let scan = scanned(&node, source)?;
+                    let scan = build_scan(&node, source)?;
                     Ok(Transformed::new(scan, true, TreeNodeRecursion::Jump))
                 }
                 None => Ok(Transformed::no(node)),
@@ -74,8 +75,8 @@ impl OptimizerRule for CommonSubplanElimination {
     }
 }
 
-/// Groups that stand there again, each with the table of its rows.
-fn twice(plan: &LogicalPlan) -> Result<Vec<(LogicalPlan, Arc<dyn TableSource>)>> {
+/// Returns the aggregates that occur more than once, each with a table of its rows.
+fn repeated_aggregates(plan: &LogicalPlan) -> Result<Vec<(LogicalPlan, Arc<dyn TableSource>)>> {
     let mut seen: HashMap<&LogicalPlan, usize> = HashMap::new();
     plan.apply(|node| {
         if matches!(node, LogicalPlan::Aggregate(_)) {
@@ -86,20 +87,20 @@ fn twice(plan: &LogicalPlan) -> Result<Vec<(LogicalPlan, Arc<dyn TableSource>)>>
     let again = seen.into_iter().filter(|(_, count)| *count > 1);
     let mut found = Vec::new();
     for (node, _) in again {
-        if is_fixed(node)? && is_of_same_tables(plan, node)? {
-            let source = provider_as_source(Arc::new(Once::of(node.clone())));
+        if is_shareable(node)? && reads_same_tables(plan, node)? {
+            let source = provider_as_source(Arc::new(SharedAggregate::new(node.clone())));
             found.push((node.clone(), source));
         }
     }
     Ok(found)
 }
 
-/// Is it the same each time, and of tables?
-fn is_fixed(node: &LogicalPlan) -> Result<bool> {
+/// Returns whether an aggregate has the same rows at each evaluation and reads tables.
+fn is_shareable(node: &LogicalPlan) -> Result<bool> {
     let (mut is_fixed, mut has_tables) = (true, false);
     node.apply(|node| {
         has_tables |= matches!(node, LogicalPlan::TableScan(_));
-        // A join of all pairs is watched by who asks, which rows that are kept are not.
+        // Cross joins are watched for cancellation by their reader, and buffered rows have no such reader.
         is_fixed &= !matches!(node, LogicalPlan::Join(join) if join.on.is_empty());
         is_fixed &= !node.contains_outer_reference();
         for expression in node.expressions() {
@@ -118,12 +119,13 @@ fn is_subquery(expression: &Expr) -> bool {
     )
 }
 
-/// Do all places where these groups stand read the same tables? One name may be a table as it was at two times.
-fn is_of_same_tables(plan: &LogicalPlan, groups: &LogicalPlan) -> Result<bool> {
+/// Returns whether all occurrences of an aggregate read the same tables. One name may stand for two versions of a
+/// table.
+fn reads_same_tables(plan: &LogicalPlan, groups: &LogicalPlan) -> Result<bool> {
     let mut all = Vec::new();
     plan.apply(|node| {
         if node == groups {
-            all.push(tables(node)?);
+            all.push(table_providers(node)?);
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
@@ -134,7 +136,7 @@ fn is_of_same_tables(plan: &LogicalPlan, groups: &LogicalPlan) -> Result<bool> {
     }))
 }
 
-fn tables(plan: &LogicalPlan) -> Result<Vec<Arc<dyn TableProvider>>> {
+fn table_providers(plan: &LogicalPlan) -> Result<Vec<Arc<dyn TableProvider>>> {
     let mut tables = Vec::new();
     plan.apply(|node| {
         if let LogicalPlan::TableScan(scan) = node {
@@ -145,8 +147,8 @@ fn tables(plan: &LogicalPlan) -> Result<Vec<Arc<dyn TableProvider>>> {
     Ok(tables)
 }
 
-/// The rows of groups, under the names that these have.
-fn scanned(groups: &LogicalPlan, source: &Arc<dyn TableSource>) -> Result<LogicalPlan> {
+/// Returns a scan of `source` with the column names of the aggregate.
+fn build_scan(groups: &LogicalPlan, source: &Arc<dyn TableSource>) -> Result<LogicalPlan> {
     let scan = LogicalPlanBuilder::scan(NAME, Arc::clone(source), None)?;
     let columns = scan.schema().columns();
     let named = groups.schema().iter().zip(columns);
@@ -156,18 +158,18 @@ fn scanned(groups: &LogicalPlan, source: &Arc<dyn TableSource>) -> Result<Logica
     scan.project(named.collect::<Vec<_>>())?.build()
 }
 
-/// Groups as a table, planned once.
+/// An aggregate as a table, planned once.
 #[derive(Debug)]
-struct Once {
+struct SharedAggregate {
     groups: LogicalPlan,
     schema: SchemaRef,
-    /// What all plans have that read it. The rows go away with the last of them.
-    kept: tokio::sync::Mutex<Weak<Kept>>,
+    /// The shared plan of all readers. It is dropped with the last of them.
+    kept: tokio::sync::Mutex<Weak<SharedPlan>>,
 }
 
-impl Once {
-    fn of(groups: LogicalPlan) -> Self {
-        // Names may stand there twice with other qualifiers.
+impl SharedAggregate {
+    fn new(groups: LogicalPlan) -> Self {
+        // Names may occur twice with different qualifiers.
         let fields = groups.schema().fields().iter().enumerate();
         let fields = fields.map(|(place, field)| {
             let field = Field::clone(field);
@@ -182,7 +184,7 @@ impl Once {
 }
 
 #[async_trait]
-impl TableProvider for Once {
+impl TableProvider for SharedAggregate {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -202,7 +204,9 @@ impl TableProvider for Once {
         let kept = match known.upgrade() {
             Some(kept) => kept,
             None => {
-                let kept = Arc::new(Kept::of(state.create_physical_plan(&self.groups).await?));
+                let kept = Arc::new(SharedPlan::new(
+                    state.create_physical_plan(&self.groups).await?,
+                ));
                 *known = Arc::downgrade(&kept);
                 kept
             }
@@ -220,19 +224,19 @@ impl TableProvider for Once {
     }
 }
 
-/// The rows of a part, which all that read it wait for.
-type Rows = Shared<BoxFuture<'static, Result<Arc<Held>, Arc<DataFusionError>>>>;
+/// Rows of one partition, for which all readers wait.
+type SharedRows = Shared<BoxFuture<'static, Result<Arc<MaterializedRows>, Arc<DataFusionError>>>>;
 
-/// A plan, and the rows that it has given.
+/// A plan, and the rows of its partitions.
 #[derive(Debug)]
-struct Kept {
+struct SharedPlan {
     plan: Arc<dyn ExecutionPlan>,
-    parts: Vec<Mutex<Option<Rows>>>,
+    parts: Vec<Mutex<Option<SharedRows>>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
-impl Kept {
-    fn of(plan: Arc<dyn ExecutionPlan>) -> Self {
+impl SharedPlan {
+    fn new(plan: Arc<dyn ExecutionPlan>) -> Self {
         let parts = 0..plan.output_partitioning().partition_count();
         Self {
             plan,
@@ -241,7 +245,7 @@ impl Kept {
         }
     }
 
-    fn rows(&self, part: usize, context: &Arc<TaskContext>) -> Result<Rows> {
+    fn rows(&self, part: usize, context: &Arc<TaskContext>) -> Result<SharedRows> {
         let Some(known) = self.parts.get(part) else {
             return internal_err!("no part {part}");
         };
@@ -254,8 +258,8 @@ impl Kept {
         let memory = memory.register(context.memory_pool());
         let told = SpillMetrics::new(&self.metrics, part);
         let spilling = SpillManager::new(context.runtime_env(), told, self.plan.schema());
-        // By a task of its own: who asked first may stop asking before the others have all rows.
-        let task = SpawnedTask::spawn(Held::of(rows, memory, spilling));
+        // Runs in its own task: the first reader may stop before the others have read all rows.
+        let task = SpawnedTask::spawn(MaterializedRows::collect(rows, memory, spilling));
         let rows = async move {
             let joined = task.join_unwind().await;
             let failed = |error| DataFusionError::External(Box::new(error));
@@ -268,10 +272,10 @@ impl Kept {
     }
 }
 
-/// Gives the rows that are kept.
+/// Returns the buffered rows.
 #[derive(Debug)]
 pub(in crate::query) struct MaterializeExec {
-    kept: Arc<Kept>,
+    kept: Arc<SharedPlan>,
 }
 
 impl DisplayAs for MaterializeExec {
@@ -289,7 +293,7 @@ impl ExecutionPlan for MaterializeExec {
         self.kept.plan.properties()
     }
 
-    /// It does, but nobody is to sort below it: what is there does not change any more.
+    /// The order is maintained. Returns false because no sort may be pushed below: the plan below is fixed.
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![false]
     }
@@ -309,7 +313,7 @@ impl ExecutionPlan for MaterializeExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    /// The plan below has been through all rules, and another one would not be that of the others.
+    /// The plan below is already optimized, and a different child would differ from that of the other readers.
     fn with_new_children(
         self: Arc<Self>,
         _: Vec<Arc<dyn ExecutionPlan>>,
@@ -349,10 +353,10 @@ mod tests {
     use datafusion::prelude::SessionContext;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     async fn context(limit: Option<usize>) -> SessionContext {
-        let context = engine(limit).unwrap();
+        let context = new_context(limit).unwrap();
         let rows = "SELECT x % 3 AS a, x % 7 AS b, x FROM (SELECT unnest(range(0, 1000)) AS x)";
         let batches = collect(&context, rows).await.unwrap();
         let batch = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
@@ -360,7 +364,7 @@ mod tests {
         context
     }
 
-    async fn asked(context: &SessionContext, sql: &str) -> (usize, String) {
+    async fn run_query(context: &SessionContext, sql: &str) -> (usize, String) {
         let plan = context
             .sql(sql)
             .await
@@ -392,7 +396,7 @@ mod tests {
                 "SELECT count(*) FROM s AS x JOIN s AS y ON x.a = y.b JOIN s AS z ON z.b = y.a",
                 3,
             ),
-            // Sorts stay above what is kept.
+            // Sorts stay above the shared rows.
             (
                 "SELECT t.x, s.a, s.s FROM t JOIN s ON t.x = s.b JOIN s AS z ON z.s = s.s ORDER BY s.s, t.x, s.a",
                 2,
@@ -401,7 +405,7 @@ mod tests {
                 "SELECT * FROM (SELECT * FROM s ORDER BY s.s DESC LIMIT 5) AS x JOIN s ON s.s = x.s ORDER BY s.s",
                 2,
             ),
-            // Once, and twice but of other rows.
+            // An aggregate that occurs once, and two aggregates of different rows.
             ("SELECT sum(s) FROM s", 0),
             (
                 "SELECT * FROM (SELECT max(s) FROM s WHERE a = 1) UNION ALL SELECT max(s) FROM s WHERE a = 2 ORDER BY 1",
@@ -409,13 +413,13 @@ mod tests {
             ),
         ] {
             let sql = format!("{SUMS} {rest}");
-            let (found, rows) = asked(&usual, &sql).await;
+            let (found, rows) = run_query(&usual, &sql).await;
             assert_eq!(found, times, "{sql}");
-            assert_eq!(asked(&within, &sql).await, (times, rows), "{sql}");
+            assert_eq!(run_query(&within, &sql).await, (times, rows), "{sql}");
         }
-        // What is another each time is another each time.
+        // Volatile expressions are not shared.
         let random = "WITH r AS (SELECT a, sum(random()) AS s FROM t GROUP BY a) SELECT count(*) FROM r AS x JOIN r AS y ON x.a = y.a AND x.s = y.s";
-        assert_eq!(asked(&usual, random).await.0, 0);
+        assert_eq!(run_query(&usual, random).await.0, 0);
     }
 
     #[tokio::test]

@@ -1,14 +1,14 @@
-//! One thing that may be typed.
+//! A completion candidate.
 
-/// What may stand somewhere.
+/// A completion candidate: a word that may be inserted at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) value: String,
-    /// What it is, in a line.
+    /// Description in one line.
     pub(crate) doc: String,
-    /// It is typed in whatever case the beginning has.
+    /// Whether the inserted text follows the case of the typed prefix.
     is_keyword: bool,
-    /// Does another word follow?
+    /// Whether another word follows.
     is_word: bool,
 }
 
@@ -22,27 +22,27 @@ impl Candidate {
         }
     }
 
-    pub(crate) fn word(self) -> Self {
+    pub(crate) fn with_space(self) -> Self {
         Self {
             is_word: true,
             ..self
         }
     }
 
-    pub(crate) fn keyword(self) -> Self {
+    pub(crate) fn with_keyword(self) -> Self {
         Self {
             is_keyword: true,
             ..self
         }
     }
 
-    pub(crate) fn fits(&self, begun: &str) -> bool {
+    pub(crate) fn matches_prefix(&self, begun: &str) -> bool {
         let beginning = self.value.get(..begun.len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(begun))
     }
 
-    /// What stands in the place of what was begun.
-    pub(crate) fn typed(&self, begun: &str) -> String {
+    /// Returns the text that replaces the typed prefix `begun`.
+    pub(crate) fn completion_text(&self, begun: &str) -> String {
         let is_small = begun.chars().any(|c| c.is_ascii_lowercase());
         match self.is_keyword && is_small {
             true => self.value.to_ascii_lowercase(),
@@ -50,7 +50,7 @@ impl Candidate {
         }
     }
 
-    /// Does a space follow it?
+    /// Returns whether a space follows the inserted text.
     pub(crate) fn has_space(&self) -> bool {
         self.is_word || self.is_keyword
     }

@@ -1,6 +1,6 @@
-//! What can stand where somebody types: the names of a session, and SQL that is not finished yet.
+//! Completion of unfinished SQL from the names of a session.
 //!
-//! The shell and the page of `tsql ui` suggest by it.
+//! The shell and the page of `tsql ui` use it.
 
 mod candidate;
 mod statement;
@@ -8,8 +8,8 @@ mod tokens;
 mod vocabulary;
 
 pub(crate) use candidate::Candidate;
-pub(crate) use statement::{of_sql, tables};
-pub(crate) use tokens::{Kind, Token, tokens};
+pub(crate) use statement::{complete_sql, table_candidates};
+pub(crate) use tokens::{Token, TokenKind, tokenize};
 #[cfg(test)]
-pub(crate) use vocabulary::{Known, Named};
-pub(crate) use vocabulary::{Shared, Vocabulary, is_keyword};
+pub(crate) use vocabulary::{DocumentedName, TableEntry};
+pub(crate) use vocabulary::{SharedVocabulary, Vocabulary, is_keyword};

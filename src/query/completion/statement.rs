@@ -1,74 +1,83 @@
-//! What can stand in SQL.
+//! Completion of SQL.
 
 use super::candidate::Candidate;
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Token, TokenKind, tokenize};
 use super::vocabulary::{KEYWORDS, Vocabulary, is_keyword};
 
-/// Keywords that a table follows.
-const BEFORE_TABLES: [&str; 6] = ["from", "join", "into", "table", "describe", "update"];
+/// Keywords that are followed by a table name.
+const TABLE_KEYWORDS: [&str; 6] = ["from", "join", "into", "table", "describe", "update"];
 
-/// What can stand in SQL: after a table's name and a point its columns, in quotes `files` that begin so, else names. With it the
-/// word that was begun, at the end of `before`.
-pub(crate) fn of_sql<'a>(
+/// Returns the candidates at the end of `before`, and the unfinished word that they replace.
+///
+/// After a table name and a dot these are the columns of the table. Inside quotes they are the `files` with the typed
+/// prefix. Elsewhere they are names and keywords.
+pub(crate) fn complete_sql<'a>(
     words: &Vocabulary,
     line: &str,
     before: &'a str,
     files: impl FnOnce(&str) -> Vec<Candidate>,
 ) -> (&'a str, Vec<Candidate>) {
-    let typed = tokens(before);
+    let typed = tokenize(before);
     let last = typed.last().copied();
     if let Some(open) = last.filter(|last| last.is_open) {
         let path = open.text.strip_prefix('\'').unwrap_or_default();
         return match open.kind {
-            Kind::Text => (path, files(path)),
+            TokenKind::Text => (path, files(path)),
             _ => ("", Vec::new()),
         };
     }
-    if last.is_some_and(|last| last.kind == Kind::Comment) {
+    if last.is_some_and(|last| last.kind == TokenKind::Comment) {
         return ("", Vec::new());
     }
-    let begun = last.filter(|last| last.kind == Kind::Word);
+    let begun = last.filter(|last| last.kind == TokenKind::Word);
     let begun = begun.map_or("", |begun| begun.text);
     let start = before.len() - begun.len();
     let mut said = typed.iter().rev();
     let mut said = said
         .by_ref()
-        .filter(|token| token.is_said() && token.end() <= start);
+        .filter(|token| token.is_significant() && token.end() <= start);
     let previous = said.next();
     if previous.is_some_and(|previous| previous.text == "." && previous.end() == start) {
-        let name = said.next().and_then(Token::name).unwrap_or_default();
-        return (begun_of(before, start), columns_of(words, line, &name));
+        let name = said.next().and_then(Token::identifier).unwrap_or_default();
+        return (
+            unfinished_name(before, start),
+            column_candidates(words, line, &name),
+        );
     }
     let before_table = |previous: &Token<'_>| {
         let word = previous.text.to_ascii_lowercase();
-        BEFORE_TABLES.contains(&word.as_str())
+        TABLE_KEYWORDS.contains(&word.as_str())
     };
     if previous.is_some_and(before_table) {
-        let mut found = tables(words);
-        found.extend(functions(words).filter(|found| found.value == "generate_series("));
-        return (begun_of(before, start), found);
+        let mut found = table_candidates(words);
+        found.extend(function_candidates(words).filter(|found| found.value == "generate_series("));
+        return (unfinished_name(before, start), found);
     }
-    (begun_of(before, start), names(words, line, begun))
+    (
+        unfinished_name(before, start),
+        name_candidates(words, line, begun),
+    )
 }
 
-fn begun_of(before: &str, start: usize) -> &str {
+fn unfinished_name(before: &str, start: usize) -> &str {
     before.get(start..).unwrap_or_default()
 }
 
-pub(crate) fn tables(words: &Vocabulary) -> Vec<Candidate> {
+pub(crate) fn table_candidates(words: &Vocabulary) -> Vec<Candidate> {
     let tables = words.tables.iter();
     let tables = tables.map(|(name, known)| Candidate::new(name, &known.doc));
     tables.collect()
 }
 
-fn functions(words: &Vocabulary) -> impl Iterator<Item = Candidate> {
+fn function_candidates(words: &Vocabulary) -> impl Iterator<Item = Candidate> {
     let functions = words.functions.iter();
     functions.map(|(name, said)| Candidate::new(format!("{name}("), said))
 }
 
-/// Columns of the tables that the statement names, then keywords, functions, tables, and at last all other columns.
-fn names(words: &Vocabulary, line: &str, begun: &str) -> Vec<Candidate> {
-    let named = &named(words, line);
+/// Returns the columns of the referenced tables, then keywords, functions, tables, and last the columns of all other
+/// tables.
+fn name_candidates(words: &Vocabulary, line: &str, begun: &str) -> Vec<Candidate> {
+    let named = &referenced_tables(words, line);
     let columns = |is_named: bool| {
         let tables = words.tables.iter();
         let tables = tables
@@ -87,9 +96,9 @@ fn names(words: &Vocabulary, line: &str, begun: &str) -> Vec<Candidate> {
         return found;
     }
     let keywords = KEYWORDS.iter();
-    found.extend(keywords.map(|keyword| Candidate::new(*keyword, "").keyword()));
-    found.extend(functions(words));
-    found.extend(tables(words));
+    found.extend(keywords.map(|keyword| Candidate::new(*keyword, "").with_keyword()));
+    found.extend(function_candidates(words));
+    found.extend(table_candidates(words));
     for column in columns(false) {
         if found.iter().all(|known| known.value != column.value) {
             found.push(column);
@@ -98,9 +107,9 @@ fn names(words: &Vocabulary, line: &str, begun: &str) -> Vec<Candidate> {
     found
 }
 
-/// Columns of the table, or of the one that is called so in the statement.
-fn columns_of(words: &Vocabulary, line: &str, name: &str) -> Vec<Candidate> {
-    let named = named(words, line);
+/// Columns of a table, given by its name or by its alias in the statement.
+fn column_candidates(words: &Vocabulary, line: &str, name: &str) -> Vec<Candidate> {
+    let named = referenced_tables(words, line);
     let alias = named
         .iter()
         .find(|(_, alias)| alias.as_deref() == Some(name));
@@ -112,13 +121,19 @@ fn columns_of(words: &Vocabulary, line: &str, name: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// Tables that a statement names, and what it calls them.
-fn named(words: &Vocabulary, line: &str) -> Vec<(String, Option<String>)> {
-    let tokens = tokens(line);
-    let said: Vec<&Token<'_>> = tokens.iter().filter(|token| token.is_said()).collect();
+/// Tables that a statement references, each with its alias.
+fn referenced_tables(words: &Vocabulary, line: &str) -> Vec<(String, Option<String>)> {
+    let tokens = tokenize(line);
+    let said: Vec<&Token<'_>> = tokens
+        .iter()
+        .filter(|token| token.is_significant())
+        .collect();
     let mut named = Vec::new();
     for (place, token) in said.iter().enumerate() {
-        let Some(table) = token.name().filter(|name| words.tables.contains_key(name)) else {
+        let Some(table) = token
+            .identifier()
+            .filter(|name| words.tables.contains_key(name))
+        else {
             continue;
         };
         // `t.x` is a column.
@@ -132,7 +147,7 @@ fn named(words: &Vocabulary, line: &str) -> Vec<(String, Option<String>)> {
             next => next,
         };
         let alias = next.filter(|next| !is_keyword(next.text));
-        named.push((table, alias.and_then(|alias| alias.name())));
+        named.push((table, alias.and_then(|alias| alias.identifier())));
     }
     named
 }

@@ -1,10 +1,10 @@
-//! The words, strings, numbers and comments of SQL that may not be finished yet.
+//! Tokens of unfinished SQL: words, strings, numbers and comments.
 //!
-//! The parser's own lexer refuses what is not finished, which is what stands in a line while somebody types it.
+//! The lexer of the parser rejects unfinished text, which is the normal case while somebody types.
 
-/// What a piece of text is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Space,
     Word,
     /// A name in double quotes.
@@ -16,44 +16,44 @@ pub(crate) enum Kind {
     Sign,
 }
 
-/// A piece of text.
+/// A token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) text: &'a str,
-    /// Where it begins, in bytes.
+    /// Byte offset of its first byte.
     pub(crate) start: usize,
-    /// Its end has not been typed yet.
+    /// Whether its closing delimiter is missing.
     pub(crate) is_open: bool,
 }
 
 impl Token<'_> {
-    /// The byte after its last.
+    /// Byte offset after its last byte.
     pub(crate) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    /// Neither space nor comment?
-    pub(crate) fn is_said(&self) -> bool {
-        !matches!(self.kind, Kind::Space | Kind::Comment)
+    /// Returns whether the token is neither whitespace nor a comment.
+    pub(crate) fn is_significant(&self) -> bool {
+        !matches!(self.kind, TokenKind::Space | TokenKind::Comment)
     }
 
-    /// The name that it is, without its quotes.
-    pub(crate) fn name(&self) -> Option<String> {
+    /// The identifier without quotes, in lower case unless quoted; `None` for other tokens.
+    pub(crate) fn identifier(&self) -> Option<String> {
         match self.kind {
-            Kind::Word => Some(self.text.to_ascii_lowercase()),
-            Kind::Name => Some(self.text.trim_matches('"').replace("\"\"", "\"")),
+            TokenKind::Word => Some(self.text.to_ascii_lowercase()),
+            TokenKind::Name => Some(self.text.trim_matches('"').replace("\"\"", "\"")),
             _ => None,
         }
     }
 }
 
-/// The pieces of a text, which together are the text.
-pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
+/// Splits a text into tokens, whose concatenation is the text.
+pub(crate) fn tokenize(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut start) = (text, 0);
     while let Some(first) = rest.chars().next() {
-        let (kind, length, is_open) = piece(first, rest);
+        let (kind, length, is_open) = next_token(first, rest);
         let length = length.max(first.len_utf8());
         let (text, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
         tokens.push(Token {
@@ -68,38 +68,47 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// What `rest` begins with: its kind, its bytes, and whether its end is missing.
-fn piece(first: char, rest: &str) -> (Kind, usize, bool) {
+/// Reads the token at the start of `rest`: its kind, its length in bytes, and whether its closing delimiter is missing.
+fn next_token(first: char, rest: &str) -> (TokenKind, usize, bool) {
     let escapes = matches!(first, 'e' | 'E') && rest.chars().nth(1) == Some('\'');
     match first {
-        _ if first.is_whitespace() => (Kind::Space, run(rest, char::is_whitespace), false),
-        _ if escapes => closed(Kind::Text, quoted(rest, 1, '\'', true), rest),
-        '\'' => closed(Kind::Text, quoted(rest, 0, '\'', false), rest),
-        '"' => closed(Kind::Name, quoted(rest, 0, '"', false), rest),
-        '-' if rest.starts_with("--") => (Kind::Comment, run(rest, |c| c != '\n'), false),
-        '/' if rest.starts_with("/*") => closed(Kind::Comment, comment(rest), rest),
-        '$' => dollars(rest),
-        '0'..='9' => (Kind::Number, number(rest), false),
-        _ if is_of_word(first) => (Kind::Word, run(rest, is_of_word), false),
-        _ => (Kind::Sign, first.len_utf8(), false),
+        _ if first.is_whitespace() => (
+            TokenKind::Space,
+            prefix_length(rest, char::is_whitespace),
+            false,
+        ),
+        _ if escapes => delimited(TokenKind::Text, end_of_quoted(rest, 1, '\'', true), rest),
+        '\'' => delimited(TokenKind::Text, end_of_quoted(rest, 0, '\'', false), rest),
+        '"' => delimited(TokenKind::Name, end_of_quoted(rest, 0, '"', false), rest),
+        '-' if rest.starts_with("--") => (
+            TokenKind::Comment,
+            prefix_length(rest, |c| c != '\n'),
+            false,
+        ),
+        '/' if rest.starts_with("/*") => delimited(TokenKind::Comment, end_of_comment(rest), rest),
+        '$' => dollar_token(rest),
+        '0'..='9' => (TokenKind::Number, number_length(rest), false),
+        _ if is_word_char(first) => (TokenKind::Word, prefix_length(rest, is_word_char), false),
+        _ => (TokenKind::Sign, first.len_utf8(), false),
     }
 }
 
-fn is_of_word(c: char) -> bool {
+fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Bytes of the characters at the beginning that are `wanted`.
-fn run(text: &str, wanted: impl Fn(char) -> bool) -> usize {
+/// Length in bytes of the longest prefix whose characters are all `wanted`.
+fn prefix_length(text: &str, wanted: impl Fn(char) -> bool) -> usize {
     text.find(|c| !wanted(c)).unwrap_or(text.len())
 }
 
-fn closed(kind: Kind, end: Option<usize>, rest: &str) -> (Kind, usize, bool) {
+fn delimited(kind: TokenKind, end: Option<usize>, rest: &str) -> (TokenKind, usize, bool) {
     (kind, end.unwrap_or(rest.len()), end.is_none())
 }
 
-/// Where what is quoted ends; the quote twice is one that belongs to it. It opens after `before` bytes.
-fn quoted(text: &str, before: usize, quote: char, escapes: bool) -> Option<usize> {
+/// Byte offset after the closing quote. A doubled quote is part of the content. The opening quote follows `before`
+/// bytes.
+fn end_of_quoted(text: &str, before: usize, quote: char, escapes: bool) -> Option<usize> {
     let mut chars = text.char_indices().skip(before + 1).peekable();
     while let Some((at, c)) = chars.next() {
         if escapes && c == '\\' {
@@ -111,8 +120,8 @@ fn quoted(text: &str, before: usize, quote: char, escapes: bool) -> Option<usize
     None
 }
 
-/// Where a comment ends; comments nest.
-fn comment(text: &str) -> Option<usize> {
+/// Byte offset after the end of a comment. Comments nest.
+fn end_of_comment(text: &str) -> Option<usize> {
     let (mut depth, mut before) = (0_usize, ' ');
     for (at, c) in text.char_indices() {
         match (before, c) {
@@ -131,25 +140,25 @@ fn comment(text: &str) -> Option<usize> {
     None
 }
 
-/// A string between `$$` or `$tag$`, or a placeholder `$name`.
-fn dollars(rest: &str) -> (Kind, usize, bool) {
+/// Reads a string between `$$` or `$tag$`, or a placeholder `$name`.
+fn dollar_token(rest: &str) -> (TokenKind, usize, bool) {
     let after = rest.strip_prefix('$').unwrap_or_default();
-    let length = run(after, is_of_word);
+    let length = prefix_length(after, is_word_char);
     let Some((tag, body)) = after
         .split_at_checked(length)
         .filter(|(_, body)| body.starts_with('$'))
     else {
-        return (Kind::Sign, 1 + length, false);
+        return (TokenKind::Sign, 1 + length, false);
     };
     let mark = format!("${tag}$");
     let opened = mark.len();
     let end = body.strip_prefix('$').and_then(|body| body.find(&mark));
     let end = end.map(|at| opened + at + opened);
-    closed(Kind::Text, end, rest)
+    delimited(TokenKind::Text, end, rest)
 }
 
-/// Digits, a fraction and an exponent.
-fn number(text: &str) -> usize {
+/// Length in bytes of digits, a fraction and an exponent.
+fn number_length(text: &str) -> usize {
     let mut before = '0';
     let end = text.find(|c: char| {
         let sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
@@ -163,26 +172,26 @@ fn number(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> Vec<(Kind, &str)> {
-        let all = tokens(text);
+    fn significant_tokens(text: &str) -> Vec<(TokenKind, &str)> {
+        let all = tokenize(text);
         let whole: String = all.iter().map(|token| token.text).collect();
         assert_eq!(whole, text);
         let mut said: Vec<_> = all
             .iter()
             .map(|token| (token.kind, token.text))
-            .filter(|(kind, _)| *kind != Kind::Space)
+            .filter(|(kind, _)| *kind != TokenKind::Space)
             .collect();
         if all.iter().any(|token| token.is_open) {
-            said.push((Kind::Sign, "open"));
+            said.push((TokenKind::Sign, "open"));
         }
         said
     }
 
     #[test]
     fn pieces_of_sql_are_told_apart() {
-        use Kind::{Comment, Name, Number, Sign, Text, Word};
+        use TokenKind::{Comment, Name, Number, Sign, Text, Word};
         assert_eq!(
-            said("SELECT a.\"b\"\"c\", 'it''s', 1.5e-3 -- x;"),
+            significant_tokens("SELECT a.\"b\"\"c\", 'it''s', 1.5e-3 -- x;"),
             [
                 (Word, "SELECT"),
                 (Word, "a"),
@@ -196,7 +205,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            said("E'a\\'b' $$x;'$$ $t$ $$ $t$ $platform /* a /* b */ c */ größe>=1"),
+            significant_tokens("E'a\\'b' $$x;'$$ $t$ $$ $t$ $platform /* a /* b */ c */ größe>=1"),
             [
                 (Text, "E'a\\'b'"),
                 (Text, "$$x;'$$"),
@@ -214,10 +223,14 @@ mod tests {
     #[test]
     fn what_is_not_finished_is_open() {
         for open in ["'a", "E'a\\'", "\"a", "/* a /* b */", "$$a", "$t$a$$"] {
-            assert_eq!(said(open).last(), Some(&(Kind::Sign, "open")), "{open}");
+            assert_eq!(
+                significant_tokens(open).last(),
+                Some(&(TokenKind::Sign, "open")),
+                "{open}"
+            );
         }
         for closed in ["", "'a'", "-- a", "$a", "'", "/"] {
-            let is_open = said(closed).last() == Some(&(Kind::Sign, "open"));
+            let is_open = significant_tokens(closed).last() == Some(&(TokenKind::Sign, "open"));
             assert_eq!(is_open, closed == "'", "{closed}");
         }
     }

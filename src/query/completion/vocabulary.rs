@@ -1,4 +1,4 @@
-//! The words that completion knows: tables, columns, functions, keywords.
+//! Vocabulary of completion: tables, columns, functions and keywords.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,7 +9,7 @@ use datafusion::prelude::SessionContext;
 use crate::error::{Error, Result};
 use crate::schema;
 
-/// Keywords that people type.
+/// Keywords that completion suggests.
 pub(crate) const KEYWORDS: &[&str] = &[
     "ALL",
     "ANALYZE",
@@ -105,97 +105,97 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "WITHIN",
 ];
 
-/// Is this word a keyword, in whatever case?
+/// Returns whether a word is a keyword, ignoring case.
 pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS
         .iter()
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
-/// What is said of a name.
+/// A name and its documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct DocumentedName {
     pub(crate) name: String,
     pub(crate) doc: String,
 }
 
 /// A table or view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct TableEntry {
     pub(crate) doc: String,
-    /// In their order.
-    pub(crate) columns: Vec<Named>,
+    /// In the order of the table.
+    pub(crate) columns: Vec<DocumentedName>,
 }
 
 /// All names of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vocabulary {
     /// By name.
-    pub(crate) tables: BTreeMap<String, Known>,
-    /// By name: how it is called, and what it gives.
+    pub(crate) tables: BTreeMap<String, TableEntry>,
+    /// By name: syntax and description.
     pub(crate) functions: BTreeMap<String, String>,
 }
 
-/// A vocabulary that those who complete and highlight share with whoever learns words.
+/// A vocabulary that completion and highlighting share with the code that updates it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shared(Arc<RwLock<Vocabulary>>);
+pub(crate) struct SharedVocabulary(Arc<RwLock<Vocabulary>>);
 
-impl Shared {
-    /// Looks something up.
-    pub(crate) fn with<T>(&self, look: impl FnOnce(&Vocabulary) -> T) -> T {
+impl SharedVocabulary {
+    /// Calls a function with the current vocabulary.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&Vocabulary) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the place of what was known.
-    pub(crate) fn learn(&self, vocabulary: Vocabulary) {
+    /// Replaces the vocabulary.
+    pub(crate) fn replace(&self, vocabulary: Vocabulary) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = vocabulary;
     }
 }
 
 impl Vocabulary {
-    /// What a session knows.
-    pub(crate) async fn of(context: &SessionContext) -> Result<Self> {
+    /// Collects the names of a session.
+    pub(crate) async fn from_session(context: &SessionContext) -> Result<Self> {
         let mut tables = BTreeMap::new();
         let catalog = context.catalog("tsql");
         let public = catalog.and_then(|catalog| catalog.schema("public"));
         for name in public.iter().flat_map(|public| public.table_names()) {
             let provider = context.table_provider(name.as_str()).await;
             let schema = provider.map_err(Error::Query)?.schema();
-            let mut known = told(&name);
+            let mut known = schema_entry(&name);
             let docs = std::mem::take(&mut known.columns);
             let columns = schema.fields().iter().map(|field| {
                 let told = docs.iter().find(|doc| doc.name == *field.name());
                 let doc =
                     told.map_or_else(|| field.data_type().to_string(), |told| told.doc.clone());
                 let name = field.name().clone();
-                Named { name, doc }
+                DocumentedName { name, doc }
             });
             known.columns = columns.collect();
             tables.insert(name, known);
         }
         Ok(Self {
             tables,
-            functions: functions(context),
+            functions: function_entries(context),
         })
     }
 }
 
-/// What the schema says of a table or view of the store, and of its columns; nothing of others.
-fn told(name: &str) -> Known {
+/// Documentation of a table or view of the store and of its columns; empty for other tables.
+fn schema_entry(name: &str) -> TableEntry {
     let Some(relation) = schema::relation(name) else {
-        return Known::default();
+        return TableEntry::default();
     };
-    let columns = relation.columns.iter().map(|column| Named {
+    let columns = relation.columns.iter().map(|column| DocumentedName {
         name: column.name.clone(),
         doc: format!("{}: {}", column.type_name, column.doc),
     });
-    Known {
+    TableEntry {
         doc: relation.doc.to_owned(),
         columns: columns.collect(),
     }
 }
 
-fn functions(context: &SessionContext) -> BTreeMap<String, String> {
+fn function_entries(context: &SessionContext) -> BTreeMap<String, String> {
     let state = context.state();
     let said = |name: &str, said: Option<&Documentation>| {
         let said = said.map(|said| format!("{}: {}", said.syntax_example, said.description));

@@ -1,4 +1,4 @@
-//! The temporary files of `COPY`, and their delivery to the target.
+//! Temporary files of `COPY`, and their delivery to the target.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -12,19 +12,19 @@ use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use tsql_folders::{OutputFile, Scratch, folder_of};
 use url::Url;
 
-use crate::delivered::check_outside;
+use crate::atomic_output::check_outside;
 use crate::error::Error;
 
-/// Parts of an object that are sent at the same time.
-const PARTS: usize = 4;
+/// Number of parts of an object that are uploaded concurrently.
+const CONCURRENT_PARTS: usize = 4;
 
-/// Name of the file or folder that a writer writes.
+/// Name of the file or folder that a writer produces.
 pub(super) const OUTPUT: &str = "output";
 
-/// Bytes of a part of an object.
+/// Size of a part of an object, in bytes.
 const PART_BYTES: usize = 16 << 20;
 
-/// A temporary file or folder, and the target that it is delivered to.
+/// A temporary file or folder, and the target to which it is delivered.
 pub(super) struct Staging {
     scratch: Option<Scratch>,
     target: Target,
@@ -32,7 +32,7 @@ pub(super) struct Staging {
 
 enum Target {
     File(OutputFile),
-    /// A device or a pipe, which is written when all is there.
+    /// A device or a pipe, which is written after the last row.
     Device(File, PathBuf),
     Folder(PathBuf),
     Objects(ListingTableUrl, Arc<dyn ObjectStore>),
@@ -40,52 +40,52 @@ enum Target {
 
 impl Staging {
     pub(super) fn open(target: &str, is_single: bool, context: &TaskContext) -> Result<Self> {
-        if let Some(path) = local(target)? {
-            check_outside(&path).map_err(failed)?;
+        if let Some(path) = local_path(target)? {
+            check_outside(&path).map_err(external_error)?;
             return match is_single {
-                true => Self::file(target, &path),
-                false => Self::directory(target, &path),
+                true => Self::for_file(target, &path),
+                false => Self::for_directory(target, &path),
             };
         }
         let url = ListingTableUrl::parse(target)?;
         let objects = context.runtime_env().object_store(&url)?;
         Ok(Self {
-            scratch: Some(Scratch::new().map_err(failed)?),
+            scratch: Some(Scratch::new().map_err(external_error)?),
             target: Target::Objects(url, objects),
         })
     }
 
-    fn file(target: &str, path: &Path) -> Result<Self> {
+    fn for_file(target: &str, path: &Path) -> Result<Self> {
         if !folder_of(path).is_dir() {
-            return Err(wrong(target, "there is no such folder"));
+            return Err(invalid_target(target, "there is no such folder"));
         }
         if path.is_dir() {
-            return Err(wrong(target, "is a folder, expected a file"));
+            return Err(invalid_target(target, "is a folder, expected a file"));
         }
-        let (output, file) = OutputFile::create(path).map_err(failed)?;
-        Ok(match output.staged().is_some() {
+        let (output, file) = OutputFile::create(path).map_err(external_error)?;
+        Ok(match output.staged_path().is_some() {
             true => Self {
                 scratch: None,
                 target: Target::File(output),
             },
             false => Self {
-                scratch: Some(Scratch::new().map_err(failed)?),
+                scratch: Some(Scratch::new().map_err(external_error)?),
                 target: Target::Device(file, path.to_owned()),
             },
         })
     }
 
-    fn directory(target: &str, path: &Path) -> Result<Self> {
+    fn for_directory(target: &str, path: &Path) -> Result<Self> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(wrong(target, "is a file, expected a folder"));
+                return Err(invalid_target(target, "is a file, expected a folder"));
             }
-            Err(error) => return Err(failed(Error::io(&path)(error))),
+            Err(error) => return Err(external_error(Error::io(&path)(error))),
             Ok(mut entries) => {
                 if entries.next().is_some() {
-                    return Err(wrong(
+                    return Err(invalid_target(
                         target,
                         "the folder has files, expected one that is empty or missing",
                     ));
@@ -93,48 +93,48 @@ impl Staging {
             }
         }
         if !folder_of(&path).is_dir() {
-            return Err(wrong(target, "there is no such folder"));
+            return Err(invalid_target(target, "there is no such folder"));
         }
         Ok(Self {
-            scratch: Some(Scratch::within(folder_of(&path)).map_err(failed)?),
+            scratch: Some(Scratch::new_in(folder_of(&path)).map_err(external_error)?),
             target: Target::Folder(path),
         })
     }
 
-    /// The folder in which [`OUTPUT`] is written.
+    /// The folder that contains [`OUTPUT`].
     pub(super) fn folder(&self) -> &Path {
         let staged = match &self.target {
-            Target::File(output) => output.staged().map(folder_of),
+            Target::File(output) => output.staged_path().map(folder_of),
             _ => self.scratch.as_ref().map(Scratch::path),
         };
         staged.unwrap_or(Path::new("."))
     }
 
-    /// Gives it to whom it is for.
+    /// Delivers the output to its target.
     pub(super) async fn deliver(self) -> Result<()> {
         let staged = self.folder().join(OUTPUT);
         match self.target {
-            Target::File(output) => output.finish().map_err(failed),
+            Target::File(output) => output.finish().map_err(external_error),
             Target::Device(mut file, path) => {
                 let sent = File::open(staged).and_then(|mut from| io::copy(&mut from, &mut file));
                 let sent = sent.map_err(Error::io(path));
-                sent.map(|_| ()).map_err(failed)
+                sent.map(|_| ()).map_err(external_error)
             }
             Target::Folder(path) => {
-                // Without rows there is no file that would have made it.
+                // Without rows the writer has not created a file.
                 fs::create_dir_all(&staged)
                     .and_then(|()| match fs::metadata(&path) {
                         Ok(empty) => fs::set_permissions(&staged, empty.permissions()),
                         Err(_) => Ok(()),
                     })
                     .and_then(|()| fs::rename(&staged, &path))
-                    .map_err(|error| failed(Error::io(&path)(error)))
+                    .map_err(|error| external_error(Error::io(&path)(error)))
             }
             Target::Objects(url, objects) => {
                 let prefix = url.prefix();
                 for (file, below) in files_below(&staged).map_err(|error| {
                     let place = Error::io(&staged)(error);
-                    failed(place)
+                    external_error(place)
                 })? {
                     let object = match below.is_empty() {
                         true => prefix.clone(),
@@ -146,7 +146,7 @@ impl Staging {
                                 .map_err(|error| DataFusionError::External(error.into()))?
                         }
                     };
-                    send(&file, objects.as_ref(), &object).await?;
+                    upload(&file, objects.as_ref(), &object).await?;
                 }
                 Ok(())
             }
@@ -154,19 +154,19 @@ impl Staging {
     }
 }
 
-/// The path of a target on this machine; `None` for one elsewhere.
-fn local(target: &str) -> Result<Option<PathBuf>> {
+/// Path of a target on this machine; `None` for a remote one.
+fn local_path(target: &str) -> Result<Option<PathBuf>> {
     if target.starts_with("file://") {
         let path = Url::parse(target)
             .ok()
             .and_then(|url| url.to_file_path().ok());
-        let path = path.ok_or_else(|| wrong(target, "is no path of this machine"))?;
+        let path = path.ok_or_else(|| invalid_target(target, "is no path of this machine"))?;
         return Ok(Some(path));
     }
     Ok((!target.contains("://")).then(|| PathBuf::from(target)))
 }
 
-/// The files of a file or a folder, with the names that lead to them.
+/// Files of a file or folder, each with the path components that lead to it.
 fn files_below(path: &Path) -> io::Result<Vec<(PathBuf, Vec<String>)>> {
     if !path.is_dir() {
         return Ok(vec![(path.to_owned(), Vec::new())]);
@@ -184,13 +184,13 @@ fn files_below(path: &Path) -> io::Result<Vec<(PathBuf, Vec<String>)>> {
     Ok(files)
 }
 
-/// Sends a file, which is an object when all of it is there.
-async fn send(
+/// Uploads a file. The object appears after the last part.
+async fn upload(
     path: &Path,
     objects: &dyn ObjectStore,
     object: &object_store::path::Path,
 ) -> Result<()> {
-    let unread = |error| failed(Error::io(path)(error));
+    let unread = |error| external_error(Error::io(path)(error));
     let mut file = File::open(path).map_err(unread)?;
     let mut part = |most: usize| {
         let mut bytes = Vec::new();
@@ -209,7 +209,7 @@ async fn send(
     let mut parts = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
     let mut bytes = first;
     while !bytes.is_empty() {
-        parts.wait_for_capacity(PARTS).await?;
+        parts.wait_for_capacity(CONCURRENT_PARTS).await?;
         parts.put(bytes.into());
         bytes = part(PART_BYTES).map_err(unread)?;
     }
@@ -217,12 +217,12 @@ async fn send(
     Ok(())
 }
 
-pub(super) fn failed(error: impl Into<Error>) -> DataFusionError {
+pub(super) fn external_error(error: impl Into<Error>) -> DataFusionError {
     DataFusionError::External(Box::new(error.into()))
 }
 
-pub(super) fn wrong(target: &str, reason: &str) -> DataFusionError {
-    failed(Error::Source {
+pub(super) fn invalid_target(target: &str, reason: &str) -> DataFusionError {
+    external_error(Error::Source {
         location: target.to_owned(),
         reason: reason.to_owned(),
     })

@@ -26,7 +26,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Rows of which the last ones cannot be computed.
+/// Rows whose computation fails at the end.
 const FAILING: &str =
     "SELECT 10 / (99999 - value) AS x FROM generate_series(0, 100000) AS s(value)";
 

@@ -1,33 +1,37 @@
-//! `x IN ((SELECT a), 8)`: a list whose first value is a subquery, which the parser takes for the whole list.
+//! `x IN ((SELECT a), 8)`: a list whose first value is a subquery. The parser would read the subquery as the whole
+//! list.
 
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-/// Parses a list that begins with a parenthesized value, after `expr`; `None` where something else follows.
-pub(super) fn parsed(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
-    let negated = begins_list(parser)?;
+/// Parses a list that begins with a parenthesized value, after `expr`; `None` if something else follows.
+pub(super) fn parse_in_list(
+    parser: &mut Parser<'_>,
+    expr: &Expr,
+) -> Option<Result<Expr, ParserError>> {
+    let negated = peek_in_list(parser)?;
     if negated {
         parser.next_token();
     }
     parser.next_token();
-    Some(list(parser).map(|list| Expr::InList {
+    Some(parse_list(parser).map(|list| Expr::InList {
         expr: Box::new(expr.clone()),
         list,
         negated,
     }))
 }
 
-fn list(parser: &mut Parser<'_>) -> Result<Vec<Expr>, ParserError> {
+fn parse_list(parser: &mut Parser<'_>) -> Result<Vec<Expr>, ParserError> {
     parser.expect_token(&Token::LParen)?;
     let list = parser.parse_comma_separated(Parser::parse_expr)?;
     parser.expect_token(&Token::RParen)?;
     Ok(list)
 }
 
-/// Whether the next tokens are `NOT IN ((...),` or `IN ((...),`: true and false; `None` for others.
-fn begins_list(parser: &Parser<'_>) -> Option<bool> {
+/// Returns `Some(true)` if the next tokens are `NOT IN ((...),`, `Some(false)` for `IN ((...),`, and `None` otherwise.
+fn peek_in_list(parser: &Parser<'_>) -> Option<bool> {
     let tokens = (parser.index()..).map(|index| &parser.token_at(index).token);
     let mut tokens = tokens
         .filter(|token| !matches!(token, Token::Whitespace(_)))
@@ -54,11 +58,11 @@ mod tests {
     use arrow::util::pretty::pretty_format_batches;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test]
     async fn the_first_value_of_a_list_may_be_a_subquery() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for (condition, count) in [
             ("x IN ((SELECT 1), 2)", 2),
             ("x NOT IN ((SELECT 1), (SELECT 2))", 1),

@@ -1,7 +1,7 @@
-//! Statements of DuckDB that begin with a word of their own: `SUMMARIZE`, `DESCRIBE`, `PIVOT`, `UNPIVOT`.
+//! DuckDB statements with a leading keyword: `SUMMARIZE`, `DESCRIBE`, `PIVOT`, `UNPIVOT`.
 //!
-//! Each is parsed as the query that it stands for: `SUMMARIZE t` and `DESCRIBE t` as one of the relations
-//! [`SUMMARIZE`] and [`DESCRIBE`], the others as SQL's `t PIVOT (...)` and `t UNPIVOT (...)`.
+//! Each is parsed as an equivalent query. `SUMMARIZE t` and `DESCRIBE t` become one of the relations [`SUMMARIZE`] and
+//! [`DESCRIBE`], the others become `t PIVOT (...)` and `t UNPIVOT (...)` of standard SQL.
 
 use std::ops::ControlFlow;
 
@@ -14,13 +14,13 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use super::pieces::{all_of, derived, query, select};
+use super::pieces::{derived_table, first_select, parse_query, select_all_from};
 use crate::query::relations::{DESCRIBE, SUMMARIZE};
 
 type Parsed<T> = Result<T, ParserError>;
 
-/// The statement, where its first word is one of these.
-pub(in crate::query) fn parsed(parser: &mut Parser<'_>) -> Option<Parsed<Statement>> {
+/// Parses one of these statements; `None` if the first word is another one.
+pub(in crate::query) fn parse_statement(parser: &mut Parser<'_>) -> Option<Parsed<Statement>> {
     let Token::Word(word) = &parser.peek_token_ref().token else {
         return None;
     };
@@ -28,18 +28,18 @@ pub(in crate::query) fn parsed(parser: &mut Parser<'_>) -> Option<Parsed<Stateme
         return None;
     }
     let parse = match word.value.to_ascii_uppercase().as_str() {
-        "SUMMARIZE" => summarize,
-        "DESC" | "DESCRIBE" => describe,
-        "PIVOT" => pivot,
-        "UNPIVOT" => unpivot,
+        "SUMMARIZE" => parse_summarize,
+        "DESC" | "DESCRIBE" => parse_describe,
+        "PIVOT" => parse_pivot,
+        "UNPIVOT" => parse_unpivot,
         _ => return None,
     };
     parser.next_token();
     Some(parse(parser).map(Statement::Query))
 }
 
-/// A table, or a query as one.
-fn table(parser: &mut Parser<'_>) -> Parsed<TableFactor> {
+/// Parses a table, or a query as a derived table.
+fn parse_table(parser: &mut Parser<'_>) -> Parsed<TableFactor> {
     let begins = [
         Keyword::SELECT,
         Keyword::WITH,
@@ -47,24 +47,24 @@ fn table(parser: &mut Parser<'_>) -> Parsed<TableFactor> {
         Keyword::VALUES,
     ];
     if begins.into_iter().any(|word| parser.peek_keyword(word)) {
-        return parser.parse_query().map(derived);
+        return parser.parse_query().map(derived_table);
     }
     parser.parse_table_factor()
 }
 
-fn describe(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+fn parse_describe(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     let _ = parser.parse_keyword(Keyword::TABLE);
-    let all = all_of(table(parser)?)?;
-    all_of(relation(DESCRIBE, all, []))
+    let all = select_all_from(parse_table(parser)?)?;
+    select_all_from(table_function(DESCRIBE, all, []))
 }
 
-fn summarize(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
-    let all = all_of(table(parser)?)?;
-    all_of(relation(SUMMARIZE, all, []))
+fn parse_summarize(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+    let all = select_all_from(parse_table(parser)?)?;
+    select_all_from(table_function(SUMMARIZE, all, []))
 }
 
-/// A relation that is planned by [`crate::query::relations`].
-pub(in crate::query) fn relation(
+/// A table function that [`crate::query::relations`] plans.
+pub(in crate::query) fn table_function(
     name: &str,
     of: Box<Query>,
     arguments: impl IntoIterator<Item = Expr>,
@@ -80,10 +80,10 @@ pub(in crate::query) fn relation(
     }
 }
 
-fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
-    let table = table(parser)?;
+fn parse_pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+    let table = parse_table(parser)?;
     parser.expect_keyword_is(Keyword::ON)?;
-    let across = parser.parse_comma_separated(across)?;
+    let across = parser.parse_comma_separated(parse_pivot_column)?;
     let aggregates = if parser.parse_keyword(Keyword::USING) {
         parser.parse_comma_separated(Parser::parse_expr_with_alias)?
     } else {
@@ -97,9 +97,9 @@ fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     let table = Box::new(if rows.is_empty() {
         table
     } else {
-        only(table, rows, &across, &aggregates)?
+        project_columns(table, rows, &across, &aggregates)?
     });
-    let query = all_of(TableFactor::Pivot {
+    let query = select_all_from(TableFactor::Pivot {
         table,
         aggregate_functions: aggregates,
         value_column: across,
@@ -107,11 +107,11 @@ fn pivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
         default_on_null: None,
         alias: None,
     })?;
-    ordered(query, parser)
+    parse_order_and_limit(query, parser)
 }
 
-/// A column whose values become columns, `IN` those that are listed.
-fn across(parser: &mut Parser<'_>) -> Parsed<Expr> {
+/// Parses a pivot column, with the values that `IN` lists for it.
+fn parse_pivot_column(parser: &mut Parser<'_>) -> Parsed<Expr> {
     let column = parser.parse_subexpr(PostgreSqlDialect {}.prec_value(Precedence::Between))?;
     if !parser.parse_keyword(Keyword::IN) {
         return Ok(column);
@@ -133,8 +133,8 @@ fn across(parser: &mut Parser<'_>) -> Parsed<Expr> {
     })
 }
 
-/// The query with the `ORDER BY` and the `LIMIT` that follow.
-fn ordered(mut query: Box<Query>, parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+/// Parses the `ORDER BY` and `LIMIT` that follow, and adds them to the query.
+fn parse_order_and_limit(mut query: Box<Query>, parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
     query.order_by = parser.parse_optional_order_by()?;
     if parser.parse_keyword(Keyword::LIMIT) {
         query.limit_clause = Some(LimitClause::LimitOffset {
@@ -147,47 +147,48 @@ fn ordered(mut query: Box<Query>, parser: &mut Parser<'_>) -> Parsed<Box<Query>>
 }
 
 fn count() -> Parsed<ExprWithAlias> {
-    let item = select(&mut *query("SELECT count(*)")?).and_then(|select| select.projection.pop());
+    let item = first_select(&mut *parse_query("SELECT count(*)")?)
+        .and_then(|select| select.projection.pop());
     match item {
         Some(SelectItem::UnnamedExpr(expr)) => Ok(ExprWithAlias { expr, alias: None }),
-        _ => Err(refused("no aggregate")),
+        _ => Err(parser_error("no aggregate")),
     }
 }
 
-fn refused(reason: &str) -> ParserError {
+fn parser_error(reason: &str) -> ParserError {
     ParserError::ParserError(reason.to_owned())
 }
 
-/// A table of the columns that rows are made by, and of those that are asked for.
-fn only(
+/// Projects a table to the pivot columns, the grouping columns and the columns of the aggregates.
+fn project_columns(
     table: TableFactor,
     rows: Vec<Expr>,
     across: &[Expr],
     aggregates: &[ExprWithAlias],
 ) -> Parsed<TableFactor> {
     let asked = aggregates.iter().map(|aggregate| &aggregate.expr);
-    let asked = columns(across.iter().chain(asked));
+    let asked = column_names(across.iter().chain(asked));
     let both = rows.iter().find(|row| match row {
-        Expr::Identifier(row) => asked.iter().any(|asked| same(asked, row)),
+        Expr::Identifier(row) => asked.iter().any(|asked| same_identifier(asked, row)),
         _ => false,
     });
     if let Some(row) = both {
         let reason = format!("PIVOT: `{row}` cannot be in GROUP BY and in ON or USING as well");
-        return Err(refused(&reason));
+        return Err(parser_error(&reason));
     }
-    let mut all = all_of(table)?;
-    if let Some(select) = select(&mut all) {
+    let mut all = select_all_from(table)?;
+    if let Some(select) = first_select(&mut all) {
         let rows = rows.into_iter().map(SelectItem::UnnamedExpr);
         let asked = asked
             .into_iter()
             .map(|name| SelectItem::UnnamedExpr(Expr::Identifier(name)));
         select.projection = rows.chain(asked).collect();
     }
-    Ok(derived(all))
+    Ok(derived_table(all))
 }
 
-/// Two spellings of one name.
-pub(in crate::query) fn same(one: &Ident, other: &Ident) -> bool {
+/// Returns whether two spellings denote the same name.
+pub(in crate::query) fn same_identifier(one: &Ident, other: &Ident) -> bool {
     let spelled = |name: &Ident| match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_lowercase(),
@@ -195,10 +196,10 @@ pub(in crate::query) fn same(one: &Ident, other: &Ident) -> bool {
     spelled(one) == spelled(other)
 }
 
-/// The columns that expressions name, each once.
-pub(in crate::query) fn columns<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Vec<Ident> {
-    struct Columns(Vec<Ident>);
-    impl Visitor for Columns {
+/// Columns that expressions reference, each once.
+pub(in crate::query) fn column_names<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Vec<Ident> {
+    struct ColumnCollector(Vec<Ident>);
+    impl Visitor for ColumnCollector {
         type Break = ();
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
@@ -208,22 +209,22 @@ pub(in crate::query) fn columns<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -
                 _ => None,
             };
             if let Some(name) = name
-                && !self.0.iter().any(|known| same(known, name))
+                && !self.0.iter().any(|known| same_identifier(known, name))
             {
                 self.0.push(name.clone());
             }
             ControlFlow::Continue(())
         }
     }
-    let mut columns = Columns(Vec::new());
+    let mut columns = ColumnCollector(Vec::new());
     for expr in exprs {
         let _ = expr.visit(&mut columns);
     }
     columns.0
 }
 
-fn unpivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
-    let table = table(parser)?;
+fn parse_unpivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
+    let table = parse_table(parser)?;
     parser.expect_keyword_is(Keyword::ON)?;
     let columns = parser.parse_comma_separated(Parser::parse_expr_with_alias)?;
     let (mut name, mut value) = (Ident::new("name"), Ident::new("value"));
@@ -233,7 +234,7 @@ fn unpivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
         parser.expect_keyword_is(Keyword::VALUE)?;
         value = parser.parse_identifier()?;
     }
-    let query = all_of(TableFactor::Unpivot {
+    let query = select_all_from(TableFactor::Unpivot {
         table: Box::new(table),
         value: Expr::Identifier(value),
         name,
@@ -241,5 +242,5 @@ fn unpivot(parser: &mut Parser<'_>) -> Parsed<Box<Query>> {
         null_inclusion: Some(NullInclusion::ExcludeNulls),
         alias: None,
     })?;
-    ordered(query, parser)
+    parse_order_and_limit(query, parser)
 }

@@ -1,7 +1,8 @@
-//! PostgreSQL's SQL, with what DuckDB's users write beside it, and but for names of arguments.
+//! PostgreSQL dialect with DuckDB extensions.
 //!
-//! There a name may be any expression, so that the parser reads each argument of a call once for the name
-//! that it is not, and once more: calls that nest thirty deep would take it days. Here a name is a word.
+//! It differs from PostgreSQL in the names of arguments: there a name may be any expression. The parser would then read
+//! each argument of a call twice, first as a name and then as a value, so parsing 30 nested calls would take days. Here
+//! the name of an argument is a word.
 
 mod in_list;
 pub(super) mod leading;
@@ -12,11 +13,11 @@ use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
-/// The dialect of text that people type.
+/// The SQL dialect of tsql.
 #[derive(Debug)]
-pub(super) struct Typed;
+pub(super) struct TsqlDialect;
 
-/// What [`PostgreSqlDialect`] says otherwise than dialects do.
+/// Methods in which [`PostgreSqlDialect`] differs from the default dialect.
 macro_rules! as_postgres {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(fn $name(&self, $($argument: $type),*) -> $result {
@@ -25,7 +26,7 @@ macro_rules! as_postgres {
     };
 }
 
-/// What it takes beyond PostgreSQL's.
+/// Extensions of PostgreSQL's syntax.
 macro_rules! also {
     ($($name:ident;)*) => {
         $(fn $name(&self) -> bool {
@@ -34,13 +35,13 @@ macro_rules! also {
     };
 }
 
-impl Dialect for Typed {
+impl Dialect for TsqlDialect {
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        leading::parsed(parser).or_else(|| PostgreSqlDialect {}.parse_statement(parser))
+        leading::parse_statement(parser).or_else(|| PostgreSqlDialect {}.parse_statement(parser))
     }
 
     fn parse_infix(
@@ -49,7 +50,7 @@ impl Dialect for Typed {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        in_list::parsed(parser, expr)
+        in_list::parse_in_list(parser, expr)
             .or_else(|| PostgreSqlDialect {}.parse_infix(parser, expr, precedence))
     }
 

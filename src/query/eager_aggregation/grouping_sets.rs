@@ -1,4 +1,4 @@
-//! Several grouping sets from the groups of the finest one.
+//! Computes several grouping sets from the groups of the finest one.
 //!
 //! ```text
 //! Aggregate                              Projection: the same columns
@@ -14,16 +14,18 @@ use std::sync::Arc;
 use datafusion::common::Result;
 use datafusion::logical_expr::{Aggregate, Expr, GroupingSet, LogicalPlan, LogicalPlanBuilder};
 
-use super::two_steps::{TwoSteps, column, first_name, is_own, named_as};
+use super::two_steps::{TwoSteps, column, first_name, is_step_column, with_output_names};
 use crate::query::cardinality::has_many_groups;
 
-/// Rewrites an aggregate of grouping sets; `None` for any other, and where the finest groups are known to be many.
+/// Rewrites an aggregate of grouping sets. Returns `None` for other aggregates, and if statistics show that the finest
+/// groups are many.
 pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice() else {
         return Ok(None);
     };
     let groups: Vec<Expr> = sets.distinct_expr().into_iter().cloned().collect();
-    let is_rewritten = |expr: &Expr| matches!(expr, Expr::Column(column) if is_own(&column.name));
+    let is_rewritten =
+        |expr: &Expr| matches!(expr, Expr::Column(column) if is_step_column(&column.name));
     let is_volatile = groups.iter().any(Expr::is_volatile);
     if is_volatile || aggregate.aggr_expr.is_empty() || groups.iter().any(is_rewritten) {
         return Ok(None);
@@ -52,9 +54,9 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         .aggregate(finest, steps.first)?
         .aggregate([Expr::GroupingSet(sets)], steps.second)?
         .build()?;
-    // The groups and the number of the set keep their places.
+    // The groups and the grouping ID keep their positions.
     let own = aggregate.schema.fields().len() - results.len();
     let groups = plan.schema().columns().into_iter().take(own);
     let columns = groups.map(Expr::Column).chain(results);
-    named_as(aggregate, plan, columns)
+    with_output_names(aggregate, plan, columns)
 }

@@ -1,4 +1,4 @@
-//! Aggregation of one side of a join by its keys, before the join.
+//! Aggregates one side of a join by its keys, before the join.
 
 use std::sync::Arc;
 
@@ -6,11 +6,13 @@ use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DFSchema, JoinType, NullEquality, Result};
 use datafusion::logical_expr::{Aggregate, Case, Expr, Join, LogicalPlan, LogicalPlanBuilder, lit};
 
-use super::two_steps::{TwoSteps, column, first_name, is_own, named_as, second_name};
-use crate::query::cardinality::{has_few_groups_with_keys, rows};
+use super::two_steps::{
+    TwoSteps, column, first_name, is_step_column, second_name, with_output_names,
+};
+use crate::query::cardinality::{estimate_rows, has_few_groups_with_keys};
 use crate::query::fallible;
 
-/// Rewrites an aggregate over a join; `None` where neither side is known to have few groups.
+/// Rewrites an aggregate over a join. Returns `None` if neither side is known to have few groups.
 pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let Some(join) = join_below(&aggregate.input) else {
         return Ok(None);
@@ -22,16 +24,16 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     if !is_equijoin || aggregate.group_expr.is_empty() || is_filtered {
         return Ok(None);
     }
-    // The larger side, if either is known.
-    let sides = match (rows(&join.left), rows(&join.right)) {
+    // The larger side, as far as sizes are known.
+    let sides = match (estimate_rows(&join.left), estimate_rows(&join.right)) {
         (Some(left), Some(right)) if left < right => (&join.right, &join.left),
         (None, Some(_)) => (&join.right, &join.left),
         _ => (&join.left, &join.right),
     };
-    aggregated(aggregate, join, sides)
+    aggregate_side(aggregate, join, sides)
 }
 
-/// Returns the join whose rows a plan has; the plan may leave out columns.
+/// Returns the join below projections of plain columns.
 fn join_below(plan: &LogicalPlan) -> Option<&Join> {
     match plan {
         LogicalPlan::Join(join) => Some(join),
@@ -44,12 +46,13 @@ fn join_below(plan: &LogicalPlan) -> Option<&Join> {
     }
 }
 
-fn aggregated(
+fn aggregate_side(
     aggregate: &Aggregate,
     join: &Join,
     (side, other_side): (&Arc<LogicalPlan>, &Arc<LogicalPlan>),
 ) -> Result<Option<LogicalPlan>> {
-    // A join prunes what it reads of the side by the keys of few rows of the other; an aggregate below it would read everything.
+    // The join prunes the scan of this side by the keys of the other side if those are few. An aggregate below the join
+    // would read all rows.
     if !has_all_rows(other_side) {
         return Ok(None);
     }
@@ -77,8 +80,8 @@ fn aggregated(
         }
         let second = match group {
             group if is_over(group, other_side.schema()) => group.clone(),
-            Expr::Case(case) if is_over(group, schema) => match numbered(case) {
-                Some((number, branches)) => branches.decoded(own.add(&number)),
+            Expr::Case(case) if is_over(group, schema) => match number_branches(case) {
+                Some((number, branches)) => branches.decode(own.add(&number)),
                 None => own.add(group),
             },
             group if is_over(group, schema) => own.add(group),
@@ -86,7 +89,7 @@ fn aggregated(
         };
         groups.push(second.alias(second_name(groups.len())));
     }
-    // The join leaves out rows, for which nothing that may fail is evaluated.
+    // The join drops rows. Expressions that may fail must not be evaluated for these.
     let is_total = |expr: &Expr| {
         is_over(expr, schema) && !expr.is_volatile() && !fallible::may_fail(expr, schema)
     };
@@ -109,15 +112,15 @@ fn aggregated(
         .build()?;
     let names = 0..aggregate.group_expr.len();
     let groups = names.map(|place| column(second_name(place)));
-    named_as(aggregate, plan, groups.chain(results))
+    with_output_names(aggregate, plan, groups.chain(results))
 }
 
-/// The groups of the first step.
+/// Grouping expressions of the first step.
 #[derive(Default)]
 struct FirstGroups(Vec<Expr>);
 
 impl FirstGroups {
-    /// Returns the column of this group above the first step.
+    /// Adds a group, and returns its column above the first step.
     fn add(&mut self, group: &Expr) -> Expr {
         let known = self.0.iter().position(|known| known == group);
         let place = known.unwrap_or(self.0.len());
@@ -133,18 +136,19 @@ impl FirstGroups {
     }
 }
 
-/// The result of each numbered branch.
+/// Results of a CASE by branch number.
 struct Branches(Vec<(Box<Expr>, Box<Expr>)>);
 
 impl Branches {
-    /// Returns the result for a number.
-    fn decoded(self, number: Expr) -> Expr {
+    /// Returns an expression that maps a branch number to its result.
+    fn decode(self, number: Expr) -> Expr {
         Expr::Case(Case::new(Some(Box::new(number)), self.0, None))
     }
 }
 
-/// The same branches with numbers as their results, which are compared sooner; `None` where a result is no constant.
-fn numbered(case: &Case) -> Option<(Expr, Branches)> {
+/// Replaces the results of a CASE by numbers, which are faster to compare. Returns `None` if a result is not a
+/// constant.
+fn number_branches(case: &Case) -> Option<(Expr, Branches)> {
     let mut known = Vec::new();
     let mut number = |result: &Expr| {
         let number = i8::try_from(known.len()).ok()?;
@@ -163,13 +167,13 @@ fn numbered(case: &Case) -> Option<(Expr, Branches)> {
     Some((Expr::Case(number), Branches(known)))
 }
 
-/// Whether an expression reads these columns only, none of which is one of the first step.
+/// Returns whether an expression reads only columns of `schema`, and none of the first step.
 fn is_over(expr: &Expr, schema: &DFSchema) -> bool {
     let mut columns = expr.column_refs().into_iter();
-    columns.all(|column| schema.has_column(column) && !is_own(&column.name))
+    columns.all(|column| schema.has_column(column) && !is_step_column(&column.name))
 }
 
-/// Whether a plan has all rows of a table.
+/// Returns whether a plan has all rows of a table.
 fn has_all_rows(plan: &LogicalPlan) -> bool {
     let mut has_all = true;
     let visited = plan.apply(|node| {

@@ -1,4 +1,5 @@
-//! Aggregates rows in two steps where the first leaves few of them: below joins and unions, and below the coarser sets of `ROLLUP`.
+//! Aggregates rows in two steps where the first step leaves few rows: below joins, below unions, and below the coarser
+//! sets of `ROLLUP`.
 //!
 //! ```text
 //! Aggregate                                Projection: the same columns
@@ -11,8 +12,9 @@
 //!                                                graphs
 //! ```
 //!
-//! Counts, sums, means and extremes only (Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995). How many groups there are
-//! is estimated from statistics of tables ([`cardinality`](super::cardinality)): without them, joins and unions stay as they are.
+//! Supports counts, sums, means, minima and maxima (Yan and Larson, Eager Aggregation and Lazy Aggregation, VLDB 1995).
+//! The number of groups is estimated from table statistics ([`cardinality`](super::cardinality)). Without statistics,
+//! aggregates over joins and unions are not rewritten.
 
 mod grouping_sets;
 mod join;
@@ -48,7 +50,7 @@ impl OptimizerRule for EagerAggregation {
             return Ok(Transformed::no(plan));
         };
         for rewrite in [grouping_sets::rewrite, union::rewrite, join::rewrite] {
-            // A plan that cannot be built for whatever reason stays as it is.
+            // If a rewrite fails, the plan stays unchanged.
             if let Ok(Some(rewritten)) = rewrite(aggregate) {
                 return Ok(Transformed::yes(rewritten));
             }

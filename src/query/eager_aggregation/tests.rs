@@ -2,8 +2,8 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::SessionContext;
 
 use crate::query::collect;
-use crate::query::engine::engine;
-use crate::query::preaggregates::tests::{answer, store};
+use crate::query::engine::new_context;
+use crate::query::preaggregates::tests::{result_lines, store};
 
 /// Asserts which queries are rewritten, and that the results are those without the rule.
 async fn check(queries: &[(String, bool)]) {
@@ -17,8 +17,8 @@ async fn check(queries: &[(String, bool)]) {
         let plan = context.sql(sql).await.unwrap();
         let plan = plan.into_optimized_plan().unwrap().to_string();
         assert_eq!(plan.contains("__eager_"), *is_rewritten, "{sql}: {plan}");
-        let rows = answer(&context, sql).await;
-        assert_eq!(rows, answer(&off, sql).await, "{sql}");
+        let rows = result_lines(&context, sql).await;
+        assert_eq!(rows, result_lines(&off, sql).await, "{sql}");
         assert!(rows.len() > 4, "{rows:?}");
     }
 }
@@ -63,7 +63,7 @@ async fn the_larger_side_of_a_join_is_aggregated_by_its_keys() {
             "SELECT workload_key AS k, median(runtime_ns) AS n FROM GROUP BY 1",
             false,
         ),
-        // What may fail is evaluated for rows that are joined.
+        // Expressions that may fail are evaluated only for joined rows.
         (
             "SELECT workload_key AS k, sum(100 / (line + 1)) AS n FROM GROUP BY 1",
             false,
@@ -84,17 +84,17 @@ async fn the_larger_side_of_a_join_is_aggregated_by_its_keys() {
     let mut all = Vec::new();
     for (sql, is_rewritten) in queries {
         all.push((sql.replace("FROM", joined), is_rewritten));
-        // Few rows of the other side prune what is read.
+        // Few rows of the other side prune the scan.
         let filtered = joined.replace(
             "JOIN graphs",
             "JOIN (SELECT * FROM graphs WHERE workload_key LIKE '%3%') AS graphs",
         );
         all.push((sql.replace("FROM", &filtered), false));
     }
-    // Rows of several partners count for each.
+    // Rows with several matches count once for each.
     let several = "SELECT g.dataset || 'x' AS d, platform, count(line % 3) AS n, round(avg(ln(runtime_ns)), 6) AS l FROM records JOIN graphs AS g ON g.dataset = records.dataset GROUP BY 1, 2";
     all.push((several.to_owned(), true));
-    // Most keys have no partner, so the few rows of the other side say nothing of how many keys there are.
+    // Most keys have no match, so the few rows of the other side do not bound the number of keys.
     let others = "SELECT graphs.dataset AS d, count(line % 3) AS n FROM records JOIN graphs ON records.config_id = graphs.graph_id GROUP BY 1";
     all.push((others.to_owned(), false));
     check(&all).await;
@@ -146,7 +146,7 @@ async fn inputs_of_a_union_are_aggregated_where_they_have_few_groups() {
 }
 
 async fn context() -> SessionContext {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let rows = "SELECT x % 3 AS a, CASE WHEN x % 5 > 0 THEN 'b' || x % 5 END AS b, x,
         CASE WHEN x % 4 > 0 THEN x / 4.0 END AS y FROM (SELECT unnest(range(0, 1000)) AS x)";
     let batches = collect(&context, rows).await.unwrap();
@@ -155,7 +155,7 @@ async fn context() -> SessionContext {
     context
 }
 
-async fn planned(context: &SessionContext, sql: &str) -> (bool, String) {
+async fn plan_and_run(context: &SessionContext, sql: &str) -> (bool, String) {
     let plan = context.sql(sql).await.unwrap();
     let plan = plan.into_optimized_plan().unwrap().to_string();
     let batches = collect(context, sql).await.unwrap();
@@ -165,8 +165,8 @@ async fn planned(context: &SessionContext, sql: &str) -> (bool, String) {
 
 const FUNCTIONS: &str = "count(*) AS n, count(y) AS c, count(y) FILTER (WHERE a = 1) AS f, sum(x) AS s, avg(y) AS m, min(b) AS l, max(DISTINCT y) AS g";
 
-/// The sets as groups of their own, one after another.
-fn one_by_one(sets: &[&[&str]], filter: &str) -> String {
+/// Returns a union of one GROUP BY per set.
+fn union_of_sets(sets: &[&[&str]], filter: &str) -> String {
     let each = sets.iter().map(|set| {
         let shown = ["a", "b"].map(|name| match set.contains(&name) {
             true => name.to_owned(),
@@ -199,10 +199,10 @@ async fn grouping_sets_are_their_groups_one_by_one() {
         for filter in ["", "WHERE x > 20 AND b IS NOT NULL"] {
             let sql = format!("SELECT a, b, {FUNCTIONS} FROM t {filter} GROUP BY {by}");
             let sorted = |sql: &str| format!("SELECT * FROM ({sql}) ORDER BY a, b, n");
-            let (is_rewritten, rows) = planned(&context, &sorted(&sql)).await;
+            let (is_rewritten, rows) = plan_and_run(&context, &sorted(&sql)).await;
             assert!(is_rewritten, "{sql}");
             let (is_rewritten, one_by_one) =
-                planned(&context, &sorted(&one_by_one(sets, filter))).await;
+                plan_and_run(&context, &sorted(&union_of_sets(sets, filter))).await;
             assert!(!is_rewritten);
             assert_eq!(rows, one_by_one, "{sql}");
         }
@@ -213,13 +213,13 @@ async fn grouping_sets_are_their_groups_one_by_one() {
 async fn grouping_sets_of_expressions_and_of_no_rows() {
     let context = context().await;
     let sql = "SELECT a + 1 AS k, grouping(a + 1) AS g, b, count(*) FROM t WHERE x < 10 GROUP BY ROLLUP (a + 1, b) ORDER BY k, g, b LIMIT 3";
-    let (is_rewritten, rows) = planned(&context, sql).await;
+    let (is_rewritten, rows) = plan_and_run(&context, sql).await;
     assert!(is_rewritten);
     assert!(rows.contains("| 1 | 0 | b1 | 1 "), "{rows}");
-    // No rows have the set of all rows, as SQL requires.
+    // An empty input has the empty grouping set, as SQL requires.
     for by in ["ROLLUP (a)", "CUBE (a, b)"] {
         let sql = format!("SELECT a, count(x) AS n, sum(x) AS s FROM t WHERE x < 0 GROUP BY {by}");
-        let (is_rewritten, rows) = planned(&context, &sql).await;
+        let (is_rewritten, rows) = plan_and_run(&context, &sql).await;
         assert!(is_rewritten, "{sql}");
         assert_eq!(rows.lines().nth(3), Some("|   | 0 |   |"), "{rows}");
         assert_eq!(rows.lines().count(), 5, "{rows}");
@@ -232,6 +232,6 @@ async fn grouping_sets_of_expressions_and_of_no_rows() {
         "avg(y), corr(x, y)",
     ] {
         let sql = format!("SELECT a, {function} FROM t GROUP BY ROLLUP (a)");
-        assert!(!planned(&context, &sql).await.0, "{sql}");
+        assert!(!plan_and_run(&context, &sql).await.0, "{sql}");
     }
 }

@@ -1,4 +1,4 @@
-//! Aggregate functions as functions of partial results.
+//! Splits aggregate functions into partial aggregates and functions of these.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use datafusion::logical_expr::{
     when,
 };
 
-/// Prefix of the columns of both steps.
+/// Prefix of the column names of both steps.
 const NAME: &str = "__eager_";
 
-/// Whether a column is one of a step.
-pub(super) fn is_own(name: &str) -> bool {
+/// Returns whether a column belongs to one of the steps.
+pub(super) fn is_step_column(name: &str) -> bool {
     name.starts_with(NAME)
 }
 
-/// The name of a group of the first step.
+/// Column name of a group of the first step.
 pub(super) fn first_name(place: usize) -> String {
     format!("{NAME}first_{place}")
 }
 
-/// The name of a group of the second step.
+/// Column name of a group of the second step.
 pub(super) fn second_name(place: usize) -> String {
     format!("{NAME}second_{place}")
 }
 
-/// The name of a count of rows.
+/// Column name of the row count.
 pub(super) fn rows_name() -> String {
     format!("{NAME}rows")
 }
@@ -39,17 +39,18 @@ pub(super) fn column(name: impl Into<String>) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
-/// The aggregates of both steps.
+/// Aggregate expressions of both steps.
 #[derive(Default)]
 pub(super) struct TwoSteps {
-    /// Over rows.
+    /// Aggregates of the input rows.
     pub(super) first: Vec<Expr>,
-    /// Over the rows of the first step.
+    /// Aggregates of the rows of the first step.
     pub(super) second: Vec<Expr>,
 }
 
 impl TwoSteps {
-    /// Computes aggregates in two steps; returns each in terms of the second. `None` if one of them cannot be.
+    /// Splits aggregates into two steps. Returns the steps, and each aggregate in terms of the second step. Returns
+    /// `None` if an aggregate cannot be split.
     pub(super) fn new(
         aggregates: &[Expr],
         input: &LogicalPlan,
@@ -111,8 +112,8 @@ impl TwoSteps {
     }
 }
 
-/// Returns these columns of a plan under the names of an aggregate's columns; `None` if a type differs.
-pub(super) fn named_as(
+/// Projects `columns` to the output names of an aggregate. Returns `None` if a type differs.
+pub(super) fn with_output_names(
     aggregate: &Aggregate,
     plan: LogicalPlan,
     columns: impl Iterator<Item = Expr>,
@@ -130,7 +131,7 @@ pub(super) fn named_as(
         .map(Some)
 }
 
-/// Returns a sum of counts, zero for a set without rows. A `coalesce` would need a simplification that has run before.
+/// Returns a sum of counts, or zero without rows. `coalesce` would need a simplification that has already run.
 fn or_zero(sum: Expr) -> Result<Expr> {
     when(sum.clone().is_not_null(), sum).otherwise(lit(0_i64))
 }

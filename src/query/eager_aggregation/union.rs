@@ -1,4 +1,5 @@
-//! Aggregation of each input of a `UNION ALL`: what is constant in an input is no group there.
+//! Aggregates each input of a `UNION ALL` separately. Grouping columns that are constant in an input are not grouped by
+//! there.
 //!
 //! ```text
 //! Aggregate                               Aggregate
@@ -19,15 +20,22 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Union, lit};
 
-use super::two_steps::{TwoSteps, column, is_own, named_as, rows_name, second_name};
+use super::two_steps::{
+    TwoSteps, column, is_step_column, rows_name, second_name, with_output_names,
+};
 use crate::query::cardinality::has_few_groups;
 
-/// Rewrites an aggregate over a union; `None` where an input may have many groups.
+/// Rewrites an aggregate over a union. Returns `None` if an input may have many groups.
 pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let Some((union, places)) = union_below(&aggregate.input) else {
         return Ok(None);
     };
-    if union.schema.field_names().iter().any(|name| is_own(name)) {
+    if union
+        .schema
+        .field_names()
+        .iter()
+        .any(|name| is_step_column(name))
+    {
         return Ok(None);
     }
     let Some((steps, results)) = TwoSteps::new(&aggregate.aggr_expr, &aggregate.input)? else {
@@ -35,12 +43,12 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     };
     let mut inputs = Vec::with_capacity(union.inputs.len());
     for plan in &union.inputs {
-        let input = Input {
+        let input = UnionInput {
             plan,
             schema: aggregate.input.schema(),
             places: &places,
         };
-        match input.aggregated(&aggregate.group_expr, &steps.first)? {
+        match input.aggregate(&aggregate.group_expr, &steps.first)? {
             Some(plan) => inputs.push(Arc::new(plan)),
             None => return Ok(None),
         }
@@ -49,10 +57,10 @@ pub(super) fn rewrite(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     let plan = LogicalPlanBuilder::from(LogicalPlan::Union(Union::try_new(inputs)?))
         .aggregate(groups.clone(), steps.second)?
         .build()?;
-    named_as(aggregate, plan, groups.chain(results))
+    with_output_names(aggregate, plan, groups.chain(results))
 }
 
-/// Returns the union whose rows a plan has, and the places of the plan's columns in it.
+/// Returns the union below aliases and projections of columns, and the position of each column of the plan in it.
 fn union_below(plan: &LogicalPlan) -> Option<(&Union, Vec<usize>)> {
     match plan {
         LogicalPlan::Union(union) => Some((union, (0..union.schema.fields().len()).collect())),
@@ -74,20 +82,20 @@ fn union_below(plan: &LogicalPlan) -> Option<(&Union, Vec<usize>)> {
 }
 
 /// An input of a union.
-struct Input<'a> {
+struct UnionInput<'a> {
     plan: &'a Arc<LogicalPlan>,
-    /// The names of the columns above the union.
+    /// Schema of the columns above the union.
     schema: &'a DFSchema,
-    /// The place of each of them in the input.
+    /// Position of each of these columns in the input.
     places: &'a [usize],
 }
 
-impl Input<'_> {
-    /// Aggregates its rows; `None` where that may leave many.
-    fn aggregated(&self, groups: &[Expr], aggregates: &[Expr]) -> Result<Option<LogicalPlan>> {
+impl UnionInput<'_> {
+    /// Aggregates the input. Returns `None` if that may leave many rows.
+    fn aggregate(&self, groups: &[Expr], aggregates: &[Expr]) -> Result<Option<LogicalPlan>> {
         let (mut own, mut columns) = (Vec::new(), Vec::new());
         for (place, expr) in groups.iter().enumerate() {
-            let (expr, name) = (self.in_place(expr)?.unalias(), second_name(place));
+            let (expr, name) = (self.over_input(expr)?.unalias(), second_name(place));
             if matches!(expr, Expr::GroupingSet(_)) || expr.is_volatile() {
                 return Ok(None);
             }
@@ -101,11 +109,13 @@ impl Input<'_> {
         if !has_few_groups(&own, self.plan) {
             return Ok(None);
         }
-        let aggregates = aggregates.iter().map(|aggregate| self.in_place(aggregate));
+        let aggregates = aggregates
+            .iter()
+            .map(|aggregate| self.over_input(aggregate));
         let mut aggregates = aggregates.collect::<Result<Vec<_>>>()?;
         let names = aggregates.iter().map(|expr| expr.schema_name().to_string());
         columns.extend(names.map(column));
-        // Without groups there is one row even of no rows.
+        // An aggregate without groups has one row even for an empty input.
         let may_be_empty = own.is_empty() && !groups.is_empty();
         if may_be_empty {
             aggregates.push(count(lit(1_i64)).alias(rows_name()));
@@ -118,8 +128,8 @@ impl Input<'_> {
         plan.project(columns)?.build().map(Some)
     }
 
-    /// Returns an expression over the columns of this input, with constants for those that have one value.
-    fn in_place(&self, expr: &Expr) -> Result<Expr> {
+    /// Rewrites an expression to the columns of this input, with literals for constant columns.
+    fn over_input(&self, expr: &Expr) -> Result<Expr> {
         let replaced = expr.clone().transform(|part| {
             let Expr::Column(column) = &part else {
                 return Ok(Transformed::no(part));

@@ -1,38 +1,38 @@
-//! Arrow files: their structure, checked before anything in them is believed.
+//! Validation of the structure of Arrow IPC files.
 //!
-//! Lengths in a file say how much memory its reader takes. Here each of them is compared with the size of the file, before a
-//! reader sees it.
+//! A reader allocates as much memory as the lengths in a file demand. Each length is therefore compared with the size
+//! of the file before a reader sees it.
 
 use arrow::ipc::{Block, Message, MessageHeader, RecordBatch, root_as_footer, root_as_message};
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
-/// What a file begins and ends with that has an index at its end; others are streams.
+/// Magic bytes at both ends of a file with a footer. Other files are streams.
 const MAGIC: &[u8] = b"ARROW1";
 
-/// Bytes at the end of a file behind its index: the length of that, and [`MAGIC`].
-const END_BYTES: u64 = 10;
+/// Bytes after the footer: its length and the [`MAGIC`].
+const TRAILER_BYTES: u64 = 10;
 
-/// What a message of a stream begins with, if it is not of the oldest format.
+/// First bytes of a stream message, except in the oldest format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// Most rows of a batch.
+/// Maximum number of rows of a batch.
 const MAX_ROWS: i64 = 1 << 31;
 
-/// How many times larger than its compressed form a buffer may be, and bytes that it may always have.
+/// Maximum ratio of the uncompressed to the compressed size of a buffer, and number of bytes that are always allowed.
 const MAX_INFLATION: i64 = 1 << 16;
 
-/// Why a file is none.
-type Checked<T = ()> = Result<T, String>;
+/// Result of a check, with the reason if the file is invalid.
+type CheckResult<T = ()> = Result<T, String>;
 
 /// Checks the structure of a file.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(super) async fn checked(
+/// The reason why the file is invalid.
+pub(super) async fn check_file(
     objects: &dyn ObjectStore,
     file: &ObjectMeta,
     is_near: bool,
-) -> Checked {
+) -> CheckResult {
     let reader = Reader {
         objects,
         file,
@@ -41,17 +41,17 @@ pub(super) async fn checked(
     if reader.size() < 8 {
         return Err(format!("{} bytes are no Arrow file", reader.size()));
     }
-    let magic = reader.bytes(0, MAGIC.len() as u64).await?;
+    let magic = reader.read_range(0, MAGIC.len() as u64).await?;
     match magic == MAGIC {
-        true => reader.indexed().await,
-        false => reader.streamed().await,
+        true => reader.check_indexed().await,
+        false => reader.check_stream().await,
     }
 }
 
 struct Reader<'a> {
     objects: &'a dyn ObjectStore,
     file: &'a ObjectMeta,
-    /// Is it on a disk, where looking at each batch costs little?
+    /// Whether the file is local, so that reading each batch header is cheap.
     is_near: bool,
 }
 
@@ -60,9 +60,9 @@ impl Reader<'_> {
         self.file.size
     }
 
-    /// The bytes at a place, which must be in the file.
-    async fn bytes(&self, begin: u64, length: u64) -> Checked<bytes::Bytes> {
-        let end = self.within(begin, length)?;
+    /// Reads a byte range, which must be inside of the file.
+    async fn read_range(&self, begin: u64, length: u64) -> CheckResult<bytes::Bytes> {
+        let end = self.end_of_range(begin, length)?;
         if begin == end {
             return Ok(bytes::Bytes::new());
         }
@@ -75,8 +75,8 @@ impl Reader<'_> {
         read.bytes().await.map_err(|error| error.to_string())
     }
 
-    /// Where so many bytes end.
-    fn within(&self, begin: u64, length: u64) -> Checked<u64> {
+    /// End offset of a byte range, which must be inside of the file.
+    fn end_of_range(&self, begin: u64, length: u64) -> CheckResult<u64> {
         let end = begin.checked_add(length).filter(|end| *end <= self.size());
         end.ok_or_else(|| {
             format!(
@@ -86,32 +86,32 @@ impl Reader<'_> {
         })
     }
 
-    /// A file with an index of its batches.
-    async fn indexed(&self) -> Checked {
-        let end = self.size().checked_sub(END_BYTES);
+    /// Checks a file with a footer that lists its batches.
+    async fn check_indexed(&self) -> CheckResult {
+        let end = self.size().checked_sub(TRAILER_BYTES);
         let end = end.ok_or("is cut off: its index is missing")?;
-        let tail = self.bytes(end, END_BYTES).await?;
+        let tail = self.read_range(end, TRAILER_BYTES).await?;
         let (length, magic) = tail.split_at(4);
         if magic != MAGIC {
             return Err("is cut off: its index is missing".to_owned());
         }
-        let length = unsigned(i64::from(number(length)))?;
+        let length = to_u64(i64::from(read_i32(length)))?;
         let begin = end.checked_sub(length);
         let begin = begin.ok_or("is damaged: its index is longer than the file")?;
-        let footer = self.bytes(begin, length).await?;
-        let footer = root_as_footer(&footer).map_err(|error| damaged(&error))?;
+        let footer = self.read_range(begin, length).await?;
+        let footer = root_as_footer(&footer).map_err(|error| invalid_file(&error))?;
         let blocks = footer.dictionaries().into_iter().flatten();
         let blocks = blocks.chain(footer.recordBatches().into_iter().flatten());
         let blocks: Vec<Block> = blocks.copied().collect();
         for block in blocks {
-            let begin = unsigned(block.offset())?;
-            let metadata = unsigned(i64::from(block.metaDataLength()))?;
-            let body = self.within(begin, metadata)?;
-            self.within(body, unsigned(block.bodyLength())?)?;
+            let begin = to_u64(block.offset())?;
+            let metadata = to_u64(i64::from(block.metaDataLength()))?;
+            let body = self.end_of_range(begin, metadata)?;
+            self.end_of_range(body, to_u64(block.bodyLength())?)?;
             if !self.is_near {
                 continue;
             }
-            let bytes = self.bytes(begin, metadata).await?;
+            let bytes = self.read_range(begin, metadata).await?;
             let skipped = match bytes.starts_with(&CONTINUATION) {
                 true => 8,
                 false => 4,
@@ -122,26 +122,26 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Messages one behind the other.
-    async fn streamed(&self) -> Checked {
+    /// Checks a stream, whose messages follow one another.
+    async fn check_stream(&self) -> CheckResult {
         let mut place = 0;
         while place < self.size() {
-            let mut head = self.bytes(place, 4).await?;
+            let mut head = self.read_range(place, 4).await?;
             place += 4;
             if head == CONTINUATION[..] {
-                head = self.bytes(place, 4).await?;
+                head = self.read_range(place, 4).await?;
                 place += 4;
             }
-            let length = unsigned(i64::from(number(&head)))?;
+            let length = to_u64(i64::from(read_i32(&head)))?;
             if length == 0 {
                 break;
             }
-            let metadata = self.bytes(place, length).await?;
+            let metadata = self.read_range(place, length).await?;
             place += length;
-            let body = root_as_message(&metadata).map_err(|error| damaged(&error))?;
+            let body = root_as_message(&metadata).map_err(|error| invalid_file(&error))?;
             let body_length = body.bodyLength();
             self.message(&metadata, place, body_length).await?;
-            place = self.within(place, unsigned(body_length)?)?;
+            place = self.end_of_range(place, to_u64(body_length)?)?;
             if !self.is_near {
                 break;
             }
@@ -149,9 +149,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A message whose body begins at a place.
-    async fn message(&self, bytes: &[u8], body: u64, body_length: i64) -> Checked {
-        let message: Message<'_> = root_as_message(bytes).map_err(|error| damaged(&error))?;
+    /// Checks a message whose body begins at the offset `body`.
+    async fn message(&self, bytes: &[u8], body: u64, body_length: i64) -> CheckResult {
+        let message: Message<'_> = root_as_message(bytes).map_err(|error| invalid_file(&error))?;
         let (header, dictionary) = (
             message.header_as_record_batch(),
             message.header_as_dictionary_batch(),
@@ -159,14 +159,19 @@ impl Reader<'_> {
         let batch = header.or_else(|| dictionary.and_then(|dictionary| dictionary.data()));
         match (message.header_type(), batch) {
             (MessageHeader::RecordBatch | MessageHeader::DictionaryBatch, Some(batch)) => {
-                self.batch(&batch, body, body_length).await
+                self.check_batch(&batch, body, body_length).await
             }
             (MessageHeader::Schema, _) => Ok(()),
             (other, _) => Err(format!("is damaged: a message of {other:?} is no batch")),
         }
     }
 
-    async fn batch(&self, batch: &RecordBatch<'_>, body: u64, body_length: i64) -> Checked {
+    async fn check_batch(
+        &self,
+        batch: &RecordBatch<'_>,
+        body: u64,
+        body_length: i64,
+    ) -> CheckResult {
         let rows = |length: i64| {
             let is_sound = (0..=MAX_ROWS).contains(&length);
             is_sound.then_some(()).ok_or_else(|| {
@@ -194,8 +199,8 @@ impl Reader<'_> {
                 return Err("is damaged: a column lies outside of its batch".to_owned());
             }
             if is_compressed && length >= 8 {
-                let begin = body.saturating_add(unsigned(offset)?);
-                let head = self.bytes(begin, 8).await?;
+                let begin = body.saturating_add(to_u64(offset)?);
+                let head = self.read_range(begin, 8).await?;
                 let claimed = head
                     .first_chunk()
                     .map_or(0, |head| i64::from_le_bytes(*head));
@@ -211,17 +216,17 @@ impl Reader<'_> {
     }
 }
 
-fn number(bytes: &[u8]) -> i32 {
+fn read_i32(bytes: &[u8]) -> i32 {
     bytes
         .first_chunk()
         .map_or(0, |head| i32::from_le_bytes(*head))
 }
 
-fn unsigned(length: i64) -> Checked<u64> {
+fn to_u64(length: i64) -> CheckResult<u64> {
     u64::try_from(length).map_err(|_| format!("is damaged: a length of {length} bytes"))
 }
 
-fn damaged(error: &dyn std::fmt::Display) -> String {
+fn invalid_file(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     format!("is damaged: {}", text.lines().next().unwrap_or_default())
 }

@@ -1,62 +1,62 @@
-//! What a file holds: told by the end of its name, or by its first bytes.
+//! Detection of the file type by the extension or by the first bytes.
 
 use std::io::{Cursor, Read as _};
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 
-/// What rows are read from.
+/// File type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Values between commas or what else is said, quoted.
+pub(super) enum FileKind {
+    /// Comma-separated values, or with another delimiter; values may be quoted.
     Csv,
-    /// Values between tabs, `\t`, `\n`, `\r` and `\\` in them for what would break that; nothing is quoted.
+    /// Tab-separated values without quotes. `\t`, `\n`, `\r` and `\\` are escapes.
     Tsv,
-    /// Objects, one a line or in one array.
+    /// JSON objects, one per line or in one array.
     Json,
-    /// Arrow's IPC format, as a file or a stream.
+    /// Arrow IPC, as a file or a stream.
     Arrow,
     Parquet,
-    /// Arrays of NumPy.
+    /// NumPy arrays.
     Npz,
 }
 
-/// Endings of names.
-pub(super) const ENDINGS: [(&str, Kind); 10] = [
-    ("csv", Kind::Csv),
-    ("tsv", Kind::Tsv),
-    ("json", Kind::Json),
-    ("jsonl", Kind::Json),
-    ("ndjson", Kind::Json),
-    ("arrow", Kind::Arrow),
-    ("arrows", Kind::Arrow),
-    ("feather", Kind::Arrow),
-    ("parquet", Kind::Parquet),
-    ("npz", Kind::Npz),
+/// File extensions.
+pub(super) const EXTENSIONS: [(&str, FileKind); 10] = [
+    ("csv", FileKind::Csv),
+    ("tsv", FileKind::Tsv),
+    ("json", FileKind::Json),
+    ("jsonl", FileKind::Json),
+    ("ndjson", FileKind::Json),
+    ("arrow", FileKind::Arrow),
+    ("arrows", FileKind::Arrow),
+    ("feather", FileKind::Arrow),
+    ("parquet", FileKind::Parquet),
+    ("npz", FileKind::Npz),
 ];
 
-/// Endings behind these.
-const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
+/// Extensions of compressed files, after the others.
+const COMPRESSED_EXTENSIONS: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// First bytes of what tells itself.
-const TOLD: [(&[u8], Kind); 3] = [
-    (b"PAR1", Kind::Parquet),
-    (b"ARROW1", Kind::Arrow),
-    // A stream begins with a message, whose length follows.
-    (b"\xff\xff\xff\xff", Kind::Arrow),
+/// Magic bytes of self-describing formats.
+const SIGNATURES: [(&[u8], FileKind); 3] = [
+    (b"PAR1", FileKind::Parquet),
+    (b"ARROW1", FileKind::Arrow),
+    // A stream begins with a message, which starts with its length.
+    (b"\xff\xff\xff\xff", FileKind::Arrow),
 ];
 
-/// The kind that the name of a file tells, and its ending: `("csv.gz", Csv)`.
-pub(super) fn named(path: &str) -> Option<(&str, Kind)> {
+/// Returns the type that the extension of a file name denotes, and the extension: `("csv.gz", Csv)`.
+pub(super) fn kind_from_name(path: &str) -> Option<(&str, FileKind)> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let (stem, last) = name.rsplit_once('.')?;
     let is = |ending: &str, known: &str| ending.eq_ignore_ascii_case(known);
     let kind = |ending: &str| {
-        let mut endings = ENDINGS.iter();
+        let mut endings = EXTENSIONS.iter();
         endings
             .find(|(known, _)| is(ending, known))
             .map(|(_, kind)| *kind)
     };
-    if !PACKED.iter().any(|known| is(last, known)) {
+    if !COMPRESSED_EXTENSIONS.iter().any(|known| is(last, known)) {
         return Some((last, kind(last)?));
     }
     let (_, inner) = stem.rsplit_once('.')?;
@@ -64,28 +64,30 @@ pub(super) fn named(path: &str) -> Option<(&str, Kind)> {
     Some((both, kind(inner)?))
 }
 
-/// What the first bytes of a file tell.
-pub(super) struct Head {
+/// Properties that the first bytes of a file reveal.
+pub(super) struct Detected {
     pub(super) packing: FileCompressionType,
-    /// That of files that tell themselves; JSON by its first brace.
-    pub(super) kind: Option<Kind>,
-    /// JSON in one array.
+    /// File type by magic bytes; JSON by its first brace.
+    pub(super) kind: Option<FileKind>,
+    /// Whether the JSON is one array.
     pub(super) is_array: bool,
 }
 
-impl Head {
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        let packing = packing(bytes);
-        let inflated = inflated(bytes, packing);
+impl Detected {
+    pub(super) fn detect(bytes: &[u8]) -> Self {
+        let packing = detect_compression(bytes);
+        let inflated = decompress_prefix(bytes, packing);
         let content = inflated.as_deref().unwrap_or(bytes);
         let first = content
             .strip_prefix("\u{feff}".as_bytes())
             .unwrap_or(content);
         let first = first.iter().find(|byte| !byte.is_ascii_whitespace());
-        let told = TOLD.iter().find(|(magic, _)| content.starts_with(magic));
+        let told = SIGNATURES
+            .iter()
+            .find(|(magic, _)| content.starts_with(magic));
         let kind = match first {
             _ if told.is_some() => told.map(|(_, kind)| *kind),
-            Some(b'{' | b'[') => Some(Kind::Json),
+            Some(b'{' | b'[') => Some(FileKind::Json),
             _ => None,
         };
         Self {
@@ -96,7 +98,7 @@ impl Head {
     }
 }
 
-fn packing(bytes: &[u8]) -> FileCompressionType {
+fn detect_compression(bytes: &[u8]) -> FileCompressionType {
     const MAGIC: [(&[u8], FileCompressionType); 4] = [
         (b"\x1f\x8b", FileCompressionType::GZIP),
         (b"\x28\xb5\x2f\xfd", FileCompressionType::ZSTD),
@@ -107,17 +109,19 @@ fn packing(bytes: &[u8]) -> FileCompressionType {
     found.map_or(FileCompressionType::UNCOMPRESSED, |(_, packing)| *packing)
 }
 
-/// The beginning of what is packed, as far as these bytes have it.
-fn inflated(bytes: &[u8], packing: FileCompressionType) -> Option<Vec<u8>> {
-    /// Enough for a first brace behind many blanks.
-    const MOST_BYTES: u64 = 4096;
+/// Decompresses the prefix of a compressed file as far as possible.
+fn decompress_prefix(bytes: &[u8], packing: FileCompressionType) -> Option<Vec<u8>> {
+    /// Sufficient to find the first brace after many blanks.
+    const MAX_DECOMPRESSED_BYTES: u64 = 4096;
     if !packing.is_compressed() {
         return None;
     }
     let mut content = Vec::new();
     let reader = packing.convert_read(Cursor::new(bytes.to_vec())).ok()?;
-    // The bytes end in the middle: what came before counts.
-    let _ = reader.take(MOST_BYTES).read_to_end(&mut content);
+    // The input is truncated; the bytes before the error are valid.
+    let _ = reader
+        .take(MAX_DECOMPRESSED_BYTES)
+        .read_to_end(&mut content);
     Some(content)
 }
 
@@ -130,15 +134,15 @@ mod tests {
     #[test]
     fn names_tell_kinds() {
         for (name, wanted) in [
-            ("a/b.csv", Some(("csv", Kind::Csv))),
-            ("b.CSV.gz", Some(("CSV.gz", Kind::Csv))),
-            ("s3://x/y.jsonl.zst", Some(("jsonl.zst", Kind::Json))),
-            ("x.feather", Some(("feather", Kind::Arrow))),
+            ("a/b.csv", Some(("csv", FileKind::Csv))),
+            ("b.CSV.gz", Some(("CSV.gz", FileKind::Csv))),
+            ("s3://x/y.jsonl.zst", Some(("jsonl.zst", FileKind::Json))),
+            ("x.feather", Some(("feather", FileKind::Arrow))),
             ("x.log", None),
             ("a.csv/x", None),
             ("x.gz", None),
         ] {
-            assert_eq!(named(name), wanted, "{name}");
+            assert_eq!(kind_from_name(name), wanted, "{name}");
         }
     }
 
@@ -146,13 +150,13 @@ mod tests {
     fn first_bytes_tell_kinds() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(b" \n[{\"a\": 1}]").unwrap();
-        let head = Head::of(&gzip.finish().unwrap());
-        assert_eq!((head.kind, head.is_array), (Some(Kind::Json), true));
+        let head = Detected::detect(&gzip.finish().unwrap());
+        assert_eq!((head.kind, head.is_array), (Some(FileKind::Json), true));
         assert!(head.packing.is_compressed());
-        let head = Head::of(b"{\"a\": [1]}");
-        assert_eq!((head.kind, head.is_array), (Some(Kind::Json), false));
-        assert_eq!(Head::of(b"PAR1...").kind, Some(Kind::Parquet));
-        assert_eq!(Head::of(b"a,b\n").kind, None);
-        assert_eq!(Head::of(b"").kind, None);
+        let head = Detected::detect(b"{\"a\": [1]}");
+        assert_eq!((head.kind, head.is_array), (Some(FileKind::Json), false));
+        assert_eq!(Detected::detect(b"PAR1...").kind, Some(FileKind::Parquet));
+        assert_eq!(Detected::detect(b"a,b\n").kind, None);
+        assert_eq!(Detected::detect(b"").kind, None);
     }
 }

@@ -1,19 +1,19 @@
-//! Files as tables: `FROM 'predictions.parquet'`, `FROM 'logs/*.csv.gz'`, `FROM read_csv('x.log', delim => ';')`,
-//! `FROM 'x.npz'`.
+//! Files as tables: `FROM 'predictions.parquet'`, `FROM 'logs/*.csv.gz'`, `FROM read_csv('x.log', delim => ';')`, `FROM
+//! 'x.npz'`.
 //!
-//! Takes a path, a pattern, a folder or a URL; gives a table of DataFusion's, which reads. Decided here is which files are
-//! meant, what they hold, and which columns files of different columns have together.
+//! Turns a path, pattern, folder or URL into a DataFusion table, which reads the files. This module decides which files
+//! are included, which type they have, and which common schema files with different columns have.
 
-mod foreign;
-mod found;
+mod file_listing;
 mod ipc;
 mod kind;
 mod npz;
 mod options;
 mod pages;
 mod read;
-mod tabs;
-mod together;
+mod tsv_text;
+mod union_by_name;
+mod untrusted_files;
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -26,47 +26,47 @@ use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
 use futures::FutureExt as _;
 
-use kind::Kind;
+use kind::FileKind;
 
-pub(super) use foreign::CatchPanics;
-pub(super) use options::as_table;
+pub(super) use options::rewrite_read_call;
+pub(super) use untrusted_files::CatchPanics;
 
-/// The state of the session that asks, as long as there is one.
-type Asking = Box<dyn Fn() -> Option<SessionState> + Send + Sync>;
+/// Returns the state of the querying session while that session exists.
+type SessionStateFn = Box<dyn Fn() -> Option<SessionState> + Send + Sync>;
 
-/// Tables by the paths of files.
+/// Catalog of tables whose names are file paths.
 #[derive(Default)]
-struct Files {
-    asking: OnceLock<Asking>,
+struct FileTables {
+    asking: OnceLock<SessionStateFn>,
 }
 
-impl fmt::Debug for Files {
+impl fmt::Debug for FileTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Files")
     }
 }
 
 #[async_trait]
-impl UrlTableFactory for Files {
+impl UrlTableFactory for FileTables {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
         let state = self.asking.get().and_then(|asking| asking());
         let gone = || DataFusionError::Internal("the session is gone".to_owned());
-        let (state, wanted) = (state.ok_or_else(gone)?, options::wanted(name)?);
-        let read = AssertUnwindSafe(read::table(&state, &wanted)).catch_unwind();
+        let (state, wanted) = (state.ok_or_else(gone)?, options::parse_request(name)?);
+        let read = AssertUnwindSafe(read::open_table(&state, &wanted)).catch_unwind();
         read.await
-            .unwrap_or_else(|panic| Err(foreign::panicked(&wanted.path, panic.as_ref())))
+            .unwrap_or_else(|panic| Err(untrusted_files::panic_error(&wanted.path, panic.as_ref())))
     }
 }
 
-/// Lines of a file before its first row, as its name tells.
+/// Number of lines before the first row of a file, according to its extension.
 pub(super) fn lines_before_rows(path: &str) -> u64 {
-    let has_header = [Kind::Csv, Kind::Tsv];
-    u64::from(kind::named(path).is_some_and(|(_, kind)| has_header.contains(&kind)))
+    let has_header = [FileKind::Csv, FileKind::Tsv];
+    u64::from(kind::kind_from_name(path).is_some_and(|(_, kind)| has_header.contains(&kind)))
 }
 
-/// The session, where what is no table may be the path of files.
+/// Configures a session to resolve unknown table names as file paths.
 pub(super) fn with_files(context: SessionContext) -> SessionContext {
-    let files = Arc::new(Files::default());
+    let files = Arc::new(FileTables::default());
     let catalogs = Arc::clone(context.state_ref().read().catalog_list());
     let factory: Arc<dyn UrlTableFactory> = Arc::clone(&files) as _;
     let catalogs = DynamicFileCatalog::new(catalogs, factory);
@@ -74,7 +74,7 @@ pub(super) fn with_files(context: SessionContext) -> SessionContext {
     let builder = context.into_state_builder().with_session_id(id);
     let state = builder.with_catalog_list(Arc::new(catalogs)).build();
     let context = SessionContext::new_with_state(state);
-    // Weak: the catalogs are a part of the state.
+    // A weak reference, because the state owns the catalogs.
     let state = Arc::downgrade(&context.state_ref());
     let asking = move || state.upgrade().map(|state| state.read().clone());
     let _ = files.asking.set(Box::new(asking));
@@ -92,7 +92,7 @@ mod tests {
 
     use crate::store::Store;
 
-    /// Damages of each file.
+    /// Number of corrupted variants per file.
     const DAMAGES: usize = 40;
 
     async fn run(context: &SessionContext, sql: &str) -> Result<usize, String> {
@@ -101,7 +101,7 @@ mod tests {
         Ok(batches.iter().map(|batch| batch.num_rows()).sum())
     }
 
-    /// A file of each kind, with numbers, texts and lists in batches of some rows.
+    /// A file of each type, with numbers, text and lists in small batches.
     async fn write(context: &SessionContext, folder: &Path) -> Vec<String> {
         let rows = "SELECT value AS n, value / 3.0 AS x, 'text ' || value % 7 AS t, \
             make_array(value, value + 1) AS l FROM generate_series(1, 500) AS s(value)";
@@ -131,7 +131,7 @@ mod tests {
         let mut zip = zip::ZipWriter::new(file);
         for name in ["a.npy", "b.npy"] {
             zip.start_file(name, SimpleFileOptions::default()).unwrap();
-            zip.write_all(&tsql_formats::npy::header("<i8", &[100]))
+            zip.write_all(&tsql_formats::npy::format_row_major_header("<i8", &[100]))
                 .unwrap();
             zip.write_all(&[1; 800]).unwrap();
         }
@@ -140,8 +140,8 @@ mod tests {
         names
     }
 
-    /// Some bytes exchanged, a part taken out, cut off, or put in.
-    fn damaged(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+    /// Changes some bytes, or removes, truncates or inserts a part.
+    fn corrupt(whole: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
         let mut bytes = whole.to_vec();
         match random.usize(..4) {
             0 => bytes.truncate(random.usize(..bytes.len())),
@@ -156,7 +156,7 @@ mod tests {
             }
             _ => {
                 for _ in 0..random.usize(1..8) {
-                    // Heads and footers are small: half of the damages hit these.
+                    // Headers and footers are small, so half of the changes target them.
                     let last = bytes.len();
                     let near = last.min(400);
                     let at = match random.u8(..4) {
@@ -192,7 +192,7 @@ mod tests {
             );
             for number in 0..DAMAGES {
                 let path = folder.path().join(format!("damaged-{number}-{name}"));
-                fs::write(&path, damaged(&whole, &mut random)).unwrap();
+                fs::write(&path, corrupt(&whole, &mut random)).unwrap();
                 let file = path.display();
                 for sql in [
                     format!("SELECT * FROM '{file}'"),
@@ -238,7 +238,7 @@ mod tests {
             let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
             zip.start_file("a.npy", SimpleFileOptions::default())
                 .unwrap();
-            zip.write_all(&tsql_formats::npy::header("<i8", shape))
+            zip.write_all(&tsql_formats::npy::format_row_major_header("<i8", shape))
                 .unwrap();
             zip.write_all(&vec![0; bytes]).unwrap();
             zip.finish().unwrap().into_inner()

@@ -1,6 +1,6 @@
-//! What is said of files beside their names: `read_csv('x.log', delim => ';', header => false)`.
+//! Options of files: `read_csv('x.log', delim => ';', header => false)`.
 //!
-//! Planners take such a call for a table with its text as a name, which is how it reaches whoever opens files.
+//! The planner sees such a call as a table whose name is the text of the call. The file catalog parses that name again.
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParser, Statement};
@@ -10,59 +10,60 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
-use super::found::wrong;
-use super::kind::Kind;
+use super::file_listing::invalid_path;
+use super::kind::FileKind;
 
-/// Functions that read files, and what they take them for.
-const FUNCTIONS: [(&str, Kind); 5] = [
-    ("read_csv", Kind::Csv),
-    ("read_json", Kind::Json),
-    ("read_arrow", Kind::Arrow),
-    ("read_parquet", Kind::Parquet),
-    ("read_npz", Kind::Npz),
+/// Functions that read files, and the file types that they read.
+const FUNCTIONS: [(&str, FileKind); 5] = [
+    ("read_csv", FileKind::Csv),
+    ("read_json", FileKind::Json),
+    ("read_arrow", FileKind::Arrow),
+    ("read_parquet", FileKind::Parquet),
+    ("read_npz", FileKind::Npz),
 ];
 
-/// Options of files of a kind, for messages.
-fn options(kind: Option<Kind>) -> &'static str {
+/// Option names of a file type, for messages.
+fn option_names(kind: Option<FileKind>) -> &'static str {
     match kind {
-        Some(Kind::Csv) => {
+        Some(FileKind::Csv) => {
             "delim => ';', header => false, quote => '\"', escape => '\\', comment => '#', sample => 100000"
         }
-        Some(Kind::Json) => "sample => 100000",
-        Some(Kind::Npz) => "arrays => 'a, b'",
+        Some(FileKind::Json) => "sample => 100000",
+        Some(FileKind::Npz) => "arrays => 'a, b'",
         _ => "none: the file says all",
     }
 }
 
-/// May files of a kind be read with this option?
-fn is_option(kind: Option<Kind>, name: &str) -> bool {
+/// Returns whether a file type has this option.
+fn is_option(kind: Option<FileKind>, name: &str) -> bool {
     match kind {
-        Some(Kind::Csv) => name != "arrays",
-        Some(Kind::Json) => ["sample", "sample_size"].contains(&name),
-        Some(Kind::Npz) => name == "arrays",
+        Some(FileKind::Csv) => name != "arrays",
+        Some(FileKind::Json) => ["sample", "sample_size"].contains(&name),
+        Some(FileKind::Npz) => name == "arrays",
         _ => false,
     }
 }
 
 /// Files, and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ReadRequest {
     pub(super) path: String,
-    /// What they are, whatever their names say.
-    pub(super) kind: Option<Kind>,
+    /// File type, regardless of the extension.
+    pub(super) kind: Option<FileKind>,
     pub(super) delimiter: Option<u8>,
     pub(super) has_header: Option<bool>,
     pub(super) quote: Option<u8>,
     pub(super) escape: Option<u8>,
     pub(super) comment: Option<u8>,
-    /// Rows that types are told by.
+    /// Number of rows for type inference.
     pub(super) sample_rows: Option<usize>,
-    /// Arrays of an npz file that are columns.
+    /// Arrays of an npz file that become columns.
     pub(super) arrays: Option<Vec<String>>,
 }
 
-/// Makes a table of a call that reads files, named by its text; leaves all else alone.
-pub(crate) fn as_table(factor: &mut TableFactor) {
+/// Replaces a call of a `read_...` function by a table whose name is the text of the call. Leaves other table factors
+/// unchanged.
+pub(crate) fn rewrite_read_call(factor: &mut TableFactor) {
     let text = factor.to_string();
     let TableFactor::Table {
         name, args, alias, ..
@@ -70,7 +71,7 @@ pub(crate) fn as_table(factor: &mut TableFactor) {
     else {
         return;
     };
-    if args.is_none() || function(name).is_none() {
+    if args.is_none() || reader_function(name).is_none() {
         return;
     }
     let call = match alias {
@@ -87,17 +88,17 @@ pub(crate) fn as_table(factor: &mut TableFactor) {
     *args = None;
 }
 
-fn function(name: &ObjectName) -> Option<Kind> {
+fn reader_function(name: &ObjectName) -> Option<FileKind> {
     let name = name.to_string().to_ascii_lowercase();
     let known = FUNCTIONS.iter().find(|(function, _)| *function == name);
     known.map(|(_, kind)| *kind)
 }
 
-/// What the name of a table means: a path, or a call.
-pub(super) fn wanted(name: &str) -> Result<Wanted, DataFusionError> {
-    let path = || Wanted {
+/// Parses the name of a table: a path, or a call.
+pub(super) fn parse_request(name: &str) -> Result<ReadRequest, DataFusionError> {
+    let path = || ReadRequest {
         path: name.to_owned(),
-        ..Wanted::default()
+        ..ReadRequest::default()
     };
     let is_call = FUNCTIONS.iter().any(|(function, _)| {
         let rest = name.get(function.len()..).unwrap_or_default();
@@ -106,13 +107,13 @@ pub(super) fn wanted(name: &str) -> Result<Wanted, DataFusionError> {
     if !is_call {
         return Ok(path());
     }
-    match parsed(name) {
-        Some((kind, args)) => of_call(name, kind, &args),
+    match parse_call(name) {
+        Some((kind, args)) => request_from_call(name, kind, &args),
         None => Ok(path()),
     }
 }
 
-fn parsed(call: &str) -> Option<(Kind, Vec<FunctionArg>)> {
+fn parse_call(call: &str) -> Option<(FileKind, Vec<FunctionArg>)> {
     let sql = format!("SELECT * FROM {call}");
     let mut statements = DFParser::parse_sql_with_dialect(&sql, &PostgreSqlDialect {}).ok()?;
     let Some(Statement::Statement(statement)) = statements.pop_front() else {
@@ -129,22 +130,31 @@ fn parsed(call: &str) -> Option<(Kind, Vec<FunctionArg>)> {
             name,
             args: Some(args),
             ..
-        } => Some((function(&name)?, args.args)),
+        } => Some((reader_function(&name)?, args.args)),
         _ => None,
     }
 }
 
-fn of_call(call: &str, kind: Kind, args: &[FunctionArg]) -> Result<Wanted, DataFusionError> {
-    let mut wanted = Wanted {
+fn request_from_call(
+    call: &str,
+    kind: FileKind,
+    args: &[FunctionArg],
+) -> Result<ReadRequest, DataFusionError> {
+    let mut wanted = ReadRequest {
         kind: Some(kind),
-        ..Wanted::default()
+        ..ReadRequest::default()
     };
     let mut args = args.iter();
     match args.next() {
         Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(path))) => {
-            wanted.path = text(call, "path", path)?;
+            wanted.path = text_option(call, "path", path)?;
         }
-        _ => return Err(wrong(call, "a path comes first: read_csv('logs/*.csv')")),
+        _ => {
+            return Err(invalid_path(
+                call,
+                "a path comes first: read_csv('logs/*.csv')",
+            ));
+        }
     }
     for arg in args {
         let (name, value) = match arg {
@@ -159,30 +169,30 @@ fn of_call(call: &str, kind: Kind, args: &[FunctionArg]) -> Result<Wanted, DataF
                 ..
             } => (name.value.to_ascii_lowercase(), value),
             other => {
-                let options = options(Some(kind));
+                let options = option_names(Some(kind));
                 let reason = format!("`{other}` has no name\nhint: the options are {options}");
-                return Err(wrong(call, reason));
+                return Err(invalid_path(call, reason));
             }
         };
-        wanted.set(call, &name, value)?;
+        wanted.set_option(call, &name, value)?;
     }
     Ok(wanted)
 }
 
-impl Wanted {
-    fn set(&mut self, call: &str, name: &str, value: &Expr) -> Result<(), DataFusionError> {
+impl ReadRequest {
+    fn set_option(&mut self, call: &str, name: &str, value: &Expr) -> Result<(), DataFusionError> {
         if !is_option(self.kind, name) {
-            let options = options(self.kind);
+            let options = option_names(self.kind);
             let reason = format!("no option named `{name}`\nhint: the options are {options}");
-            return Err(wrong(call, reason));
+            return Err(invalid_path(call, reason));
         }
         match name {
-            "delim" | "delimiter" | "sep" => self.delimiter = Some(byte(call, name, value)?),
-            "quote" => self.quote = Some(byte(call, name, value)?),
-            "escape" => self.escape = Some(byte(call, name, value)?),
-            "comment" => self.comment = Some(byte(call, name, value)?),
+            "delim" | "delimiter" | "sep" => self.delimiter = Some(byte_option(call, name, value)?),
+            "quote" => self.quote = Some(byte_option(call, name, value)?),
+            "escape" => self.escape = Some(byte_option(call, name, value)?),
+            "comment" => self.comment = Some(byte_option(call, name, value)?),
             "arrays" => {
-                let names = text(call, name, value)?;
+                let names = text_option(call, name, value)?;
                 let names = names
                     .split(',')
                     .map(str::trim)
@@ -193,46 +203,47 @@ impl Wanted {
                 Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
                     self.has_header = Some(value.value == Value::Boolean(true));
                 }
-                other => return Err(odd(call, name, "true or false", other)),
+                other => return Err(invalid_option(call, name, "true or false", other)),
             },
             "sample" | "sample_size" => {
                 let rows = value.to_string().parse().ok().filter(|rows| *rows > 0);
-                let rows = rows.ok_or_else(|| odd(call, name, "a number of rows", value))?;
+                let rows =
+                    rows.ok_or_else(|| invalid_option(call, name, "a number of rows", value))?;
                 self.sample_rows = Some(rows);
             }
             _ => {
-                let options = options(self.kind);
+                let options = option_names(self.kind);
                 let reason = format!("no option named `{name}`\nhint: the options are {options}");
-                return Err(wrong(call, reason));
+                return Err(invalid_path(call, reason));
             }
         }
         Ok(())
     }
 }
 
-fn odd(call: &str, name: &str, expected: &str, value: &Expr) -> DataFusionError {
-    wrong(
+fn invalid_option(call: &str, name: &str, expected: &str, value: &Expr) -> DataFusionError {
+    invalid_path(
         call,
         format!("{name}: {expected} is expected, not `{value}`"),
     )
 }
 
-fn text(call: &str, name: &str, value: &Expr) -> Result<String, DataFusionError> {
+fn text_option(call: &str, name: &str, value: &Expr) -> Result<String, DataFusionError> {
     match value {
         Expr::Value(literal) => match &literal.value {
             Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => Ok(text.clone()),
-            _ => Err(odd(call, name, "a text", value)),
+            _ => Err(invalid_option(call, name, "a text", value)),
         },
-        _ => Err(odd(call, name, "a text", value)),
+        _ => Err(invalid_option(call, name, "a text", value)),
     }
 }
 
-/// One byte, `\t` for a tab.
-fn byte(call: &str, name: &str, value: &Expr) -> Result<u8, DataFusionError> {
-    match text(call, name, value)?.as_bytes() {
+/// Parses one byte, `\t` for a tab.
+fn byte_option(call: &str, name: &str, value: &Expr) -> Result<u8, DataFusionError> {
+    match text_option(call, name, value)?.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err(odd(call, name, "one character", value)),
+        _ => Err(invalid_option(call, name, "one character", value)),
     }
 }
 
@@ -242,23 +253,25 @@ mod tests {
 
     #[test]
     fn a_call_is_read_with_its_options() {
-        let read = wanted("read_csv('a b.log', delim => ';', header => false, sample => 5)");
-        let expected = Wanted {
+        let read = parse_request("read_csv('a b.log', delim => ';', header => false, sample => 5)");
+        let expected = ReadRequest {
             path: "a b.log".to_owned(),
-            kind: Some(Kind::Csv),
+            kind: Some(FileKind::Csv),
             delimiter: Some(b';'),
             has_header: Some(false),
             sample_rows: Some(5),
-            ..Wanted::default()
+            ..ReadRequest::default()
         };
         assert_eq!(read.unwrap(), expected);
-        let npz = wanted("read_npz('x.npz', arrays => 'a, b')").unwrap();
+        let npz = parse_request("read_npz('x.npz', arrays => 'a, b')").unwrap();
         assert_eq!(npz.arrays, Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(
-            wanted("read_json('x', sample => 7)").unwrap().sample_rows,
+            parse_request("read_json('x', sample => 7)")
+                .unwrap()
+                .sample_rows,
             Some(7)
         );
-        assert_eq!(wanted("x(1).csv").unwrap().path, "x(1).csv");
+        assert_eq!(parse_request("x(1).csv").unwrap().path, "x(1).csv");
         for (call, told) in [
             ("read_csv(delim => ';')", "a path comes first"),
             ("read_csv('x', delim => ';;')", "one character"),
@@ -270,7 +283,7 @@ mod tests {
             ("read_npz('x', arrays => 5)", "a text is expected"),
             ("read_csv('x', ';')", "has no name"),
         ] {
-            let error = wanted(call).unwrap_err().to_string();
+            let error = parse_request(call).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");
         }
     }

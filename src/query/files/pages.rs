@@ -1,7 +1,7 @@
-//! Headers of the pages of Parquet files, checked before a page is decompressed.
+//! Validation of Parquet page headers before decompression.
 //!
-//! A header says how many bytes its page has without compression, and readers make room for all of them. Here each is
-//! compared with the bytes that there are.
+//! Readers allocate as many bytes as the header declares for the uncompressed page. Each declaration is therefore
+//! compared with the compressed size.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,22 +11,22 @@ use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 
-/// How many times larger than its compressed form a page may be, and bytes that it may always have.
+/// Maximum ratio of the uncompressed to the compressed size of a page.
 const MAX_INFLATION: u64 = 1 << 15;
 
-/// Bytes that a page may always have.
+/// Size that is always allowed for a page, in bytes.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// Depth of structures in a header.
+/// Maximum nesting depth of structures in a header.
 const MAX_DEPTH: usize = 8;
 
-/// Where compressed pages follow each other in a file, by the places where they begin.
+/// Byte ranges of compressed pages in a file: end offsets by start offset.
 #[derive(Debug, Default)]
-pub(super) struct Pages(BTreeMap<u64, u64>);
+pub(super) struct CompressedPages(BTreeMap<u64, u64>);
 
-impl Pages {
-    /// The pages that metadata tells of.
-    pub(super) fn of(metadata: &ParquetMetaData) -> Self {
+impl CompressedPages {
+    /// Collects the page ranges of the metadata.
+    pub(super) fn from_metadata(metadata: &ParquetMetaData) -> Self {
         let mut pages = BTreeMap::new();
         let offsets = metadata.offset_index();
         for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -58,10 +58,10 @@ impl Pages {
         Self(pages)
     }
 
-    /// Checks the pages in these bytes of a file.
+    /// Checks the pages within a byte range of the file.
     ///
     /// # Errors
-    /// Where a page claims to have more bytes than its compressed form can hold.
+    /// If a page declares more bytes than its compressed form can contain.
     pub(super) fn check(&self, range: &Range<u64>, bytes: &Bytes) -> Result<()> {
         let mut checked = range.start;
         for (&begin, &end) in self.0.range(range.clone()) {
@@ -73,8 +73,8 @@ impl Pages {
             while place < last {
                 let part = |place: u64| usize::try_from(place - range.start).unwrap_or(usize::MAX);
                 let rest = bytes.get(part(place)..part(last)).unwrap_or_default();
-                // What is no header is left to the reader.
-                let Some(header) = Header::parse(rest) else {
+                // An unreadable header is left to the reader.
+                let Some(header) = PageHeader::parse(rest) else {
                     break;
                 };
                 let most = header.packed.saturating_mul(MAX_INFLATION).max(SMALL_BYTES);
@@ -94,18 +94,19 @@ impl Pages {
     }
 }
 
-/// What the header of a page says of its size, in bytes.
-struct Header {
-    /// Of the header itself.
+/// Sizes in a page header, in bytes.
+struct PageHeader {
+    /// Size of the header itself.
     length: u64,
     packed: u64,
     bytes: u64,
 }
 
-impl Header {
-    /// Reads a `PageHeader` in Thrift's compact protocol: 2 is the size without compression, 3 the one with it.
+impl PageHeader {
+    /// Parses a `PageHeader` in Thrift's compact protocol: field 2 is the uncompressed size, field 3 the compressed
+    /// size.
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut input = Input { bytes, place: 0 };
+        let mut input = ThriftInput { bytes, place: 0 };
         let (mut field, mut sizes) = (0_i64, [None, None]);
         loop {
             let head = input.byte()?;
@@ -114,12 +115,12 @@ impl Header {
                 break;
             }
             field = match head >> 4 {
-                0 => input.signed()?,
+                0 => input.read_zigzag()?,
                 delta => field.checked_add(i64::from(delta))?,
             };
             match (field, kind) {
-                (2, 5) => sizes[0] = Some(input.signed()?),
-                (3, 5) => sizes[1] = Some(input.signed()?),
+                (2, 5) => sizes[0] = Some(input.read_zigzag()?),
+                (3, 5) => sizes[1] = Some(input.read_zigzag()?),
                 _ => input.skip(kind, 0)?,
             }
         }
@@ -127,25 +128,25 @@ impl Header {
         Some(Self {
             length: input.place as u64,
             packed: u64::try_from(packed?).ok()?,
-            // A negative size would be taken for a very large one.
+            // A negative size would be read as a very large one.
             bytes: u64::try_from(bytes?).unwrap_or(u64::MAX),
         })
     }
 }
 
-struct Input<'a> {
+struct ThriftInput<'a> {
     bytes: &'a [u8],
     place: usize,
 }
 
-impl Input<'_> {
+impl ThriftInput<'_> {
     fn byte(&mut self) -> Option<u8> {
         let byte = self.bytes.get(self.place).copied()?;
         self.place += 1;
         Some(byte)
     }
 
-    fn unsigned(&mut self) -> Option<u64> {
+    fn read_varint(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -157,42 +158,42 @@ impl Input<'_> {
         None
     }
 
-    /// A number in zigzag order.
-    fn signed(&mut self) -> Option<i64> {
-        let number = self.unsigned()?;
+    /// Reads a zigzag-encoded integer.
+    fn read_zigzag(&mut self) -> Option<i64> {
+        let number = self.read_varint()?;
         Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
     }
 
-    fn forward(&mut self, bytes: u64) -> Option<()> {
+    fn advance(&mut self, bytes: u64) -> Option<()> {
         let place = self.place.checked_add(usize::try_from(bytes).ok()?)?;
         self.place = place;
         (place <= self.bytes.len()).then_some(())
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn skip(&mut self, kind: u8, depth: usize) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
         }
         match kind {
-            // A truth stands in its field.
+            // A boolean is encoded in the field header.
             1 | 2 => Some(()),
-            3 => self.forward(1),
-            4..=6 => self.unsigned().map(|_| ()),
-            7 => self.forward(8),
+            3 => self.advance(1),
+            4..=6 => self.read_varint().map(|_| ()),
+            7 => self.advance(8),
             8 => {
-                let length = self.unsigned()?;
-                self.forward(length)
+                let length = self.read_varint()?;
+                self.advance(length)
             }
             9 | 10 => {
                 let head = self.byte()?;
                 let count = match head >> 4 {
-                    15 => self.unsigned()?,
+                    15 => self.read_varint()?,
                     count => u64::from(count),
                 };
                 for _ in 0..count {
                     match head & 0x0f {
-                        1 | 2 => self.forward(1)?,
+                        1 | 2 => self.advance(1)?,
                         kind => self.skip(kind, depth + 1)?,
                     }
                 }
@@ -204,7 +205,7 @@ impl Input<'_> {
                     return Some(());
                 }
                 if head >> 4 == 0 {
-                    self.signed()?;
+                    self.read_zigzag()?;
                 }
                 self.skip(head & 0x0f, depth + 1)?;
             },
@@ -217,7 +218,7 @@ impl Input<'_> {
 mod tests {
     use super::*;
 
-    /// A header with these sizes, then a truth, a text, a list and a structure.
+    /// A header with these sizes, then a boolean, a string, a list and a struct.
     fn header(bytes: u8, packed: &[u8]) -> Vec<u8> {
         let mut header = vec![0x15, 0x00, 0x15, bytes, 0x15];
         header.extend(packed);
@@ -230,13 +231,13 @@ mod tests {
     #[test]
     fn a_header_is_read_to_its_end() {
         let written = header(20, &[8]);
-        let read = Header::parse(&written).unwrap();
+        let read = PageHeader::parse(&written).unwrap();
         assert_eq!(
             (read.length, read.bytes, read.packed),
             (written.len() as u64, 10, 4)
         );
         for end in 0..written.len() {
-            assert!(Header::parse(&written[..end]).is_none(), "{end}");
+            assert!(PageHeader::parse(&written[..end]).is_none(), "{end}");
         }
     }
 
@@ -253,7 +254,7 @@ mod tests {
         let bytes = Bytes::from(bytes);
         let end = 100 + bytes.len() as u64;
         let check = |begin: u64, end_of_pages: u64, bytes: &Bytes| {
-            let pages = Pages(BTreeMap::from([(begin, end_of_pages)]));
+            let pages = CompressedPages(BTreeMap::from([(begin, end_of_pages)]));
             pages.check(&(100..100 + bytes.len() as u64), bytes)
         };
         assert!(check(100, end, &bytes).is_err());

@@ -1,4 +1,4 @@
-//! A table of the files that were meant.
+//! Opens files as a table.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,56 +20,56 @@ use datafusion::execution::SessionState;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::foreign::{ForeignFormat, panicked};
-use super::found::{Found, found, missing, wrong};
-use super::kind::{Head, Kind, named};
-use super::options::Wanted;
-use super::tabs::unescaped;
-use super::together::together;
+use super::file_listing::{FileListing, invalid_path, missing_file, resolve};
+use super::kind::{Detected, FileKind, kind_from_name};
+use super::options::ReadRequest;
+use super::tsv_text::unescape_table;
+use super::union_by_name::union_by_name;
+use super::untrusted_files::{UntrustedFormat, panic_error};
 use super::{ipc, npz};
 
-/// Bytes at the front of a file that tell what it is.
+/// Number of bytes read for type detection.
 const HEAD_BYTES: u64 = 4096;
 
-/// Rows that types are told by.
-const SAMPLE_ROWS: usize = 20_000;
+/// Number of rows for type inference.
+const INFERENCE_ROWS: usize = 20_000;
 
-/// Files whose columns are looked at together.
-const AT_ONCE: usize = 16;
+/// Number of files whose schemas are inferred concurrently.
+const CONCURRENT_FILES: usize = 16;
 
-/// A table of the files that are wanted; `None` where there are none, and the name is none of a file.
-pub(super) async fn table(
+/// Opens the requested files as a table; `None` if there are none and the name is not a file name.
+pub(super) async fn open_table(
     state: &SessionState,
-    wanted: &Wanted,
+    wanted: &ReadRequest,
 ) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
-    let Some(mut found) = found(state, &wanted.path).await? else {
+    let Some(mut found) = resolve(state, &wanted.path).await? else {
         return match wanted.kind {
-            Some(_) => Err(missing(&wanted.path)),
+            Some(_) => Err(missing_file(&wanted.path)),
             None => Ok(None),
         };
     };
-    let known = chosen(&mut found, wanted)?;
+    let known = retain_one_extension(&mut found, wanted)?;
     let Some(first) = found.files.iter().find(|file| file.size > 0) else {
-        return Err(wrong(
+        return Err(invalid_path(
             &wanted.path,
             "empty: it does not even name its columns",
         ));
     };
     let end = first.size.min(HEAD_BYTES);
     let head = found.objects.get_range(&first.location, 0..end).await?;
-    let head = Head::of(&head);
+    let head = Detected::detect(&head);
     let kind = wanted
         .kind
         .or(known.as_ref().map(|(_, kind)| *kind))
         .or(head.kind);
-    let kind = kind.ok_or_else(|| untold(&wanted.path))?;
-    if kind == Kind::Npz {
-        return npz::table(&found, wanted).await.map(Some);
+    let kind = kind.ok_or_else(|| unknown_format(&wanted.path))?;
+    if kind == FileKind::Npz {
+        return npz::npz_table(&found, wanted).await.map(Some);
     }
-    let format =
-        format(state, kind, &head, wanted).ok_or_else(|| wrong(&wanted.path, "no file of rows"))?;
-    let schemas = schemas(state, &found, kind, &format).await?;
-    let tables = tables(
+    let format = file_format(state, kind, &head, wanted)
+        .ok_or_else(|| invalid_path(&wanted.path, "no file of rows"))?;
+    let schemas = group_by_schema(state, &found, kind, &format).await?;
+    let tables = tables_by_schema(
         state,
         &found,
         &format,
@@ -79,30 +79,34 @@ pub(super) async fn table(
     .await?;
     let table = match <[_; 1]>::try_from(tables) {
         Ok([only]) => only,
-        Err(tables) => together(&wanted.path, tables)?,
+        Err(tables) => union_by_name(&wanted.path, tables)?,
     };
-    if kind == Kind::Tsv {
-        return unescaped(table).map(Some);
+    if kind == FileKind::Tsv {
+        return unescape_table(table).map(Some);
     }
     Ok(Some(table))
 }
 
-fn untold(path: &str) -> DataFusionError {
-    wrong(
+fn unknown_format(path: &str) -> DataFusionError {
+    invalid_path(
         path,
         "neither its name nor its first bytes tell what it holds\n\
          hint: read_csv('...'), read_json('...'), read_parquet('...'), read_arrow('...') or read_npz('...') says it",
     )
 }
 
-/// Keeps the files of the one ending that there is, and gives it with its kind.
-fn chosen(found: &mut Found, wanted: &Wanted) -> Result<Option<(String, Kind)>, DataFusionError> {
+/// Keeps the files of the only extension present, and returns that extension with its file type.
+fn retain_one_extension(
+    found: &mut FileListing,
+    wanted: &ReadRequest,
+) -> Result<Option<(String, FileKind)>, DataFusionError> {
     if wanted.kind.is_some() {
         return Ok(None);
     }
-    let ending =
-        |file: &ObjectMeta| named(file.location.as_ref()).map(|(end, kind)| (end.to_owned(), kind));
-    let mut endings: Vec<(String, Kind)> = found.files.iter().filter_map(ending).collect();
+    let ending = |file: &ObjectMeta| {
+        kind_from_name(file.location.as_ref()).map(|(end, kind)| (end.to_owned(), kind))
+    };
+    let mut endings: Vec<(String, FileKind)> = found.files.iter().filter_map(ending).collect();
     endings.sort_by(|one, other| one.0.cmp(&other.0));
     endings.dedup();
     match endings.as_slice() {
@@ -118,43 +122,43 @@ fn chosen(found: &mut Found, wanted: &Wanted) -> Result<Option<(String, Kind)>, 
                 all.join(", "),
                 all.first().unwrap_or(&"csv"),
             );
-            Err(wrong(&wanted.path, reason))
+            Err(invalid_path(&wanted.path, reason))
         }
     }
 }
 
-/// How DataFusion reads files of a kind, where it does.
-fn format(
+/// DataFusion's format for a file type, if it has one.
+fn file_format(
     state: &SessionState,
-    kind: Kind,
-    head: &Head,
-    wanted: &Wanted,
+    kind: FileKind,
+    head: &Detected,
+    wanted: &ReadRequest,
 ) -> Option<Arc<dyn FileFormat>> {
-    let sample = wanted.sample_rows.unwrap_or(SAMPLE_ROWS);
+    let sample = wanted.sample_rows.unwrap_or(INFERENCE_ROWS);
     let format: Arc<dyn FileFormat> = match kind {
-        Kind::Csv | Kind::Tsv => {
-            Arc::new(csv(kind, head.packing, wanted).with_schema_infer_max_rec(sample))
+        FileKind::Csv | FileKind::Tsv => {
+            Arc::new(csv_format(kind, head.packing, wanted).with_schema_infer_max_rec(sample))
         }
-        Kind::Json => Arc::new(
+        FileKind::Json => Arc::new(
             JsonFormat::default()
                 .with_schema_infer_max_rec(sample)
                 .with_newline_delimited(!head.is_array)
                 .with_file_compression_type(head.packing),
         ),
-        Kind::Arrow => Arc::new(ArrowFormat),
-        Kind::Parquet => {
+        FileKind::Arrow => Arc::new(ArrowFormat),
+        FileKind::Parquet => {
             let options = state.default_table_options().parquet;
             Arc::new(ParquetFormat::default().with_options(options))
         }
-        Kind::Npz => return None,
+        FileKind::Npz => return None,
     };
-    Some(Arc::new(ForeignFormat(format)))
+    Some(Arc::new(UntrustedFormat(format)))
 }
 
-fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {
+fn csv_format(kind: FileKind, packing: FileCompressionType, wanted: &ReadRequest) -> CsvFormat {
     let (delimiter, quote) = match kind {
-        // No text has this byte: nothing is quoted.
-        Kind::Tsv => (b'\t', 0),
+        // No text contains this byte, so nothing is quoted.
+        FileKind::Tsv => (b'\t', 0),
         _ => (b',', b'"'),
     };
     CsvFormat::default()
@@ -164,37 +168,37 @@ fn csv(kind: Kind, packing: FileCompressionType, wanted: &Wanted) -> CsvFormat {
         .with_quote(wanted.quote.unwrap_or(quote))
         .with_escape(wanted.escape)
         .with_comment(wanted.comment)
-        // A file that is read from its middle on would take a line end in a value for one of a row.
-        .with_newlines_in_values(kind == Kind::Csv)
+        // With files split into byte ranges, a line end inside a value would count as the end of a row.
+        .with_newlines_in_values(kind == FileKind::Csv)
         .with_file_compression_type(packing)
 }
 
-/// Schemas with the files that have them, in the order of the files.
-async fn schemas(
+/// Groups files by schema, in the order of the files.
+async fn group_by_schema(
     state: &SessionState,
-    found: &Found,
-    kind: Kind,
+    found: &FileListing,
+    kind: FileKind,
     format: &Arc<dyn FileFormat>,
 ) -> Result<Vec<(SchemaRef, Vec<ObjectMeta>)>, DataFusionError> {
     let filled = found.files.iter().filter(|file| file.size > 0);
     let is_near = found.url.scheme() == "file";
     let each = filled.map(|file| async move {
         let path = format!("{}{}", found.url.object_store().as_str(), file.location);
-        if kind == Kind::Arrow {
-            let checked = ipc::checked(found.objects.as_ref(), file, is_near).await;
-            checked.map_err(|reason| wrong(&path, reason))?;
+        if kind == FileKind::Arrow {
+            let checked = ipc::check_file(found.objects.as_ref(), file, is_near).await;
+            checked.map_err(|reason| invalid_path(&path, reason))?;
         }
         let schema = format.infer_schema(state, &found.objects, std::slice::from_ref(file));
         let schema = AssertUnwindSafe(schema).catch_unwind().await;
-        let schema = schema.unwrap_or_else(|panic| Err(panicked(&path, panic.as_ref())));
+        let schema = schema.unwrap_or_else(|panic| Err(panic_error(&path, panic.as_ref())));
         let schema = schema.map_err(|error| match error {
             DataFusionError::External(_) => error,
-            error => wrong(&path, error.strip_backtrace()),
+            error => invalid_path(&path, error.strip_backtrace()),
         })?;
         Ok::<_, DataFusionError>((schema, file.clone()))
     });
     let each: Vec<_> = each.collect();
-    let mut each = futures::stream::iter(each).buffered(AT_ONCE);
+    let mut each = futures::stream::iter(each).buffered(CONCURRENT_FILES);
     let mut schemas: Vec<(SchemaRef, Vec<ObjectMeta>)> = Vec::new();
     while let Some((schema, file)) = each.try_next().await? {
         match schemas
@@ -208,10 +212,10 @@ async fn schemas(
     Ok(schemas)
 }
 
-/// A table for each schema.
-async fn tables(
+/// Opens a table for each schema.
+async fn tables_by_schema(
     state: &SessionState,
-    found: &Found,
+    found: &FileListing,
     format: &Arc<dyn FileFormat>,
     ending: Option<String>,
     schemas: Vec<(SchemaRef, Vec<ObjectMeta>)>,
@@ -221,7 +225,7 @@ async fn tables(
     let is_whole = schemas.len() == 1 && found.is_listing;
     for (schema, files) in schemas {
         let config = if is_whole {
-            // By its own listing, with the columns that folders name (`platform=k80/`).
+            // DataFusion's own listing also provides the columns of partition folders (`platform=k80/`).
             let ending = ending
                 .as_ref()
                 .map_or(String::new(), |ending| format!(".{ending}"));
@@ -230,7 +234,7 @@ async fn tables(
             config.infer_partitions_from_path(state).await?
         } else {
             let urls = files.iter();
-            let urls = urls.map(|file| ListingTableUrl::try_new(found.url_of(file), None));
+            let urls = urls.map(|file| ListingTableUrl::try_new(found.url(file), None));
             let urls = urls.collect::<Result<Vec<_>, _>>()?;
             ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options.clone())
         };

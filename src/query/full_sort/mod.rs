@@ -1,16 +1,16 @@
-//! Rows are sorted as they are gathered: all of a thread at once, by numbers that hold their sort keys ([`words`]).
+//! Sorts all rows of a partition at once, by integers that encode their sort keys ([`sort_key`]).
 //!
-//! DataFusion sorts each batch, then merges hundreds of them row by row with comparisons that look into each column: more than
-//! half of a question about ranks. What comes in order of the first keys is sorted portion by portion. Where memory ends,
-//! sorted rows go to files, which DataFusion merges.
+//! DataFusion sorts each batch, then merges hundreds of batches with comparisons that read each column. That took more
+//! than half of the time of a query with ranks. If the input is already sorted by the first keys, it is sorted section
+//! by section. If memory runs out, sorted runs are written to files, which DataFusion merges.
 
 mod portion;
 mod sort_key;
 #[cfg(test)]
 mod tests;
 
-pub(super) use portion::compacted;
-pub(super) use sort_key::order;
+pub(super) use portion::compact_views;
+pub(super) use sort_key::sort_indices;
 
 use std::sync::Arc;
 
@@ -22,30 +22,30 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-use super::operator_substitution::{Made, Operator};
+use super::operator_substitution::{OperatorSubstitute, OutputContext};
 
-/// Rows below which a heap always does.
+/// Minimum number of fetched rows. For fewer rows, a top-k heap is used.
 const MIN_SORTED_ROWS: usize = 1 << 14;
 
-/// The same where nothing is known of the number of all rows.
-const MIN_SORTED_ROWS_OF_UNKNOWN: usize = 1 << 17;
+/// The same if the number of input rows is unknown.
+const MIN_SORTED_ROWS_IF_UNKNOWN: usize = 1 << 17;
 
-/// A heap does where it finds fewer than one of so many rows.
-const MAX_PART: usize = 128;
+/// A top-k heap is used if it returns less than one of this many rows.
+const HEAP_FRACTION: usize = 128;
 
-/// Sorts the rows of each thread.
+/// Sorts the rows of each partition.
 #[derive(Debug)]
 pub(super) struct FullSort {
-    by: portion::By,
-    /// The number of rows that are returned; all of them without one.
+    by: portion::SortSpec,
+    /// Number of rows to return; `None` for all rows.
     fetch: Option<usize>,
 }
 
-impl Operator for FullSort {
+impl OperatorSubstitute for FullSort {
     const NAME: &'static str = "FullSortExec";
 
-    /// For sorts of all rows, or of more than a heap does well with, by values that are no lists.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+    /// Replaces sorts without a limit, or with a limit too large for a heap. Nested sort keys are not supported.
+    fn try_from_plan(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let Some(sort) = node.downcast_ref::<SortExec>() else {
             return Ok(None);
         };
@@ -54,7 +54,7 @@ impl Operator for FullSort {
         let (prefix, is_sorted) = known.extract_common_sort_prefix(sort.expr().clone())?;
         let is_small = sort
             .fetch()
-            .is_some_and(|fetch| is_small_part(fetch, sort.input()));
+            .is_some_and(|fetch| prefers_heap(fetch, sort.input()));
         if is_small || is_sorted {
             return Ok(None);
         }
@@ -66,12 +66,12 @@ impl Operator for FullSort {
         }
         let prefix = prefix.into_iter().map(|by| by.expr);
         Ok(Some(Self {
-            by: portion::By::new(sort.expr().clone(), prefix.collect()),
+            by: portion::SortSpec::new(sort.expr().clone(), prefix.collect()),
             fetch: sort.fetch(),
         }))
     }
 
-    fn shown(&self, _: &str) -> String {
+    fn describe(&self, _: &str) -> String {
         match self.fetch {
             Some(fetch) => format!("{}, fetch={fetch}", self.by),
             None => self.by.to_string(),
@@ -81,14 +81,14 @@ impl Operator for FullSort {
     fn execute(
         &self,
         rows: SendableRecordBatchStream,
-        made: Made,
+        made: OutputContext,
         context: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let metrics = portion::Metrics {
+        let metrics = portion::SortMetrics {
             baseline: BaselineMetrics::new(&made.metrics, made.part),
             spilled: SpillMetrics::new(&made.metrics, made.part),
         };
-        let sorted = portion::sorted(rows, self.by.clone(), metrics, context);
+        let sorted = portion::sort_portions(rows, self.by.clone(), metrics, context);
         let Some(fetch) = self.fetch else {
             return Ok(sorted);
         };
@@ -97,15 +97,15 @@ impl Operator for FullSort {
     }
 }
 
-/// Whether a heap finds the first `fetch` rows faster than a sort of all rows does.
-fn is_small_part(fetch: usize, input: &Arc<dyn ExecutionPlan>) -> bool {
+/// Returns whether a heap finds the first `fetch` rows faster than a sort of all rows.
+fn prefers_heap(fetch: usize, input: &Arc<dyn ExecutionPlan>) -> bool {
     if fetch < MIN_SORTED_ROWS {
         return true;
     }
     let statistics = StatisticsContext::new().compute(input.as_ref(), &StatisticsArgs::new());
     let rows = statistics.map(|statistics| statistics.num_rows);
     match rows.ok().and_then(|rows| rows.get_value().copied()) {
-        Some(rows) => fetch < rows / MAX_PART,
-        None => fetch < MIN_SORTED_ROWS_OF_UNKNOWN,
+        Some(rows) => fetch < rows / HEAP_FRACTION,
+        None => fetch < MIN_SORTED_ROWS_IF_UNKNOWN,
     }
 }

@@ -1,5 +1,5 @@
-//! Rows are held until they can be sorted: to the end, or to where the first keys that they are sorted by already change.
-//! If there is no memory for them before, they go to files, which are merged.
+//! Buffers rows and sorts them in portions. A portion ends with the input, or where the keys change by which the input
+//! is already sorted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,39 +22,39 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::super::streaming_window::differ;
-use super::sort_key::order;
+use super::sort_key::sort_indices;
 
-/// Rows from which a portion is sorted where the first keys change: four batches.
-const PORTION_ROWS: usize = 1 << 16;
+/// Minimum number of rows of a portion that ends before the input does: four batches.
+const MIN_PORTION_ROWS: usize = 1 << 16;
 
-/// Bytes that are sorted at once at most: offsets of texts have 32 bits.
-const MOST_BYTES: usize = 1 << 31;
+/// Maximum number of bytes that are sorted at once: string offsets have 32 bits.
+const MAX_SORT_BYTES: usize = 1 << 31;
 
-/// Bytes by which a row is sorted: its number, twice, and its place.
+/// Bytes of sort state per row: the encoded key, twice, and the row index.
 const ROW_BYTES: usize = 2 * size_of::<u128>() + size_of::<u32>();
 
-/// What rows are sorted by, and what of it they are sorted by already.
+/// Sort keys, and the leading expressions by which the input is already sorted.
 #[derive(Clone, Debug)]
-pub(super) struct By {
+pub(super) struct SortSpec {
     keys: LexOrdering,
     prefix: Arc<[Arc<dyn PhysicalExpr>]>,
 }
 
-impl By {
+impl SortSpec {
     pub(super) fn new(keys: LexOrdering, prefix: Vec<Arc<dyn PhysicalExpr>>) -> Self {
         let prefix = prefix.into();
         Self { keys, prefix }
     }
 
-    /// The values of what rows come sorted by.
-    fn prefix_of(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    /// Evaluates the expressions by which the input is already sorted.
+    fn prefix_values(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let values = self.prefix.iter();
         let values = values.map(|expr| expr.evaluate(batch)?.into_array(batch.num_rows()));
         values.collect()
     }
 }
 
-impl fmt::Display for By {
+impl fmt::Display for SortSpec {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "expr=[{}]", self.keys)?;
         if self.prefix.is_empty() {
@@ -66,29 +66,29 @@ impl fmt::Display for By {
     }
 }
 
-/// Where figures of the operator go.
-pub(super) struct Metrics {
+/// Metrics of the operator.
+pub(super) struct SortMetrics {
     pub(super) baseline: BaselineMetrics,
     pub(super) spilled: SpillMetrics,
 }
 
-/// The same rows in order.
-pub(super) fn sorted(
+/// Returns the sorted rows.
+pub(super) fn sort_portions(
     rows: SendableRecordBatchStream,
-    by: By,
-    metrics: Metrics,
+    by: SortSpec,
+    metrics: SortMetrics,
     context: &TaskContext,
 ) -> SendableRecordBatchStream {
     let schema = rows.schema();
-    let Metrics { baseline, spilled } = metrics;
+    let SortMetrics { baseline, spilled } = metrics;
     let metrics = Arc::new(baseline);
     let held = MemoryConsumer::new("FullSortExec").with_can_spill(true);
     let merging = MemoryConsumer::new("FullSortExec, merging");
     let pool = context.memory_pool();
     let options = context.session_config();
     let files = SpillManager::new(context.runtime_env(), spilled, Arc::clone(&schema));
-    let state = State {
-        held: Held {
+    let state = SortState {
+        held: BufferedRows {
             reservation: held.register(pool),
             batches: Vec::new(),
             rows: 0,
@@ -103,63 +103,64 @@ pub(super) fn sorted(
         merging: merging.register(pool),
         merging_bytes: options.options().execution.sort_spill_reservation_bytes,
     };
-    let portions = stream::try_unfold(state, State::next);
+    let portions = stream::try_unfold(state, SortState::next);
     let sorted = portions.try_flatten().inspect_ok(move |batch| {
         metrics.record_output(batch.num_rows());
     });
     Box::pin(RecordBatchStreamAdapter::new(schema, sorted))
 }
 
-/// Rows in order that come one batch after the other.
-type Sorted = BoxStream<'static, Result<RecordBatch>>;
+/// Batches of sorted rows.
+type SortedStream = BoxStream<'static, Result<RecordBatch>>;
 
-struct State {
-    /// Rows of the portion that are in no file yet.
-    held: Held,
-    by: By,
-    /// What is to come; `None` after the end.
+struct SortState {
+    /// Rows of the portion that are in memory.
+    held: BufferedRows,
+    by: SortSpec,
+    /// Remaining input; `None` after its end.
     rows: Option<SendableRecordBatchStream>,
     metrics: Arc<BaselineMetrics>,
     batch_rows: usize,
     files: SpillManager,
-    /// Sorted rows of the portion for which there was no memory.
+    /// Spilled sorted runs of the portion.
     runs: Vec<SortedSpillFile>,
-    /// What is kept free to merge them, and how much that is.
+    /// Memory that is reserved for merging, and its size in bytes.
     merging: MemoryReservation,
     merging_bytes: usize,
 }
 
-impl State {
-    /// The next portion.
-    async fn next(mut self) -> Result<Option<(Sorted, Self)>> {
+impl SortState {
+    /// Returns the next portion.
+    async fn next(mut self) -> Result<Option<(SortedStream, Self)>> {
         loop {
             let Some(rows) = self.rows.as_mut() else {
                 return Ok(None);
             };
             let Some(batch) = rows.next().await.transpose()? else {
                 self.rows = None;
-                let portion = self.portion()?;
+                let portion = self.finish_portion()?;
                 return Ok(Some((portion, self)));
             };
             let Some(end) = self.end_of_portion(&batch)? else {
-                self.hold(batch)?;
+                self.buffer(batch)?;
                 continue;
             };
-            self.hold(batch.slice(0, end))?;
-            let portion = self.portion()?;
-            self.hold(batch.slice(end, batch.num_rows() - end))?;
+            self.buffer(batch.slice(0, end))?;
+            let portion = self.finish_portion()?;
+            self.buffer(batch.slice(end, batch.num_rows() - end))?;
             return Ok(Some((portion, self)));
         }
     }
 
-    /// The row of `batch` before which the portion ends, if it is large enough.
+    /// Returns the row of `batch` at which the next portion starts; `None` if the portion does not end in this batch or
+    /// is still small.
     fn end_of_portion(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let rows = batch.num_rows();
-        let is_small = self.held.rows + rows < PORTION_ROWS && self.runs.is_empty();
+        let is_small = self.held.rows + rows < MIN_PORTION_ROWS && self.runs.is_empty();
         if self.by.prefix.is_empty() || rows == 0 || is_small {
             return Ok(None);
         }
-        let prefix = self.by.prefix_of(batch)?;
+        let prefix = self.by.prefix_values(batch)?;
         let start = partition(&prefix)?.ranges().last().map(|range| range.start);
         if start.is_some_and(|start| start > 0) {
             return Ok(start);
@@ -168,18 +169,20 @@ impl State {
             return Ok(None);
         };
         let last = before.slice(before.num_rows() - 1, 1);
-        let begins = differ(&self.by.prefix_of(&last)?, &prefix)?;
+        let begins = differ(&self.by.prefix_values(&last)?, &prefix)?;
         Ok(begins.then_some(0))
     }
 
-    /// Holds these rows, too. If there is no memory for that, those before go to a file; it is an error if there is
-    /// none then, either.
-    fn hold(&mut self, batch: RecordBatch) -> Result<()> {
+    /// Buffers a batch. If there is not enough memory, spills the buffered rows first.
+    ///
+    /// # Errors
+    /// If there is not enough memory even then.
+    fn buffer(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let size = Size::of(&batch);
-        if !self.held.has_room(size) {
+        let size = BatchSize::from_batch(&batch);
+        if !self.held.try_reserve(size) {
             if !self.held.batches.is_empty() {
                 self.spill()?;
             }
@@ -189,13 +192,13 @@ impl State {
         Ok(())
     }
 
-    /// All of the portion, in order; nothing is held then.
-    fn portion(&mut self) -> Result<Sorted> {
+    /// Returns the sorted rows of the portion, and clears the buffer.
+    fn finish_portion(&mut self) -> Result<SortedStream> {
         if !self.runs.is_empty() {
             self.spill()?;
-            return self.merged();
+            return self.merge_runs();
         }
-        let sorted = self.sorted()?;
+        let sorted = self.sort_buffered()?;
         let starts = stream::iter((0..sorted.places.len()).step_by(self.batch_rows));
         let metrics = Arc::clone(&self.metrics);
         let batches = starts.map(move |start| {
@@ -205,10 +208,10 @@ impl State {
         Ok(batches.boxed())
     }
 
-    /// What is held, in order; nothing is held then.
-    fn sorted(&mut self) -> Result<SortedRows> {
+    /// Sorts the buffered rows, and clears the buffer.
+    fn sort_buffered(&mut self) -> Result<SortedRows> {
         let _timer = self.metrics.elapsed_compute().timer();
-        let Held {
+        let BufferedRows {
             reservation,
             batches,
             ..
@@ -218,16 +221,16 @@ impl State {
         let keys = keys.map(|key| key.evaluate_to_sort_column(&rows));
         let keys: Vec<SortColumn> = keys.collect::<Result<_>>()?;
         Ok(SortedRows {
-            places: order(&keys, rows.num_rows())?,
+            places: sort_indices(&keys, rows.num_rows())?,
             rows,
             batch_rows: self.batch_rows,
             _reservation: reservation,
         })
     }
 
-    /// Writes what is held to a file, in order.
+    /// Sorts the buffered rows and writes them to a file.
     fn spill(&mut self) -> Result<()> {
-        let sorted = self.sorted()?;
+        let sorted = self.sort_buffered()?;
         let mut file = self.files.create_in_progress_file("FullSortExec")?;
         let mut most = 0;
         for start in (0..sorted.places.len()).step_by(self.batch_rows) {
@@ -241,14 +244,14 @@ impl State {
         }
         drop(sorted);
         if self.merging.size() < self.merging_bytes {
-            // If others have it, merging takes what there is then.
+            // If the memory is in use elsewhere, merging works with less.
             let _ = self.merging.try_resize(self.merging_bytes);
         }
         Ok(())
     }
 
-    /// The files of a portion, in order.
-    fn merged(&mut self) -> Result<Sorted> {
+    /// Merges the spilled runs of a portion.
+    fn merge_runs(&mut self) -> Result<SortedStream> {
         let merged = StreamingMergeBuilder::new()
             .with_sorted_spill_files(std::mem::take(&mut self.runs))
             .with_spill_manager(self.files.clone())
@@ -262,7 +265,7 @@ impl State {
     }
 }
 
-/// Rows, and the order of their places.
+/// Rows, and their indices in sort order.
 struct SortedRows {
     rows: RecordBatch,
     places: UInt32Array,
@@ -271,12 +274,12 @@ struct SortedRows {
 }
 
 impl SortedRows {
-    /// The batch whose first row comes at `start`.
+    /// Returns the output batch that begins at position `start`.
     fn batch(&self, start: usize) -> Result<RecordBatch> {
         let rows = self.batch_rows.min(self.places.len() - start);
         let places = self.places.slice(start, rows);
         let columns = take_arrays(self.rows.columns(), &places, None)?;
-        let columns = columns.into_iter().map(compacted).collect();
+        let columns = columns.into_iter().map(compact_views).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = self.rows.schema();
         Ok(RecordBatch::try_new_with_options(
@@ -285,8 +288,9 @@ impl SortedRows {
     }
 }
 
-/// The same, without the texts of other rows: whoever puts batches together would have all of them once a batch.
-pub(in crate::query) fn compacted(column: ArrayRef) -> ArrayRef {
+/// Copies a view array without the data of other rows. Otherwise each output batch would retain the data buffers of the
+/// whole input.
+pub(in crate::query) fn compact_views(column: ArrayRef) -> ArrayRef {
     if let Some(texts) = column.as_string_view_opt() {
         return match texts.data_buffers().is_empty() {
             true => column,
@@ -299,15 +303,15 @@ pub(in crate::query) fn compacted(column: ArrayRef) -> ArrayRef {
     }
 }
 
-/// Bytes of a batch: as it is, and what sorting takes.
+/// Memory sizes of a batch in bytes: its own, and the total during a sort.
 #[derive(Clone, Copy)]
-struct Size {
+struct BatchSize {
     bytes: usize,
     sorting: usize,
 }
 
-impl Size {
-    fn of(batch: &RecordBatch) -> Self {
+impl BatchSize {
+    fn from_batch(batch: &RecordBatch) -> Self {
         let bytes = get_record_batch_memory_size(batch);
         let columns = batch.columns().iter();
         let copied = columns.map(|column| column.to_data().get_slice_memory_size());
@@ -318,22 +322,22 @@ impl Size {
     }
 }
 
-/// Rows that are not sorted yet, none of the batches empty.
-struct Held {
+/// Unsorted rows. No batch is empty.
+struct BufferedRows {
     reservation: MemoryReservation,
     batches: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
 }
 
-impl Held {
-    /// Is there room for so many bytes? They are reserved then.
-    fn has_room(&self, size: Size) -> bool {
-        self.bytes.saturating_add(size.bytes) <= MOST_BYTES
+impl BufferedRows {
+    /// Reserves memory for a batch; returns whether there was enough.
+    fn try_reserve(&self, size: BatchSize) -> bool {
+        self.bytes.saturating_add(size.bytes) <= MAX_SORT_BYTES
             && self.reservation.try_grow(size.sorting).is_ok()
     }
 
-    fn push(&mut self, batch: RecordBatch, size: Size) {
+    fn push(&mut self, batch: RecordBatch, size: BatchSize) {
         self.rows += batch.num_rows();
         self.bytes = self.bytes.saturating_add(size.bytes);
         self.batches.push(batch);

@@ -1,12 +1,12 @@
-//! The order of rows by numbers that hold their sort keys and their place.
+//! Sorts rows by integers that encode their sort keys and their row index.
 //!
 //! ```text
 //! platform   graph_id     runtime_ns       row
 //!     2    |  8 8 1 3  |   1 2 0 4 7   |  0 1 7    one number of 64 or 128 bits
 //! ```
 //!
-//! A key takes the bits that tell its values apart: a difference from the least of them, the rank of a text among few. Rows whose
-//! numbers leave out what does not fit are compared value by value.
+//! A key uses as many bits as its range of values needs: the difference from the minimum, or the rank of a string among
+//! few distinct ones. Rows whose keys do not fit and whose integers are equal are compared value by value.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use arrow::compute::{SortColumn, SortOptions, cast};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
 use datafusion::common::{Result, exec_datafusion_err};
 
-/// Bits of the longer numbers.
+/// Bits of the wider integers.
 const BITS: u32 = u128::BITS;
 
-/// Texts of so many values or fewer are numbered.
-const FEW_TEXTS: usize = 1 << 12;
+/// Maximum number of distinct strings that are encoded as ranks.
+const MAX_RANKED_TEXTS: usize = 1 << 12;
 
-/// The rows in the order of `keys`, of which there is one at least; equal ones stay as they are.
-pub(in crate::query) fn order(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
+/// Returns the row indices in the order of `keys`, which must not be empty. The sort is stable.
+pub(in crate::query) fn sort_indices(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
     let last = u32::try_from(rows.saturating_sub(1))
         .map_err(|_| exec_datafusion_err!("{rows} rows are too many to be sorted at once"))?;
     let place_bits = u32::BITS - last.leading_zeros();
-    let mut words = Words {
+    let mut words = PackedKeys {
         words: vec![0; rows],
         free: BITS - place_bits,
     };
@@ -35,10 +35,10 @@ pub(in crate::query) fn order(keys: &[SortColumn], rows: usize) -> Result<UInt32
         None => Vec::new(),
         Some(held) => comparators(keys.get(held..).unwrap_or_default())?,
     };
-    Ok(words.sorted(place_bits, &ties).into())
+    Ok(words.into_row_indices(place_bits, &ties).into())
 }
 
-/// What compares rows that equal numbers stand for.
+/// Returns comparators for rows whose encoded keys are equal.
 fn comparators(keys: &[SortColumn]) -> Result<Vec<DynComparator>> {
     let comparators = keys.iter().map(|key| {
         let options = key.options.unwrap_or_default();
@@ -47,15 +47,15 @@ fn comparators(keys: &[SortColumn]) -> Result<Vec<DynComparator>> {
     comparators.collect()
 }
 
-/// A number for each row, that grows from the right.
-struct Words {
+/// One integer per row, to which keys are appended at the low end.
+struct PackedKeys {
     words: Vec<u128>,
-    /// Bits at the left that are free yet.
+    /// Unused high bits.
     free: u32,
 }
 
-impl Words {
-    /// Adds a key; says whether equal numbers stand for equal keys now.
+impl PackedKeys {
+    /// Appends a key. Returns whether equal integers now mean equal keys.
     fn push(&mut self, key: &SortColumn) -> bool {
         let SortOptions {
             descending,
@@ -67,11 +67,11 @@ impl Words {
             .filter(|nulls| nulls.null_count() > 0);
         if let Some(nulls) = &nulls {
             let flags = nulls.iter().map(|valid| u64::from(valid == nulls_first));
-            if !self.bits(flags, 1) {
+            if !self.push_bits(flags, 1) {
                 return false;
             }
         }
-        let Some(Codes { mut codes, exact }) = Codes::of(values) else {
+        let Some(KeyCodes { mut codes, exact }) = KeyCodes::try_from_values(values) else {
             return false;
         };
         let is_valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
@@ -87,11 +87,11 @@ impl Words {
             };
         }
         let bits = u64::BITS - most.saturating_sub(least).leading_zeros();
-        self.bits(codes.into_iter(), bits) && exact
+        self.push_bits(codes.into_iter(), bits) && exact
     }
 
-    /// Adds numbers of so many bits, or as many of their first bits as are free; says whether all were.
-    fn bits(&mut self, codes: impl Iterator<Item = u64>, bits: u32) -> bool {
+    /// Appends `bits` bits of each code, or as many high bits as fit. Returns whether all bits fit.
+    fn push_bits(&mut self, codes: impl Iterator<Item = u64>, bits: u32) -> bool {
         let taken = bits.min(self.free);
         for (word, code) in self.words.iter_mut().zip(codes) {
             *word = (*word << taken) | (u128::from(code) >> (bits - taken));
@@ -100,30 +100,30 @@ impl Words {
         taken == bits
     }
 
-    /// The places of the rows in order; those of equal numbers by `ties`, then by place.
-    fn sorted(self, place_bits: u32, ties: &[DynComparator]) -> Vec<u32> {
+    /// Returns the row indices in order; ties are resolved by `ties`, then by row index.
+    fn into_row_indices(self, place_bits: u32, ties: &[DynComparator]) -> Vec<u32> {
         let Self { words, free } = self;
-        // Where 64 bits do, half the bytes are moved.
+        // With 64 bits, half as many bytes are moved.
         if free >= u64::BITS {
             let words = words.into_iter().zip(0_u64..);
-            let words = words.map(|(word, place)| (low(word) << place_bits) | place);
-            places(words.collect(), place_bits, ties)
+            let words = words.map(|(word, place)| (low_bits(word) << place_bits) | place);
+            sort_packed(words.collect(), place_bits, ties)
         } else {
             let words = words.into_iter().zip(0_u128..);
             let words = words.map(|(word, place)| (word << place_bits) | place);
-            places(words.collect(), place_bits, ties)
+            sort_packed(words.collect(), place_bits, ties)
         }
     }
 }
 
-/// The places of sorted numbers, at whose right they stand.
-fn places<Word: Copy + Ord + Into<u128>>(
+/// Sorts integers that have the row index in their low bits, and returns the indices.
+fn sort_packed<Word: Copy + Ord + Into<u128>>(
     mut words: Vec<Word>,
     place_bits: u32,
     ties: &[DynComparator],
 ) -> Vec<u32> {
     words.sort_unstable();
-    let place = |word: &Word| place_of((*word).into(), place_bits);
+    let place = |word: &Word| row_of((*word).into(), place_bits);
     if !ties.is_empty() {
         let key = |word: &Word| (*word).into() >> place_bits;
         for equal in words.chunk_by_mut(|one, next| key(one) == key(next)) {
@@ -138,28 +138,28 @@ fn places<Word: Copy + Ord + Into<u128>>(
     words.iter().map(place).collect()
 }
 
-/// The last 64 bits of a number.
+/// Returns the low 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "what it is for")]
-fn low(word: u128) -> u64 {
+fn low_bits(word: u128) -> u64 {
     word as u64
 }
 
-/// The place that stands at the right of a number.
+/// Returns the row index in the low bits of an integer.
 #[expect(clippy::cast_possible_truncation, reason = "32 bits at most are left")]
-fn place_of(word: u128, place_bits: u32) -> u32 {
+fn row_of(word: u128, place_bits: u32) -> u32 {
     (word & ((1 << place_bits) - 1)) as u32
 }
 
-/// Numbers that are in the order of values; those of NULL say nothing.
-struct Codes {
+/// Integers in the order of the values. The codes of NULLs are arbitrary.
+struct KeyCodes {
     codes: Vec<u64>,
-    /// Do equal numbers stand for equal values?
+    /// Whether equal codes mean equal values.
     exact: bool,
 }
 
-impl Codes {
-    /// `None` for types whose values have to be compared.
-    fn of(values: &ArrayRef) -> Option<Self> {
+impl KeyCodes {
+    /// Returns `None` for types that must be compared value by value.
+    fn try_from_values(values: &ArrayRef) -> Option<Self> {
         use DataType as T;
         let exact = |codes| Some(Self { codes, exact: true });
         match values.data_type() {
@@ -172,42 +172,42 @@ impl Codes {
             T::Float64 => {
                 let values = values.as_primitive::<Float64Type>().values();
                 let bits = values.iter().map(|value| value.to_bits());
-                exact(bits.map(|bits| totally_ordered(bits, u64::BITS)).collect())
+                exact(bits.map(|bits| total_order_bits(bits, u64::BITS)).collect())
             }
             T::Float32 => {
                 let values = values.as_primitive::<Float32Type>().values();
                 let bits = values.iter().map(|value| u64::from(value.to_bits()));
-                exact(bits.map(|bits| totally_ordered(bits, u32::BITS)).collect())
+                exact(bits.map(|bits| total_order_bits(bits, u32::BITS)).collect())
             }
             T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32 => {
-                exact(whole(values)?)
+                exact(integer_codes(values)?)
             }
             T::Date32
             | T::Date64
             | T::Time32(_)
             | T::Time64(_)
             | T::Timestamp(..)
-            | T::Duration(_) => exact(whole(values)?),
+            | T::Duration(_) => exact(integer_codes(values)?),
             T::Utf8 | T::LargeUtf8 | T::Utf8View => {
                 let values = cast(values, &T::Utf8View).ok()?;
                 let values = values.as_string_view();
-                Some(Self::of_texts(values.len(), |row| {
+                Some(Self::from_texts(values.len(), |row| {
                     values.value(row).as_bytes()
                 }))
             }
             T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => {
                 let values = cast(values, &T::BinaryView).ok()?;
                 let values = values.as_binary_view();
-                Some(Self::of_texts(values.len(), |row| values.value(row)))
+                Some(Self::from_texts(values.len(), |row| values.value(row)))
             }
-            T::Dictionary(_, of) => Self::of(&cast(values, of).ok()?),
+            T::Dictionary(_, of) => Self::try_from_values(&cast(values, of).ok()?),
             _ => None,
         }
     }
 
-    /// Ranks of few values; the first eight bytes that differ of many.
-    fn of_texts<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Self {
-        if let Some(codes) = ranks(rows, &value) {
+    /// Encodes few distinct strings by rank. Many are encoded by their eight bytes after the common prefix.
+    fn from_texts<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Self {
+        if let Some(codes) = dense_ranks(rows, &value) {
             return Self { codes, exact: true };
         }
         let first = value(0);
@@ -230,8 +230,8 @@ impl Codes {
     }
 }
 
-/// The place of each value among those that differ; `None` if these are many.
-fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>> {
+/// Returns the rank of each value among the distinct values; `None` if there are more than [`MAX_RANKED_TEXTS`].
+fn dense_ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>> {
     let mut numbers: HashMap<&[u8], usize> = HashMap::new();
     let mut codes: Vec<usize> = Vec::with_capacity(rows);
     let mut last: Option<(&[u8], usize)> = None;
@@ -244,7 +244,7 @@ fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>>
                 *numbers.entry(value).or_insert(next)
             }
         };
-        if numbers.len() > FEW_TEXTS {
+        if numbers.len() > MAX_RANKED_TEXTS {
             return None;
         }
         last = Some((value, number));
@@ -262,8 +262,8 @@ fn ranks<'a>(rows: usize, value: impl Fn(usize) -> &'a [u8]) -> Option<Vec<u64>>
     ranked.collect()
 }
 
-/// Whole numbers, and what is stored as such.
-fn whole(values: &ArrayRef) -> Option<Vec<u64>> {
+/// Encodes integers, and types that are stored as integers.
+fn integer_codes(values: &ArrayRef) -> Option<Vec<u64>> {
     let values = cast(values, &DataType::Int64).ok()?;
     let values = values.as_primitive::<Int64Type>().values();
     Some(
@@ -274,8 +274,8 @@ fn whole(values: &ArrayRef) -> Option<Vec<u64>> {
     )
 }
 
-/// The bits of a float of so many, in the order of [`f64::total_cmp`].
-fn totally_ordered(bits: u64, of: u32) -> u64 {
+/// Encodes the bits of a float of `of` bits in the order of [`f64::total_cmp`].
+fn total_order_bits(bits: u64, of: u32) -> u64 {
     let sign = 1 << (of - 1);
     match bits & sign {
         0 => bits | sign,

@@ -10,10 +10,10 @@ use datafusion::physical_plan;
 use datafusion::prelude::{SessionConfig, SessionContext, col};
 
 use crate::query::collect;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 
-/// Rows as they come, and the plan.
-async fn asked(context: &SessionContext, sql: &str) -> (String, String) {
+/// Returns the rows in their order, and the plan.
+async fn rows_and_plan(context: &SessionContext, sql: &str) -> (String, String) {
     let plan = context.sql(sql).await.unwrap();
     let plan = plan.create_physical_plan().await.unwrap();
     let plan = physical_plan::displayable(plan.as_ref())
@@ -23,8 +23,8 @@ async fn asked(context: &SessionContext, sql: &str) -> (String, String) {
     (pretty_format_batches(&rows).unwrap().to_string(), plan)
 }
 
-/// Files that sorting takes.
-async fn files_of(context: &SessionContext, sql: &str) -> usize {
+/// Returns the number of spill files of the sort.
+async fn spill_files(context: &SessionContext, sql: &str) -> usize {
     let plan = context.sql(sql).await.unwrap();
     let plan = plan.create_physical_plan().await.unwrap();
     let rows = physical_plan::collect(Arc::clone(&plan), context.task_ctx()).await;
@@ -40,7 +40,7 @@ async fn files_of(context: &SessionContext, sql: &str) -> usize {
     files
 }
 
-/// Values of many types; NULL, NaN and both zeros, values that are near each other, texts that begin alike.
+/// Values of many types: NULL, NaN, both zeros, close numbers, strings with a common prefix.
 async fn values(rows: usize) -> RecordBatch {
     let sql = format!(
         "SELECT x, CASE WHEN x % 9 > 0 THEN y END AS few, CASE WHEN x % 97 > 0 THEN y * 92233720368547 END AS far,
@@ -57,7 +57,7 @@ async fn values(rows: usize) -> RecordBatch {
             CAST(y AS DECIMAL(20, 3)) AS money, arrow_cast('w' || y, 'Dictionary(Int32, Utf8)') AS named, NULL AS nothing
          FROM (SELECT x, x * 7919 % 101 AS y FROM (SELECT unnest(range(0, {rows})) AS x))"
     );
-    let batches = collect(&engine(None).unwrap(), &sql).await.unwrap();
+    let batches = collect(&new_context(None).unwrap(), &sql).await.unwrap();
     concat_batches(&batches[0].schema(), &batches).unwrap()
 }
 
@@ -69,7 +69,7 @@ const KEYS: [&str; 17] = [
 #[tokio::test]
 async fn the_order_is_that_of_the_engine() {
     let batch = values(6_000).await;
-    let own = engine(None).unwrap();
+    let own = new_context(None).unwrap();
     let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
     for context in [&own, &plain] {
         context.register_batch("t", batch.clone()).unwrap();
@@ -94,27 +94,30 @@ async fn the_order_is_that_of_the_engine() {
             by.push(format!("{key} {direction} {nulls}"));
         }
         let sql = format!("SELECT x FROM t ORDER BY {}, x", by.join(", "));
-        let (rows, plan) = asked(&own, &sql).await;
+        let (rows, plan) = rows_and_plan(&own, &sql).await;
         assert!(plan.contains("FullSortExec"), "{plan}");
-        // Ours takes both zeros for one key.
+        // Our sort takes both zeros as one key.
         let sql = sql.replace(" f ", " f + 0.0 ");
-        assert_eq!(rows, asked(&plain, &sql).await.0, "{sql}");
+        assert_eq!(rows, rows_and_plan(&plain, &sql).await.0, "{sql}");
     }
-    // Few rows, none, and lists, which are left alone.
+    // Few rows, no rows, and lists, which are not supported.
     for rows in [0, 1, 2] {
         let sql = format!("SELECT * FROM t WHERE x < {rows} ORDER BY words, f DESC");
-        assert_eq!(asked(&own, &sql).await.0, asked(&plain, &sql).await.0);
+        assert_eq!(
+            rows_and_plan(&own, &sql).await.0,
+            rows_and_plan(&plain, &sql).await.0
+        );
     }
     let lists = "SELECT x FROM t ORDER BY make_array(few, x)".to_owned();
-    let (rows, plan) = asked(&own, &lists).await;
+    let (rows, plan) = rows_and_plan(&own, &lists).await;
     assert!(!plan.contains("FullSortExec"), "{plan}");
-    assert_eq!(rows, asked(&plain, &lists).await.0);
+    assert_eq!(rows, rows_and_plan(&plain, &lists).await.0);
 }
 
-/// Each batch has its own texts only: operators put batches together, and count what they hold.
+/// Each batch retains only its own string data: operators concatenate batches, and count their memory.
 #[tokio::test]
 async fn batches_do_not_hold_the_texts_of_others() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let batch = values(6_000).await;
     context.register_batch("t", batch).unwrap();
     let small = "SET datafusion.execution.batch_size = 64";
@@ -127,11 +130,11 @@ async fn batches_do_not_hold_the_texts_of_others() {
     assert!(bytes < 6_000 * 100, "{bytes}");
 }
 
-/// What two threads have sorted is merged; what comes sorted by the first key is sorted portion by portion.
+/// Output of two threads is merged. Input that is sorted by the first key is sorted portion by portion.
 #[tokio::test]
 async fn windows_get_their_rows_in_order() {
     let batch = values(80_000).await;
-    let own = engine(None).unwrap();
+    let own = new_context(None).unwrap();
     let plain = SessionContext::new();
     for context in [&own, &plain] {
         context.register_batch("t", batch.clone()).unwrap();
@@ -142,28 +145,28 @@ async fn windows_get_their_rows_in_order() {
                 sum(small) OVER (PARTITION BY {key} ORDER BY words NULLS FIRST, x) AS so_far FROM t ORDER BY x"
         )
     };
-    // One portion for all rows of a value, many values in a portion, one value for all rows.
+    // One portion per value, many values per portion, one value for all rows.
     for (key, is_sorted) in [
         ("word", true),
         ("big % 40000", true),
         ("few", true),
         ("edge > 0", true),
     ] {
-        let (rows, plan) = asked(&own, &sql(key)).await;
+        let (rows, plan) = rows_and_plan(&own, &sql(key)).await;
         assert_eq!(plan.contains("sorted=["), is_sorted, "{plan}");
-        // DataFusion takes -0.0 and 0.0 for two keys, and NaN of both signs.
+        // DataFusion takes -0.0 and 0.0 as two keys, and NaN of both signs too.
         let one_of_each =
             "CASE WHEN f = 0 THEN 0.0 WHEN isnan(f) THEN CAST('NaN' AS DOUBLE) ELSE f END";
         let theirs = sql(key).replace("ORDER BY f ", &format!("ORDER BY {one_of_each} "));
-        assert_eq!(rows, asked(&plain, &theirs).await.0, "{key}");
+        assert_eq!(rows, rows_and_plan(&plain, &theirs).await.0, "{key}");
     }
 }
 
-/// Rows for which there is no memory are sorted in files, also when portions have gone before.
+/// Rows that do not fit in memory are spilled, also after earlier portions.
 #[tokio::test]
 async fn what_does_not_fit_goes_to_files() {
-    let small = engine(Some(32 << 20)).unwrap();
-    let own = engine(None).unwrap();
+    let small = new_context(Some(32 << 20)).unwrap();
+    let own = new_context(None).unwrap();
     let schema = Schema::new(vec![
         Field::new("x", DataType::Int64, false),
         Field::new("part", DataType::Int64, false),
@@ -196,21 +199,21 @@ async fn what_does_not_fit_goes_to_files() {
             "SELECT count(*), sum(place * (x % 1009)), max(word)
              FROM (SELECT *, row_number() OVER (PARTITION BY {by} ORDER BY word, x DESC) AS place FROM t)"
         );
-        let (rows, plan) = asked(&small, &sql).await;
+        let (rows, plan) = rows_and_plan(&small, &sql).await;
         assert!(plan.contains("FullSortExec"), "{plan}");
         assert_eq!(plan.contains("sorted=["), by == "part", "{plan}");
-        assert_eq!(rows, asked(&own, &sql).await.0, "{sql}");
-        assert!(files_of(&small, &sql).await > 1, "{sql}");
-        assert_eq!(files_of(&own, &sql).await, 0, "{sql}");
+        assert_eq!(rows, rows_and_plan(&own, &sql).await.0, "{sql}");
+        assert!(spill_files(&small, &sql).await > 1, "{sql}");
+        assert_eq!(spill_files(&own, &sql).await, 0, "{sql}");
     }
 }
 
-/// A limit with a large offset sorts all rows; a heap of so many is slower by far.
+/// A limit with a large offset sorts all rows; a heap of that size is much slower.
 #[tokio::test]
 async fn large_offsets_are_sorted() {
     let batch = values(60_000).await;
-    let own = engine(None).unwrap();
-    let small = engine(Some(48 << 20)).unwrap();
+    let own = new_context(None).unwrap();
+    let small = new_context(Some(48 << 20)).unwrap();
     let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
     for context in [&own, &small, &plain] {
         context.register_batch("t", batch.clone()).unwrap();
@@ -225,11 +228,11 @@ async fn large_offsets_are_sorted() {
     ] {
         for order in ["f DESC NULLS LAST, x", "words, x", "big, x DESC"] {
             let sql = format!("SELECT x, word, f FROM t ORDER BY {order} {limit}");
-            // Ours takes both zeros for one key.
+            // Our sort takes both zeros as one key.
             let of_zeros = sql.replace("BY f ", "BY f + 0.0 ");
-            let expected = asked(&plain, &of_zeros).await.0;
+            let expected = rows_and_plan(&plain, &of_zeros).await.0;
             for context in [&own, &small] {
-                let (rows, plan) = asked(context, &sql).await;
+                let (rows, plan) = rows_and_plan(context, &sql).await;
                 assert_eq!(plan.contains("FullSortExec"), is_sorted, "{plan}");
                 assert_eq!(rows, expected, "{sql}");
             }

@@ -1,4 +1,4 @@
-//! A function of the rows of a group: what is said of it, and what gathers the rows.
+//! Aggregate functions: documentation plus accumulator.
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
@@ -11,48 +11,48 @@ use datafusion::logical_expr::function::{
 };
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Documentation, Signature};
 
-use super::about::About;
-use super::elements::Named;
+use super::elements::ElementNamesFn;
+use super::function_docs::FunctionDocs;
 
-/// How one aggregate differs from another.
-pub(super) trait Gathering: Debug + Send + Sync + 'static {
-    /// Its type, of arguments of these.
-    fn gives(&self, arguments: &[DataType]) -> Result<DataType>;
+/// Definition of an aggregate function.
+pub(super) trait AggregateDefinition: Debug + Send + Sync + 'static {
+    /// Return type for these argument types.
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType>;
 
-    /// What gathers the rows of a group.
-    fn gatherer(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+    /// Creates the accumulator of a group.
+    fn accumulator(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
 
-    /// Name and type of each part of what is gathered, where arguments of these types are given.
+    /// Name and type of each field of the accumulator state, for these arguments.
     fn state(&self, given: &[FieldRef]) -> Vec<(&'static str, DataType)>;
 
-    /// What it gives for no rows; NULL where nothing is said.
-    fn of_nothing(&self) -> Option<ScalarValue> {
+    /// Result for zero rows; NULL by default.
+    fn empty_value(&self) -> Option<ScalarValue> {
         None
     }
 
-    /// What the planner writes in its place.
-    fn written_as(&self) -> Option<AggregateFunctionSimplification> {
+    /// Expression that the planner substitutes for a call.
+    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
         None
     }
 
-    /// Is a DISTINCT before the arguments refused?
-    fn refuses_distinct(&self) -> bool {
+    /// Whether DISTINCT arguments are rejected.
+    fn rejects_distinct(&self) -> bool {
         false
     }
 }
 
-/// An aggregate.
+/// An aggregate function.
 pub(super) struct Aggregate {
     name: &'static str,
     aliases: Vec<String>,
     signature: Signature,
     documentation: Documentation,
-    elements: Option<Named>,
-    gathering: Arc<dyn Gathering>,
+    elements: Option<ElementNamesFn>,
+    gathering: Arc<dyn AggregateDefinition>,
 }
 
 impl Aggregate {
-    pub(super) fn new(about: &About, gathering: impl Gathering) -> Self {
+    pub(super) fn new(about: &FunctionDocs, gathering: impl AggregateDefinition) -> Self {
         Self {
             name: about.name,
             aliases: Vec::new(),
@@ -63,12 +63,12 @@ impl Aggregate {
         }
     }
 
-    /// Its name, and the names of the elements that it gives.
-    pub(super) fn elements(&self) -> Option<(&'static str, Named)> {
+    /// Function name, and the names of the elements of its result.
+    pub(super) fn elements(&self) -> Option<(&'static str, ElementNamesFn)> {
         Some(self.name).zip(self.elements)
     }
 
-    /// The same under another name, too.
+    /// Adds another name of the function.
     pub(super) fn alias(mut self, name: &str) -> Self {
         self.aliases.push(name.to_owned());
         self
@@ -83,7 +83,7 @@ impl Debug for Aggregate {
     }
 }
 
-/// Functions of ours are told apart by their names.
+/// Functions of tsql are identified by their names.
 impl PartialEq for Aggregate {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -116,25 +116,25 @@ impl AggregateUDFImpl for Aggregate {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.gathering.gives(types)
+        self.gathering.return_type(types)
     }
 
     fn is_nullable(&self) -> bool {
-        self.gathering.of_nothing().is_none()
+        self.gathering.empty_value().is_none()
     }
 
     fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        match self.gathering.of_nothing() {
+        match self.gathering.empty_value() {
             Some(value) => Ok(value),
             None => ScalarValue::try_from(data_type),
         }
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if args.is_distinct && self.gathering.refuses_distinct() {
+        if args.is_distinct && self.gathering.rejects_distinct() {
             return exec_err!("{} takes no DISTINCT", self.name);
         }
-        self.gathering.gatherer(&args)
+        self.gathering.accumulator(&args)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -144,6 +144,6 @@ impl AggregateUDFImpl for Aggregate {
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.gathering.written_as()
+        self.gathering.simplify()
     }
 }

@@ -1,8 +1,8 @@
-//! Names that DuckDB has for functions of DataFusion and of ours.
+//! DuckDB's names of functions of DataFusion and tsql.
 
 use datafusion::prelude::SessionContext;
 
-/// Aggregates: the name that is typed, and the function that there is.
+/// Aggregate functions: alias and existing function.
 const AGGREGATES: [(&str, &str); 6] = [
     ("approx_count_distinct", "approx_distinct"),
     ("approx_quantile", "approx_percentile_cont"),
@@ -12,7 +12,7 @@ const AGGREGATES: [(&str, &str); 6] = [
     ("list", "array_agg"),
 ];
 
-/// Functions of a row.
+/// Scalar functions: alias and existing function.
 const SCALARS: [(&str, &str); 6] = [
     ("datediff", "date_diff"),
     ("list_mean", "array_avg"),
@@ -22,7 +22,7 @@ const SCALARS: [(&str, &str); 6] = [
     ("strftime", "to_char"),
 ];
 
-/// Makes them known to a session that has DataFusion's functions.
+/// Registers the aliases in a session that has DataFusion's functions.
 pub(super) fn register(context: &SessionContext) {
     let state = context.state();
     for (alias, name) in AGGREGATES {

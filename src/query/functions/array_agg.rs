@@ -1,7 +1,8 @@
-//! `array_agg(x ORDER BY y)`: the values of a group as a list, in the order that is asked for.
+//! `array_agg(x ORDER BY y)`: the values of a group as a list, in the requested order.
 //!
-//! As DataFusion's, which sorts all rows first and then compares each of them with what other threads have. Here rows are kept in
-//! batches as they come, and sorted once by their groups and keys when all are there. Lists without an order, or of DISTINCT values, are DataFusion's own.
+//! DataFusion sorts all rows first and then compares each of them with the rows of other threads. This accumulator
+//! stores rows in batches as they arrive, and sorts them once by group and keys at the end. DataFusion's implementation
+//! handles lists without an order or with DISTINCT.
 
 use std::sync::Arc;
 
@@ -26,36 +27,36 @@ use datafusion::logical_expr::{
     ReversedUDAF, Signature,
 };
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use crate::query::full_sort;
 
-/// Places of the columns that rows are kept in; the keys are the last ones.
+/// Column positions of the stored rows; the sort keys are the last columns.
 const GROUP: usize = 0;
 const VALUE: usize = 1;
 const KEYS: usize = 2;
 
 pub(super) fn udaf() -> AggregateUDF {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "array_agg",
         "The values of the group as a list, in the order that is asked for",
         "SELECT array_agg(runtime_ns ORDER BY runtime_ns) FROM records",
     )
-    .takes("value", None, "of any type")
-    .by("SQL:2003");
-    AggregateUDF::from(Ordered {
+    .argument("value", None, "of any type")
+    .source("SQL:2003");
+    AggregateUDF::from(OrderedArrayAgg {
         theirs: ArrayAgg::default(),
         documentation: about.documentation(),
     })
 }
 
-/// DataFusion's function with an accumulator of ours where there is an order, and what we say of it.
+/// DataFusion's function with another accumulator for ordered lists, and with tsql's documentation.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Ordered {
+struct OrderedArrayAgg {
     theirs: ArrayAgg,
     documentation: Documentation,
 }
 
-impl AggregateUDFImpl for Ordered {
+impl AggregateUDFImpl for OrderedArrayAgg {
     fn name(&self) -> &str {
         self.theirs.name()
     }
@@ -76,7 +77,7 @@ impl AggregateUDFImpl for Ordered {
         self.theirs.state_fields(args)
     }
 
-    /// Rows are sorted here, however they come.
+    /// The accumulator sorts the rows itself, so the input order does not matter.
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
         AggregateOrderSensitivity::Beneficial
     }
@@ -96,7 +97,7 @@ impl AggregateUDFImpl for Ordered {
         if args.is_distinct || args.order_bys.is_empty() {
             return self.theirs.accumulator(args);
         }
-        Ok(Box::new(One(Groups::new(&args)?)))
+        Ok(Box::new(SingleGroup(GroupRows::new(&args)?)))
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -110,7 +111,7 @@ impl AggregateUDFImpl for Ordered {
         if args.order_bys.is_empty() {
             return self.theirs.create_groups_accumulator(args);
         }
-        Ok(Box::new(Groups::new(&args)?))
+        Ok(Box::new(GroupRows::new(&args)?))
     }
 
     fn supports_null_handling_clause(&self) -> bool {
@@ -118,21 +119,21 @@ impl AggregateUDFImpl for Ordered {
     }
 }
 
-/// The rows of each of many groups.
+/// Rows of many groups.
 #[derive(Clone, Debug)]
-struct Groups {
-    /// The columns of [`Groups::batches`]: the group, the value, then the keys of its order.
+struct GroupRows {
+    /// Columns of [`GroupRows::batches`]: the group, the value, then the sort keys.
     schema: SchemaRef,
     order: Vec<SortOptions>,
     ignores_nulls: bool,
     batches: Vec<RecordBatch>,
-    /// Of these.
+    /// Size of the batches in bytes.
     bytes: usize,
-    /// How many groups there are.
+    /// Number of groups.
     count: usize,
 }
 
-impl Groups {
+impl GroupRows {
     fn new(args: &AccumulatorArgs) -> Result<Self> {
         let Some(value) = args.expr_fields.first() else {
             return exec_err!("array_agg takes a value");
@@ -142,7 +143,7 @@ impl Groups {
             Field::new_list_field(value.data_type().clone(), true),
         ];
         for by in args.order_bys {
-            // As DataFusion names them in its state.
+            // The names that DataFusion uses in its state.
             let of = by.expr.data_type(args.schema)?;
             fields.push(Field::new(by.expr.to_string(), of, true));
         }
@@ -156,8 +157,8 @@ impl Groups {
         })
     }
 
-    /// Keeps the rows of a batch that count: values and keys.
-    fn keep(
+    /// Stores the values and keys of those rows of a batch that count.
+    fn append(
         &mut self,
         columns: &[ArrayRef],
         groups: UInt32Array,
@@ -183,21 +184,21 @@ impl Groups {
         Ok(())
     }
 
-    /// Takes the rows of the groups that are wanted: those of the others stay, and their groups are counted from 0 again.
-    fn taken(&mut self, emit_to: EmitTo) -> Result<(RecordBatch, usize)> {
+    /// Removes and returns the rows of the emitted groups. The other groups stay and are renumbered from 0.
+    fn take_groups(&mut self, emit_to: EmitTo) -> Result<(RecordBatch, usize)> {
         self.bytes = 0;
         let rows = concat_batches(&self.schema, &std::mem::take(&mut self.batches))?;
         let EmitTo::First(wanted) = emit_to else {
             return Ok((rows, std::mem::take(&mut self.count)));
         };
-        let first = place(wanted)?;
+        let first = group_index(wanted)?;
         let groups = rows.column(GROUP).as_primitive::<UInt32Type>();
         let is_wanted = BooleanArray::from_unary(groups, |group| group < first);
         let kept = filter_record_batch(&rows, &not(&is_wanted)?)?;
         let groups = kept.column(GROUP).as_primitive::<UInt32Type>();
         let groups = groups.unary(|group| group - first);
         self.count = self.count.saturating_sub(wanted);
-        self.keep(
+        self.append(
             kept.columns().get(VALUE..).unwrap_or_default(),
             groups,
             None,
@@ -205,8 +206,8 @@ impl Groups {
         Ok((filter_record_batch(&rows, &is_wanted)?, wanted))
     }
 
-    /// Columns of these rows as lists, one for each group; NULL where a group has no rows.
-    fn lists(&self, rows: &RecordBatch, count: usize, by: &[SortOptions]) -> Result<Lists> {
+    /// Columns of these rows as lists, one per group; NULL for groups without rows.
+    fn lists(&self, rows: &RecordBatch, count: usize, by: &[SortOptions]) -> Result<ListOffsets> {
         let groups = rows.column(GROUP).as_primitive::<UInt32Type>();
         let mut lengths = vec![0_usize; count];
         for group in groups.values() {
@@ -224,22 +225,22 @@ impl Groups {
             options: None,
         };
         let columns: Vec<SortColumn> = std::iter::once(of_groups).chain(keys).collect();
-        let places = full_sort::order(&columns, rows.num_rows())?;
+        let places = full_sort::sort_indices(&columns, rows.num_rows())?;
         if i32::try_from(rows.num_rows()).is_err() {
             return exec_err!("array_agg of more than 2,147,483,647 values at once");
         }
-        Ok(Lists {
+        Ok(ListOffsets {
             nulls: lengths.iter().map(|length| *length > 0).collect(),
             offsets: OffsetBuffer::from_lengths(lengths),
             places,
         })
     }
 
-    /// The values as lists in order.
-    fn sorted(&self, rows: &RecordBatch, count: usize) -> Result<ArrayRef> {
+    /// The values as sorted lists.
+    fn sorted_lists(&self, rows: &RecordBatch, count: usize) -> Result<ArrayRef> {
         let lists = self.lists(rows, count, &self.order)?;
         let item = Arc::new(self.schema.field(VALUE).clone());
-        lists.of(item, rows.column(VALUE), true)
+        lists.list_array(item, rows.column(VALUE), true)
     }
 
     fn key_fields(&self) -> Fields {
@@ -247,15 +248,15 @@ impl Groups {
     }
 }
 
-/// Where the rows of each group are.
-struct Lists {
+/// Row offsets of each group.
+struct ListOffsets {
     places: UInt32Array,
     offsets: OffsetBuffer<i32>,
     nulls: NullBuffer,
 }
 
-impl Lists {
-    fn of(&self, item: FieldRef, column: &ArrayRef, nullable: bool) -> Result<ArrayRef> {
+impl ListOffsets {
+    fn list_array(&self, item: FieldRef, column: &ArrayRef, nullable: bool) -> Result<ArrayRef> {
         let nulls = nullable.then(|| self.nulls.clone());
         let values = take(column, &self.places, None)?;
         let lists = ListArray::try_new(item, self.offsets.clone(), values, nulls)?;
@@ -263,11 +264,11 @@ impl Lists {
     }
 }
 
-fn place(group: usize) -> Result<u32> {
+fn group_index(group: usize) -> Result<u32> {
     u32::try_from(group).map_err(|_| exec_datafusion_err!("array_agg of {group} groups at once"))
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for GroupRows {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -276,19 +277,19 @@ impl GroupsAccumulator for Groups {
         group_count: usize,
     ) -> Result<()> {
         self.count = group_count;
-        let groups = group_indices.iter().map(|group| place(*group));
+        let groups = group_indices.iter().map(|group| group_index(*group));
         let groups = groups.collect::<Result<Vec<u32>>>()?;
-        self.keep(values, groups.into(), filter.cloned())
+        self.append(values, groups.into(), filter.cloned())
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        let (rows, count) = self.taken(emit_to)?;
-        self.sorted(&rows, count)
+        let (rows, count) = self.take_groups(emit_to)?;
+        self.sorted_lists(&rows, count)
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        let (rows, count) = self.taken(emit_to)?;
-        // They are sorted when all are there.
+        let (rows, count) = self.take_groups(emit_to)?;
+        // The rows are sorted after the last merge.
         let lists = self.lists(&rows, count, &[])?;
         let value = Arc::new(self.schema.field(VALUE).clone());
         let fields = self.key_fields();
@@ -296,8 +297,8 @@ impl GroupsAccumulator for Groups {
         let keys: ArrayRef = Arc::new(StructArray::try_new(fields.clone(), keys, None)?);
         let key = Arc::new(Field::new_list_field(DataType::Struct(fields), true));
         Ok(vec![
-            lists.of(value, rows.column(VALUE), true)?,
-            lists.of(key, &keys, false)?,
+            lists.list_array(value, rows.column(VALUE), true)?,
+            lists.list_array(key, &keys, false)?,
         ])
     }
 
@@ -311,12 +312,13 @@ impl GroupsAccumulator for Groups {
         let [values, keys] = take_function_args("array_agg", states)?;
         let (values, keys) = (values.as_list::<i32>(), keys.as_list::<i32>());
         let lengths = group_indices.iter().zip(values.offsets().lengths());
-        let groups = lengths.map(|(group, length)| Ok(std::iter::repeat_n(place(*group)?, length)));
+        let groups =
+            lengths.map(|(group, length)| Ok(std::iter::repeat_n(group_index(*group)?, length)));
         let groups = groups.collect::<Result<Vec<_>>>()?;
         let groups: Vec<u32> = groups.into_iter().flatten().collect();
-        let mut columns = vec![flat(values)];
-        columns.extend_from_slice(flat(keys).as_struct().columns());
-        self.keep(&columns, groups.into(), None)
+        let mut columns = vec![flatten_lists(values)];
+        columns.extend_from_slice(flatten_lists(keys).as_struct().columns());
+        self.append(&columns, groups.into(), None)
     }
 
     fn convert_to_state(
@@ -339,34 +341,34 @@ impl GroupsAccumulator for Groups {
     }
 }
 
-/// The values of all lists, one after the other.
-fn flat(lists: &ListArray) -> ArrayRef {
+/// Concatenated values of all lists.
+fn flatten_lists(lists: &ListArray) -> ArrayRef {
     let bounds = lists.offsets().first().zip(lists.offsets().last());
     let (start, end) = bounds.map_or((0, 0), |(start, end)| (start.as_usize(), end.as_usize()));
     lists.values().slice(start, end - start)
 }
 
-/// The rows of one group.
+/// Rows of a single group.
 #[derive(Debug)]
-struct One(Groups);
+struct SingleGroup(GroupRows);
 
-impl One {
-    /// The first of what `of` makes of all rows, which stay.
-    fn first<T>(&self, of: impl FnOnce(&mut Groups) -> Result<T>) -> Result<T> {
+impl SingleGroup {
+    /// Applies `of` to all rows, which stay, and returns the first element of the result.
+    fn map_first<T>(&self, of: impl FnOnce(&mut GroupRows) -> Result<T>) -> Result<T> {
         let mut groups = self.0.clone();
         groups.count = 1;
         of(&mut groups)
     }
 }
 
-impl Accumulator for One {
+impl Accumulator for SingleGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let rows = values.first().map_or(0, |values| values.len());
         self.0.update_batch(values, &vec![0; rows], None, 1)
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let list = self.first(|groups| groups.evaluate(EmitTo::All))?;
+        let list = self.map_first(|groups| groups.evaluate(EmitTo::All))?;
         ScalarValue::try_from_array(&list, 0)
     }
 
@@ -375,7 +377,7 @@ impl Accumulator for One {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let lists = self.first(|groups| groups.state(EmitTo::All))?;
+        let lists = self.map_first(|groups| groups.state(EmitTo::All))?;
         let states = lists
             .iter()
             .map(|list| ScalarValue::try_from_array(list, 0));
@@ -397,7 +399,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows in several parts, so that states are merged; `n` has no value twice.
+    /// Rows in several partitions, so that states are merged; `n` is unique.
     fn rows() -> MemTable {
         let schema = Arc::new(Schema::new(vec![
             Field::new("g", DataType::Int64, true),

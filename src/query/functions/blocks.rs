@@ -1,5 +1,6 @@
-//! `repeated_blocks` and `repeated_block_nodes`: the runs of nodes that a graph repeats, which the views `blocks` and
-//! `block_members` unnest; `node_kind`: which nodes are alike.
+//! `repeated_blocks`, `repeated_block_nodes`, `node_kind`: repeated sequences of nodes of a graph.
+//!
+//! The views `blocks` and `block_members` unnest the first two. `node_kind` returns equal values for equivalent nodes.
 
 use std::sync::Arc;
 
@@ -11,42 +12,42 @@ use datafusion::common::cast::{
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use tsql_codecs::graph::unpack_features;
 use tsql_codecs::hlo::feature_index;
-use tsql_graphs::{Block, blocks};
+use tsql_graphs::{Block, find_blocks};
 use twox_hash::XxHash3_64;
 
-use super::about::About;
-use super::graph_edges::{ARGUMENT_COUNT, Columns, EDGES, NODE_COUNT};
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::graph_edges::{ARGUMENT_COUNT_DOC, EDGES_DOC, GraphColumns, NODE_COUNT_DOC};
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
-/// What tells nodes of TpuGraphs apart that are alike otherwise: which of the parameters of the program they are, and whether they
-/// are what it gives.
-const OWN: [&str; 2] = ["is_root", "parameter_number"];
+/// Features that distinguish otherwise equivalent nodes of TpuGraphs: the index of a program parameter, and whether the
+/// node is the program's result.
+const IDENTITY_FEATURES: [&str; 2] = ["is_root", "parameter_number"];
 
 const SOURCE: &str = "wanted by the authors of TpuGraphs (arXiv 2308.13490); tsql: `blocks` of the crate `tensorsql-graphs`";
 
-/// Which nodes are alike.
-pub(super) fn kind() -> Scalar {
-    let about = About::new(
+/// `node_kind`: the equivalence class of each node.
+pub(super) fn kind_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "node_kind",
         "A number that is the same for nodes that are alike: of TpuGraphs a hash of opcode and features, but for `is_root` and \
          `parameter_number`; of GraphNet one of the call with its operands blanked. The same in every store",
         "SELECT node_kind(opcode, features, signature, output_count) FROM node_types LIMIT 3",
     )
-    .takes("opcode", DataType::Int16, "`node_types.opcode`")
-    .takes("features", DataType::BinaryView, "`node_types.features`")
-    .takes("signature", DataType::Utf8View, "`node_types.signature`")
-    .takes("output_count", DataType::Int32, "`node_types.output_count`")
-    .by("tsql: `XXH3-64`");
-    Scalar::new(&about, DataType::Int64, kinds)
+    .argument("opcode", DataType::Int16, "`node_types.opcode`")
+    .argument("features", DataType::BinaryView, "`node_types.features`")
+    .argument("signature", DataType::Utf8View, "`node_types.signature`")
+    .argument("output_count", DataType::Int32, "`node_types.output_count`")
+    .source("tsql: `XXH3-64`");
+    Scalar::new(&about, DataType::Int64, node_kinds)
 }
 
-fn kinds(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn node_kinds(args: &[ArrayRef]) -> Result<ArrayRef> {
     let opcodes = as_primitive_array::<Int16Type>(argument(args, 0)?)?;
     let features = as_binary_view_array(argument(args, 1)?)?;
     let signatures = as_string_view_array(argument(args, 2)?)?;
     let outputs = as_primitive_array::<Int32Type>(argument(args, 3)?)?;
-    let own = OWN.map(feature_index);
+    let own = IDENTITY_FEATURES.map(feature_index);
     let mut kinds = Vec::with_capacity(opcodes.len());
     for row in 0..opcodes.len() {
         let mut text = Vec::new();
@@ -76,22 +77,26 @@ fn kinds(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(Int64Array::from(kinds)))
 }
 
-fn about(name: &'static str, description: &'static str, example: &'static str) -> About {
-    About::new(name, description, example)
-        .takes("edges", DataType::BinaryView, EDGES)
-        .takes("node_count", DataType::Int64, NODE_COUNT)
-        .takes("argument_count", DataType::Int64, ARGUMENT_COUNT)
-        .takes(
+fn with_graph_arguments(
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> FunctionDocs {
+    FunctionDocs::new(name, description, example)
+        .argument("edges", DataType::BinaryView, EDGES_DOC)
+        .argument("node_count", DataType::Int64, NODE_COUNT_DOC)
+        .argument("argument_count", DataType::Int64, ARGUMENT_COUNT_DOC)
+        .argument(
             "kinds",
             DataType::new_list(DataType::Int64, true),
             "for each node, in order, what it is: nodes with the same number are alike (`node_kind`)",
         )
-        .takes("min_nodes", DataType::Int64, "nodes of a run at least")
-        .by(SOURCE)
+        .argument("min_nodes", DataType::Int64, "nodes of a run at least")
+        .source(SOURCE)
 }
 
 fn block_fields() -> Fields {
-    fields([
+    nullable_fields([
         ("block", DataType::Int64),
         ("hash", DataType::Utf8View),
         ("node_count", DataType::Int64),
@@ -101,9 +106,9 @@ fn block_fields() -> Fields {
     ])
 }
 
-/// The runs.
-pub(super) fn runs() -> Scalar {
-    let about = about(
+/// `repeated_blocks`: the repeated sequences.
+pub(super) fn runs_udf() -> Scalar {
+    let about = with_graph_arguments(
         "repeated_blocks",
         "The runs of nodes that a graph repeats without overlap, alike in kinds and in what they consume of each other: number, hash, \
          nodes of a run, how often it occurs, values that come from other nodes, and the first node of each occurrence. Those \
@@ -114,7 +119,7 @@ pub(super) fn runs() -> Scalar {
 }
 
 fn node_fields() -> Fields {
-    fields([
+    nullable_fields([
         ("block", DataType::Int64),
         ("occurrence", DataType::Int64),
         ("place", DataType::Int64),
@@ -122,9 +127,9 @@ fn node_fields() -> Fields {
     ])
 }
 
-/// Their nodes.
-pub(super) fn nodes() -> Scalar {
-    let about = about(
+/// `repeated_block_nodes`: the nodes of the sequences.
+pub(super) fn nodes_udf() -> Scalar {
+    let about = with_graph_arguments(
         "repeated_block_nodes",
         "The nodes of the runs that `repeated_blocks` gives: number of the run, which of its occurrences, place in it, node",
         "SELECT graph_id, unnest(repeated_block_nodes(edges, node_count, argument_count, [1], 4)) FROM stored.graphs WHERE node_count = 1",
@@ -132,11 +137,15 @@ pub(super) fn nodes() -> Scalar {
     Scalar::new(&about, list_type(node_fields()), node_lists)
 }
 
-/// The blocks of the graph in a row; `None` where there is none.
-fn found(args: &[ArrayRef], graphs: &Columns<'_>, row: usize) -> Result<Option<Vec<Block>>> {
+/// Blocks of the graph in a row; `None` if the row has no graph.
+fn blocks_of_row(
+    args: &[ArrayRef],
+    graphs: &GraphColumns<'_>,
+    row: usize,
+) -> Result<Option<Vec<Block>>> {
     let kinds = argument(args, 3)?.as_list::<i32>();
     let least = as_int64_array(argument(args, 4)?)?;
-    let Some(uses) = graphs.uses(row)? else {
+    let Some(uses) = graphs.node_uses(row)? else {
         return Ok(None);
     };
     if kinds.is_null(row) || least.is_null(row) {
@@ -155,36 +164,36 @@ fn found(args: &[ArrayRef], graphs: &Columns<'_>, row: usize) -> Result<Option<V
     let Some(least) = least else {
         return exec_err!("min_nodes is {number}, expected 1 or more");
     };
-    Ok(Some(blocks(&of_nodes, &uses, least)))
+    Ok(Some(find_blocks(&of_nodes, &uses, least)))
 }
 
-fn count(number: impl TryInto<i64>) -> i64 {
+fn to_i64(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 
 fn run_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let graphs = Columns::of(args, true)?;
-    let (mut lengths, mut starts) = (Lengths::default(), Lengths::default());
+    let graphs = GraphColumns::from_args(args, true)?;
+    let (mut lengths, mut starts) = (ListLengths::default(), ListLengths::default());
     let (mut numbers, mut hashes) = ([const { Vec::new() }; 4], Vec::new());
     let mut firsts = Vec::new();
     for row in 0..graphs.len() {
-        let Some(blocks) = found(args, &graphs, row)? else {
-            lengths.end(None);
+        let Some(blocks) = blocks_of_row(args, &graphs, row)? else {
+            lengths.push(None);
             continue;
         };
-        lengths.end(Some(blocks.len()));
+        lengths.push(Some(blocks.len()));
         for (place, block) in (0..).zip(&blocks) {
             let own = [
                 place,
                 block.length.into(),
-                count(block.starts.len()),
+                to_i64(block.starts.len()),
                 block.inputs.into(),
             ];
             for (column, number) in numbers.iter_mut().zip(own) {
                 column.push(number);
             }
             hashes.push(format!("{:016x}", block.hash));
-            starts.end(Some(block.starts.len()));
+            starts.push(Some(block.starts.len()));
             firsts.extend(block.starts.iter().map(|&start| i64::from(start)));
         }
     }
@@ -196,18 +205,18 @@ fn run_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         sizes,
         occurrences,
         inputs,
-        starts.of(Arc::new(Int64Array::from(firsts)))?,
+        starts.into_lists(Arc::new(Int64Array::from(firsts)))?,
     ];
-    lengths.of_structs(block_fields(), columns)
+    lengths.into_struct_lists(block_fields(), columns)
 }
 
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let graphs = Columns::of(args, true)?;
-    let mut lengths = Lengths::default();
+    let graphs = GraphColumns::from_args(args, true)?;
+    let mut lengths = ListLengths::default();
     let mut numbers = [const { Vec::new() }; 4];
     for row in 0..graphs.len() {
-        let Some(blocks) = found(args, &graphs, row)? else {
-            lengths.end(None);
+        let Some(blocks) = blocks_of_row(args, &graphs, row)? else {
+            lengths.push(None);
             continue;
         };
         let mut all = 0;
@@ -222,8 +231,8 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
                 }
             }
         }
-        lengths.end(Some(all));
+        lengths.push(Some(all));
     }
     let columns = numbers.map(|numbers| Arc::new(Int64Array::from(numbers)) as ArrayRef);
-    lengths.of_structs(node_fields(), columns.into())
+    lengths.into_struct_lists(node_fields(), columns.into())
 }

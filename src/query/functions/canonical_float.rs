@@ -1,8 +1,8 @@
-//! `canonical_float(x)`: floats by which rows are compared, with one bit pattern for each value that SQL distinguishes.
+//! `canonical_float(x)`: a sort and comparison key for floats, with one bit pattern per value that SQL distinguishes.
 //!
-//! Arrow sorts and compares floats by IEEE 754's total order, in which -0.0 comes before 0.0 and a NaN with a sign before all numbers.
-//! Processors make such NaN of `inf - inf`. In SQL both zeros are equal, as all NaN are, which are greater than any number. The optimizer
-//! calls this function (`upstream_workarounds/float_keys`).
+//! Arrow sorts and compares floats by the total order of IEEE 754. There -0.0 precedes 0.0, and a NaN with a sign
+//! precedes all numbers; processors compute such a NaN for `inf - inf`. In SQL both zeros are equal, and all NaN are
+//! equal and greater than any number. The optimizer inserts calls of this function (`upstream_workarounds/float_keys`).
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,27 +17,27 @@ use datafusion::logical_expr::{
     ColumnarValue, Documentation, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 
-/// Floats of 16 bits.
+/// 16-bit floats.
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// The function.
 pub(crate) static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "canonical_float",
         "The number by which rows are compared: 0.0 for -0.0, one NaN for all",
         "SELECT canonical_float(runtime_ns) FROM records",
     )
-    .takes("value", None, "a number, or a list or struct of numbers")
-    .by("IEEE 754, totalOrder");
+    .argument("value", None, "a number, or a list or struct of numbers")
+    .source("IEEE 754, totalOrder");
     Arc::new(ScalarUDF::from(CanonicalFloat {
         signature: about.signature(),
         documentation: about.documentation(),
     }))
 });
 
-/// Whether values of a type hold floats.
+/// Returns whether values of a type contain floats.
 pub(crate) fn has_floats(kind: &DataType) -> bool {
     match kind {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => true,
@@ -76,9 +76,9 @@ impl ScalarUDFImpl for CanonicalFloat {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = take_function_args(self.name(), args.args)?;
         match value {
-            ColumnarValue::Array(values) => canonical(&values).map(ColumnarValue::Array),
+            ColumnarValue::Array(values) => canonicalize(&values).map(ColumnarValue::Array),
             ColumnarValue::Scalar(value) => {
-                let values = canonical(&value.to_array()?)?;
+                let values = canonicalize(&value.to_array()?)?;
                 let value = ScalarValue::try_from_array(&values, 0)?;
                 Ok(ColumnarValue::Scalar(value))
             }
@@ -86,10 +86,10 @@ impl ScalarUDFImpl for CanonicalFloat {
     }
 }
 
-/// The same values, each by its canonical bit pattern. No copy where all are.
-fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
+/// Replaces each float by its canonical bit pattern. Returns the same array if all are canonical.
+fn canonicalize(values: &ArrayRef) -> Result<ArrayRef> {
     Ok(match values.data_type() {
-        DataType::Float16 => floats::<Float16Type>(
+        DataType::Float16 => canonicalize_floats::<Float16Type>(
             values,
             |value| value.is_nan() || value.to_bits() == Half::NEG_ZERO.to_bits(),
             |value| {
@@ -100,28 +100,28 @@ fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
                 }
             },
         ),
-        DataType::Float32 => floats::<Float32Type>(
+        DataType::Float32 => canonicalize_floats::<Float32Type>(
             values,
             |value| value.is_nan() || value.to_bits() == (-0.0_f32).to_bits(),
             |value| if value.is_nan() { f32::NAN } else { 0.0 },
         ),
-        DataType::Float64 => floats::<Float64Type>(
+        DataType::Float64 => canonicalize_floats::<Float64Type>(
             values,
             |value| value.is_nan() || value.to_bits() == (-0.0_f64).to_bits(),
             |value| if value.is_nan() { f64::NAN } else { 0.0 },
         ),
         kind if !has_floats(kind) => Arc::clone(values),
-        DataType::List(_) => list(values.as_list::<i32>())?,
-        DataType::LargeList(_) => list(values.as_list::<i64>())?,
+        DataType::List(_) => canonicalize_list(values.as_list::<i32>())?,
+        DataType::LargeList(_) => canonicalize_list(values.as_list::<i64>())?,
         DataType::FixedSizeList(item, size) => {
             let lists = values.as_fixed_size_list();
-            let (items, nulls) = (canonical(lists.values())?, lists.nulls().cloned());
+            let (items, nulls) = (canonicalize(lists.values())?, lists.nulls().cloned());
             let item = Arc::clone(item);
             Arc::new(FixedSizeListArray::try_new(item, *size, items, nulls)?)
         }
         DataType::Struct(fields) => {
             let structs = values.as_struct();
-            let columns = structs.columns().iter().map(canonical);
+            let columns = structs.columns().iter().map(canonicalize);
             let columns = columns.collect::<Result<Vec<_>>>()?;
             let nulls = structs.nulls().cloned();
             Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
@@ -130,7 +130,7 @@ fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-fn floats<T: ArrowPrimitiveType>(
+fn canonicalize_floats<T: ArrowPrimitiveType>(
     values: &ArrayRef,
     may_differ: impl Fn(T::Native) -> bool,
     canonical: impl Fn(T::Native) -> T::Native,
@@ -148,9 +148,9 @@ fn floats<T: ArrowPrimitiveType>(
     }))
 }
 
-fn list<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Result<ArrayRef> {
+fn canonicalize_list<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Result<ArrayRef> {
     let (item, offsets, items, nulls) = lists.clone().into_parts();
-    let items = canonical(&items)?;
+    let items = canonicalize(&items)?;
     Ok(Arc::new(GenericListArray::try_new(
         item, offsets, items, nulls,
     )?))

@@ -1,7 +1,7 @@
 //! `count_distinct_dense(number)`: `count(DISTINCT number)` in a bitmap instead of a hash table.
 //!
-//! For numbers that are given out one after another, such as `config_id`: a bit each where a hash
-//! table takes 9 to 18 bytes. Any numbers are counted right, scattered ones slowly.
+//! Intended for consecutively assigned numbers such as `config_id`: one bit per number, where a hash table takes 9 to
+//! 18 bytes. The result is correct for any numbers, but scattered ones are slow.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
@@ -11,26 +11,28 @@ use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{Accumulator, AggregateUDF};
 use roaring::RoaringTreemap;
 
-use super::about::About;
-use super::aggregate::{Aggregate, Gathering};
+use super::aggregate::{Aggregate, AggregateDefinition};
+use super::function_docs::FunctionDocs;
 
-/// The function.
+/// The function with its documentation.
 pub(super) fn aggregate() -> Aggregate {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "count_distinct_dense",
         "How many different numbers there are, in a bitmap",
         "SELECT count_distinct_dense(config_id) FROM records",
     )
-    .takes(
+    .argument(
         "number",
         DataType::Int64,
         "one of numbers that were given out one after another",
     )
-    .by("Chambi, Lemire, Kaser and Godin, Better bitmap performance with Roaring bitmaps, 2016");
+    .source(
+        "Chambi, Lemire, Kaser and Godin, Better bitmap performance with Roaring bitmaps, 2016",
+    );
     Aggregate::new(&about, CountDistinctDense)
 }
 
-/// As the planner takes it.
+/// The function as a DataFusion UDF.
 pub(crate) fn udaf() -> AggregateUDF {
     aggregate().into()
 }
@@ -38,29 +40,29 @@ pub(crate) fn udaf() -> AggregateUDF {
 #[derive(Debug)]
 struct CountDistinctDense;
 
-impl Gathering for CountDistinctDense {
-    fn gives(&self, _: &[DataType]) -> Result<DataType> {
+impl AggregateDefinition for CountDistinctDense {
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(DataType::Int64)
     }
 
-    fn gatherer(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Seen::default()))
+    fn accumulator(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(SeenValues::default()))
     }
 
     fn state(&self, _: &[FieldRef]) -> Vec<(&'static str, DataType)> {
         vec![("seen", DataType::Binary)]
     }
 
-    fn of_nothing(&self) -> Option<ScalarValue> {
+    fn empty_value(&self) -> Option<ScalarValue> {
         Some(ScalarValue::Int64(Some(0)))
     }
 }
 
-/// Numbers that were seen.
+/// The set of numbers seen so far.
 #[derive(Debug, Default)]
-struct Seen(RoaringTreemap);
+struct SeenValues(RoaringTreemap);
 
-impl Accumulator for Seen {
+impl Accumulator for SeenValues {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         let Some(column) = columns.first() else {
             return Ok(());

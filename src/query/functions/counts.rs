@@ -1,7 +1,7 @@
-//! How often each value of a group is there.
+//! Frequencies of the values of a group.
 //!
-//! Values are kept in Arrow's row format, whose bytes are equal and ordered as the values are: NaN is above all numbers,
-//! and one zero has no sign.
+//! Values are stored in Arrow's row format, whose bytes are equal and sorted exactly as the values are. NaN sorts after
+//! all numbers, and zeros have no sign.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue, exec_datafusion_err};
 use datafusion::logical_expr::Accumulator;
 
-/// What is asked of the counts.
+/// Result that is computed from the counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Asked {
+pub(super) enum CountResult {
     Mode,
     Quantile,
     Histogram,
 }
 
-/// The type of the values: a dictionary's are those in it.
-pub(super) fn plain(of: &DataType) -> &DataType {
+/// Type of the values; the value type for dictionaries.
+pub(super) fn value_type(of: &DataType) -> &DataType {
     match of {
         DataType::Dictionary(_, values) => values,
         other => other,
     }
 }
 
-/// The entries of a map from values to their numbers.
-pub(super) fn entries(value: &DataType) -> FieldRef {
+/// The entries field of a map from values to counts.
+pub(super) fn map_entries_field(value: &DataType) -> FieldRef {
     let fields = map_fields(value);
     Arc::new(Field::new("entries", DataType::Struct(fields), false))
 }
@@ -43,12 +43,12 @@ fn map_fields(value: &DataType) -> Fields {
     Fields::from(vec![key, Field::new("value", DataType::UInt64, true)])
 }
 
-/// The values of a group and their numbers.
+/// Distinct values of a group with their counts.
 #[derive(Debug)]
-pub(super) struct Counts {
-    asked: Asked,
+pub(super) struct ValueCounts {
+    asked: CountResult,
     share: f64,
-    /// Each value counts once.
+    /// Whether each value counts once.
     distinct: bool,
     of: DataType,
     rows: RowConverter,
@@ -56,9 +56,14 @@ pub(super) struct Counts {
     key_bytes: usize,
 }
 
-impl Counts {
-    /// No values yet; `share` is for quantiles, `distinct` values count once each.
-    pub(super) fn new(asked: Asked, of: &DataType, share: f64, distinct: bool) -> Result<Self> {
+impl ValueCounts {
+    /// Creates an empty set. `share` is for quantiles; with `distinct` each value counts once.
+    pub(super) fn new(
+        asked: CountResult,
+        of: &DataType,
+        share: f64,
+        distinct: bool,
+    ) -> Result<Self> {
         Ok(Self {
             asked,
             share,
@@ -70,9 +75,9 @@ impl Counts {
         })
     }
 
-    /// Adds values, each as often as `times` says.
+    /// Adds values. `times` returns the count of the value in a row.
     fn add(&mut self, values: &ArrayRef, times: impl Fn(usize) -> u64) -> Result<()> {
-        let values = canonical(&cast(values, &self.of)?);
+        let values = canonical_floats(&cast(values, &self.of)?);
         let valid = values.logical_nulls();
         let rows = self.rows.convert_columns(&[values])?;
         for (place, row) in rows.iter().enumerate() {
@@ -91,8 +96,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Values in order, with their numbers.
-    fn sorted(&self) -> Vec<(&[u8], u64)> {
+    /// Values in sorted order, with their counts.
+    fn sorted_counts(&self) -> Vec<(&[u8], u64)> {
         let count = |count: u64| if self.distinct { 1 } else { count };
         let counts = self.counts.iter();
         let mut sorted: Vec<(&[u8], u64)> = counts
@@ -102,8 +107,8 @@ impl Counts {
         sorted
     }
 
-    /// These values as an array.
-    fn values<'a>(&self, values: impl IntoIterator<Item = &'a [u8]>) -> Result<ArrayRef> {
+    /// Decodes values to an array.
+    fn decode_values<'a>(&self, values: impl IntoIterator<Item = &'a [u8]>) -> Result<ArrayRef> {
         let parser = self.rows.parser();
         let rows = values.into_iter().map(|value| parser.parse(value));
         let columns = self.rows.convert_rows(rows)?;
@@ -113,31 +118,31 @@ impl Counts {
             .ok_or_else(|| exec_datafusion_err!("no column of values"))
     }
 
-    fn scalar(&self, value: Option<&[u8]>) -> Result<ScalarValue> {
+    fn decode_scalar(&self, value: Option<&[u8]>) -> Result<ScalarValue> {
         match value {
-            Some(value) => ScalarValue::try_from_array(&self.values([value])?, 0),
+            Some(value) => ScalarValue::try_from_array(&self.decode_values([value])?, 0),
             None => ScalarValue::try_from(&self.of),
         }
     }
 
-    /// A map of all values.
+    /// A map of all values and their counts.
     fn map(&self) -> Result<ScalarValue> {
-        let sorted = self.sorted();
+        let sorted = self.sorted_counts();
         if sorted.is_empty() {
-            return ScalarValue::try_from(&DataType::Map(entries(&self.of), true));
+            return ScalarValue::try_from(&DataType::Map(map_entries_field(&self.of), true));
         }
-        let keys = self.values(sorted.iter().map(|(value, _)| *value))?;
+        let keys = self.decode_values(sorted.iter().map(|(value, _)| *value))?;
         let counts: UInt64Array = sorted.iter().map(|(_, count)| Some(*count)).collect();
         let columns: Vec<ArrayRef> = vec![keys, Arc::new(counts)];
         let pairs = StructArray::try_new(map_fields(&self.of), columns, None)?;
         let offsets = OffsetBuffer::from_lengths([sorted.len()]);
-        let map = MapArray::try_new(entries(&self.of), offsets, pairs, None, true)?;
+        let map = MapArray::try_new(map_entries_field(&self.of), offsets, pairs, None, true)?;
         Ok(ScalarValue::Map(Arc::new(map)))
     }
 }
 
-/// Zeros without a sign, and one NaN.
-fn canonical(values: &ArrayRef) -> ArrayRef {
+/// Replaces -0.0 by 0.0 and all NaN by one.
+fn canonical_floats(values: &ArrayRef) -> ArrayRef {
     match values.data_type() {
         DataType::Float64 => {
             let one = |value: f64| {
@@ -165,16 +170,16 @@ fn canonical(values: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// The value at a share of the sorted ones: of n values the ceil(share n)-th, at least the first.
+/// Value at a fraction of the sorted values: number ceil(share n) of n values, at least the first.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a place among values that are in memory"
 )]
-fn at_share<'a>(sorted: &[(&'a [u8], u64)], share: f64) -> Option<&'a [u8]> {
+fn quantile_of_counts<'a>(sorted: &[(&'a [u8], u64)], share: f64) -> Option<&'a [u8]> {
     let count: u64 = sorted.iter().map(|(_, count)| count).sum();
-    // As DuckDB rounds it: 0.1 of 10 values is the first though 0.1 is a little more than a tenth.
+    // Rounds as DuckDB does: 0.1 of 10 values is the first one, although 0.1 is slightly more than a tenth in binary.
     let above = (count as f64 - count as f64 * share).floor() as u64;
     let place = count.saturating_sub(above).max(1);
     let mut passed = 0;
@@ -185,7 +190,7 @@ fn at_share<'a>(sorted: &[(&'a [u8], u64)], share: f64) -> Option<&'a [u8]> {
     found.map(|(value, _)| *value)
 }
 
-impl Accumulator for Counts {
+impl Accumulator for ValueCounts {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         match columns.first() {
             Some(values) => self.add(values, |_| 1),
@@ -216,7 +221,7 @@ impl Accumulator for Counts {
             .iter()
             .map(|(value, count)| (value.as_ref(), *count))
             .collect();
-        let values = self.values(sorted.iter().map(|(value, _)| *value))?;
+        let values = self.decode_values(sorted.iter().map(|(value, _)| *value))?;
         let counts: UInt64Array = sorted.iter().map(|(_, count)| Some(*count)).collect();
         let list = |values| SingleRowListArrayBuilder::new(values).build_list_scalar();
         Ok(vec![list(values), list(Arc::new(counts))])
@@ -224,13 +229,15 @@ impl Accumulator for Counts {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         match self.asked {
-            Asked::Histogram => self.map(),
-            Asked::Quantile => self.scalar(at_share(&self.sorted(), self.share)),
-            Asked::Mode => {
-                let sorted = self.sorted();
+            CountResult::Histogram => self.map(),
+            CountResult::Quantile => {
+                self.decode_scalar(quantile_of_counts(&self.sorted_counts(), self.share))
+            }
+            CountResult::Mode => {
+                let sorted = self.sorted_counts();
                 let most = sorted.iter().map(|(_, count)| *count).max();
                 let first = sorted.iter().find(|(_, count)| Some(*count) == most);
-                self.scalar(first.map(|(value, _)| *value))
+                self.decode_scalar(first.map(|(value, _)| *value))
             }
         }
     }
@@ -250,19 +257,19 @@ mod tests {
     #[test]
     fn a_share_is_a_place_among_the_values() {
         let values = [(&b"a"[..], 1), (b"b", 2), (b"c", 1)];
-        let at = |share| at_share(&values, share).unwrap();
+        let at = |share| quantile_of_counts(&values, share).unwrap();
         let found = [0.0, 0.25, 0.26, 0.5, 0.75, 0.76, 1.0].map(at);
         assert_eq!(found, [&b"a"[..], b"a", b"b", b"b", b"b", b"c", b"c"]);
-        assert_eq!(at_share(&[], 0.5), None);
+        assert_eq!(quantile_of_counts(&[], 0.5), None);
         let tens: Vec<[u8; 1]> = (0..10).map(|value| [value]).collect();
         let tens: Vec<(&[u8], u64)> = tens.iter().map(|value| (&value[..], 1)).collect();
-        assert_eq!(at_share(&tens, 0.1), Some(&[0][..]));
+        assert_eq!(quantile_of_counts(&tens, 0.1), Some(&[0][..]));
     }
 
     #[test]
     fn zeros_are_one_value_and_so_is_nan() {
         let values = Float64Array::from(vec![0.0, -0.0, f64::NAN, -f64::NAN]);
-        let values = canonical(&(Arc::new(values) as ArrayRef));
+        let values = canonical_floats(&(Arc::new(values) as ArrayRef));
         let bits: Vec<u64> = values
             .as_primitive::<Float64Type>()
             .values()
@@ -271,7 +278,7 @@ mod tests {
             .collect();
         assert_eq!((bits[0], bits[2]), (bits[1], bits[3]));
         let narrow: ArrayRef = Arc::new(Float32Array::from(vec![-0.0_f32]));
-        let narrow = canonical(&narrow);
+        let narrow = canonical_floats(&narrow);
         let narrow = narrow.as_primitive::<Float32Type>();
         assert!(narrow.value(0).is_sign_positive());
     }

@@ -1,7 +1,8 @@
-//! `date_diff('day', a, b)`: how many beginnings of days lie between two times.
+//! `date_diff('day', a, b)`: the number of day boundaries between two times.
 //!
-//! As in DuckDB, boundaries count, not whole days: from 23:00 to 01:00 it is one day, and -1 backwards. In UTC,
-//! by the Gregorian calendar. Weeks alone are whole ones: seven days, whatever day they begin with.
+//! Boundaries count rather than whole days, as in DuckDB: 23:00 to 01:00 is one day, and -1 in reverse. Times are in
+//! UTC and in the Gregorian calendar. Weeks are the exception: they are whole periods of seven days, regardless of the
+//! first weekday.
 
 use std::sync::Arc;
 
@@ -12,38 +13,38 @@ use chrono::{DateTime, Datelike as _};
 use datafusion::common::cast::as_string_array;
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 const SECOND_US: i64 = 1_000_000;
 const DAY_US: i64 = 86_400 * SECOND_US;
 
-/// Weeks have no boundaries: they are counted as so many days.
+/// Weeks have no boundaries, so they are counted as periods of this many days.
 const DAYS_OF_WEEK: i64 = 7;
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "date_diff",
         "How many boundaries of a unit lie between two times (UTC): 1 for 'day' from 23:00 to 01:00; of weeks how many times seven days",
         "SELECT date_diff('day', min(measured_at), max(measured_at)) FROM records",
     )
-    .takes("unit", None, UNITS)
-    .takes("from", None, "a date or a time")
-    .takes("to", None, "a date or a time; what is before `from` gives less than 0")
-    .by("DuckDB, date_diff");
-    Scalar::new(&about, DataType::Int64, differences)
+    .argument("unit", None, UNITS)
+    .argument("from", None, "a date or a time")
+    .argument("to", None, "a date or a time; what is before `from` gives less than 0")
+    .source("DuckDB, date_diff");
+    Scalar::new(&about, DataType::Int64, date_differences)
 }
 
-/// Names of units, for people.
+/// Names of units, for messages.
 const UNITS: &str = "microsecond, millisecond, second, minute, hour, day, week, month, quarter, year, decade, century or millennium";
 
-/// Counts the boundaries from the beginning of 1970, or of year 0, up to a time in microseconds.
+/// Counts the boundaries from the start of 1970, or of year 0, to a time in microseconds.
 type Boundaries = fn(i64) -> Option<i64>;
 
-/// A unit: its boundaries, and how many of them it is long.
+/// A unit: its boundaries, and its length in such boundaries.
 type Unit = (Boundaries, i64);
 
-/// Units by their names, in small letters.
+/// Units by name, in lower case.
 const BY_NAME: [(&[&str], Boundaries); 13] = [
     (&["microsecond", "microseconds", "us"], Some),
     (&["millisecond", "milliseconds", "ms"], |us| {
@@ -60,25 +61,25 @@ const BY_NAME: [(&[&str], Boundaries); 13] = [
     }),
     (&["day", "days", "d"], |us| Some(us.div_euclid(DAY_US))),
     (&["week", "weeks", "w"], |us| Some(us.div_euclid(DAY_US))),
-    (&["month", "months", "mon"], months),
+    (&["month", "months", "mon"], months_since_year_0),
     (&["quarter", "quarters"], |us| {
-        Some(months(us)?.div_euclid(3))
+        Some(months_since_year_0(us)?.div_euclid(3))
     }),
     (&["year", "years", "y"], |us| {
-        Some(months(us)?.div_euclid(12))
+        Some(months_since_year_0(us)?.div_euclid(12))
     }),
     (&["decade", "decades"], |us| {
-        Some(months(us)?.div_euclid(120))
+        Some(months_since_year_0(us)?.div_euclid(120))
     }),
     (&["century", "centuries"], |us| {
-        Some(months(us)?.div_euclid(1200))
+        Some(months_since_year_0(us)?.div_euclid(1200))
     }),
     (&["millennium", "millennia", "millenniums"], |us| {
-        Some(months(us)?.div_euclid(12_000))
+        Some(months_since_year_0(us)?.div_euclid(12_000))
     }),
 ];
 
-fn unit(name: &str) -> Option<Unit> {
+fn unit_from_name(name: &str) -> Option<Unit> {
     let name = name.to_ascii_lowercase();
     let mut units = BY_NAME.iter();
     let (names, count) = units.find(|(names, _)| names.contains(&name.as_str()))?;
@@ -91,21 +92,24 @@ fn unit(name: &str) -> Option<Unit> {
 }
 
 /// Months since January of year 0.
-fn months(us: i64) -> Option<i64> {
+fn months_since_year_0(us: i64) -> Option<i64> {
     let date = DateTime::from_timestamp_micros(us)?;
     Some(i64::from(date.year()) * 12 + i64::from(date.month0()))
 }
 
-fn differences(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn date_differences(args: &[ArrayRef]) -> Result<ArrayRef> {
     let names = cast(argument(args, 0)?, &DataType::Utf8)?;
     let names = as_string_array(&names)?;
-    let (from, to) = (times(argument(args, 1)?)?, times(argument(args, 2)?)?);
+    let (from, to) = (
+        to_microseconds(argument(args, 1)?)?,
+        to_microseconds(argument(args, 2)?)?,
+    );
     let (from, to) = (
         from.as_primitive::<TimestampMicrosecondType>().iter(),
         to.as_primitive::<TimestampMicrosecondType>().iter(),
     );
     let mut found = Vec::with_capacity(names.len());
-    // Nearly always the same name as in the row before.
+    // Consecutive rows nearly always have the same unit.
     let mut known: Option<(&str, Unit)> = None;
     for ((name, from), to) in names.iter().zip(from).zip(to) {
         let (Some(name), Some(from), Some(to)) = (name, from, to) else {
@@ -114,7 +118,7 @@ fn differences(args: &[ArrayRef]) -> Result<ArrayRef> {
         };
         let (count, length) = match known {
             Some((last, unit)) if last == name => unit,
-            _ => unit(name).ok_or_else(|| {
+            _ => unit_from_name(name).ok_or_else(|| {
                 exec_datafusion_err!("date_diff knows no unit `{name}`\nhint: {UNITS}")
             })?,
         };
@@ -128,8 +132,8 @@ fn differences(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(Int64Array::from(found)))
 }
 
-/// As microseconds in UTC.
-fn times(values: &ArrayRef) -> Result<ArrayRef> {
+/// Casts to microseconds in UTC.
+fn to_microseconds(values: &ArrayRef) -> Result<ArrayRef> {
     let of = values.data_type();
     let is_time = matches!(
         of,
@@ -151,7 +155,7 @@ mod tests {
     #[test]
     fn boundaries_before_1970_count_as_those_after_it() {
         let between = |name: &str, from: i64, to: i64| {
-            let (count, length) = unit(name).unwrap();
+            let (count, length) = unit_from_name(name).unwrap();
             (count(to).unwrap() - count(from).unwrap()) / length
         };
         assert_eq!(between("day", -1, 0), 1);
@@ -160,6 +164,6 @@ mod tests {
         assert_eq!(between("week", 0, -6 * DAY_US), 0);
         assert_eq!(between("year", -1, 0), 1);
         assert_eq!(between("month", 0, 31 * DAY_US), 1);
-        assert!(unit("fortnight").is_none());
+        assert!(unit_from_name("fortnight").is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! `date_trunc('day', measured_at)`: DataFusion's, with times of UTC as times without a zone, which is the same and takes no calendar for each.
+//! `date_trunc('day', measured_at)`: DataFusion's function, with UTC times cast to times without a time zone. The
+//! result is the same without a calendar computation per row.
 
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef};
@@ -11,13 +12,13 @@ use datafusion::logical_expr::{
 };
 
 pub(super) fn udf() -> ScalarUDF {
-    ScalarUDF::from(InUtc(DateTruncFunc::new()))
+    ScalarUDF::from(UtcDateTrunc(DateTruncFunc::new()))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct InUtc(DateTruncFunc);
+struct UtcDateTrunc(DateTruncFunc);
 
-impl ScalarUDFImpl for InUtc {
+impl ScalarUDFImpl for UtcDateTrunc {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
     use crate::query::collect;
 
-    /// Of all units and precisions, before and after 1970.
+    /// Covers all units and precisions, before and after 1970.
     #[tokio::test]
     async fn times_begin_as_those_of_datafusion_do() {
         let sessions = [SessionContext::new(), SessionContext::new()];

@@ -1,4 +1,4 @@
-//! Hashes of texts, as other programs compute them.
+//! Standard hash functions of text.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,42 +10,42 @@ use md5::Md5;
 use sha2::{Digest as _, Sha256};
 use twox_hash::XxHash3_64;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn md5() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "md5",
         "MD5 of a text, as 32 hexadecimal digits",
         "SELECT md5('tensor')",
     )
-    .takes("text", DataType::Utf8View, "its bytes in UTF-8")
-    .by("RFC 1321, as in DuckDB");
-    in_digits(&about, |text| {
+    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .source("RFC 1321, as in DuckDB");
+    hex_digest_udf(&about, |text| {
         use md5::Digest as _;
         Md5::digest(text).to_vec()
     })
 }
 
 pub(super) fn sha256() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "sha256",
         "SHA-256 of a text, as 64 hexadecimal digits",
         "SELECT sha256('tensor')",
     )
-    .takes("text", DataType::Utf8View, "its bytes in UTF-8")
-    .by("FIPS 180-4, as in DuckDB");
-    in_digits(&about, |text| Sha256::digest(text).to_vec())
+    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .source("FIPS 180-4, as in DuckDB");
+    hex_digest_udf(&about, |text| Sha256::digest(text).to_vec())
 }
 
 pub(super) fn xxh3_64() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "xxh3_64",
         "XXH3-64 of a text (seed 0), a whole number from 0 to 2^64 - 1",
         "SELECT xxh3_64('tensor')",
     )
-    .takes("text", DataType::Utf8View, "its bytes in UTF-8")
-    .by("xxHash 0.8, XXH3_64bits");
+    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .source("xxHash 0.8, XXH3_64bits");
     Scalar::new(&about, DataType::UInt64, |args| {
         let texts = as_string_view_array(argument(args, 0)?)?.iter();
         let hashes = texts.map(|text| text.map(|text| XxHash3_64::oneshot(text.as_bytes())));
@@ -54,14 +54,14 @@ pub(super) fn xxh3_64() -> Scalar {
     })
 }
 
-/// A hash of texts that is read in hexadecimal digits.
-fn in_digits(about: &About, of: fn(&[u8]) -> Vec<u8>) -> Scalar {
+/// A hash function of text, which returns hexadecimal digits.
+fn hex_digest_udf(about: &FunctionDocs, of: fn(&[u8]) -> Vec<u8>) -> Scalar {
     Scalar::new(about, DataType::Utf8View, move |args| {
         let texts = as_string_view_array(argument(args, 0)?)?.iter();
         let digits = texts.map(|text| {
             let mut digits = String::with_capacity(64);
             for byte in of(text?.as_bytes()) {
-                // Writing into a text does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(digits, "{byte:02x}");
             }
             Some(digits)
@@ -73,7 +73,7 @@ fn in_digits(about: &About, of: fn(&[u8]) -> Vec<u8>) -> Scalar {
 
 #[cfg(test)]
 mod tests {
-    /// By Python's `hashlib` and `xxhash`.
+    /// Expected values are from Python's `hashlib` and `xxhash`.
     #[tokio::test]
     async fn hashes_are_those_of_other_programs() {
         let context = crate::Store::demo().await.unwrap().session().await.unwrap();

@@ -1,8 +1,8 @@
-//! `min_by(value, key)` and `max_by(value, key)`, also `arg_min` and `arg_max`: the value where the key is
-//! least or greatest.
+//! `min_by(value, key)` and `max_by(value, key)`, also `arg_min` and `arg_max`: the value with the minimum or maximum
+//! key.
 //!
-//! As in DuckDB, a row in which either is NULL does not count; NULL where none counts. Of several rows
-//! with that key it is the least value, so that the answer does not depend on the order of rows.
+//! As in DuckDB, rows with NULL in either argument are ignored, and the result is NULL if none remain. Ties are
+//! resolved by the smallest value, so that the result does not depend on the row order.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimpl
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Accumulator, Expr};
 
-use super::about::About;
-use super::aggregate::{Aggregate, Gathering};
+use super::aggregate::{Aggregate, AggregateDefinition};
 use super::first_by_order;
+use super::function_docs::FunctionDocs;
 
 pub(super) fn all() -> [Aggregate; 2] {
-    let function = |about: About, alias, name, ascending| {
+    let function = |about: FunctionDocs, alias, name, ascending| {
         let about = about
-            .takes("value", None, "what is given")
-            .takes("key", None, "what is compared")
-            .by("DuckDB, arg_min and arg_max; of several rows with that key DuckDB takes any");
+            .argument("value", None, "what is given")
+            .argument("key", None, "what is compared")
+            .source("DuckDB, arg_min and arg_max; of several rows with that key DuckDB takes any");
         Aggregate::new(&about, ExtremeBy { name, ascending }).alias(alias)
     };
     let [least, greatest] = ["min_by", "max_by"];
     [
         function(
-            About::new(
+            FunctionDocs::new(
                 least,
                 "The value where the key is least; of several such the least value",
                 "SELECT platform, min_by(config_id, runtime_ns) FROM records GROUP BY platform",
@@ -38,7 +38,7 @@ pub(super) fn all() -> [Aggregate; 2] {
             true,
         ),
         function(
-            About::new(
+            FunctionDocs::new(
                 greatest,
                 "The value where the key is greatest; of several such the least value",
                 "SELECT platform, max_by(config_id, runtime_ns) FROM records GROUP BY platform",
@@ -50,23 +50,23 @@ pub(super) fn all() -> [Aggregate; 2] {
     ]
 }
 
-/// One of the two functions; the planner writes it as the `first_value` in the order of the key.
+/// One of the two functions. The planner replaces it by `first_value` in the order of the key.
 #[derive(Debug)]
 struct ExtremeBy {
     name: &'static str,
-    /// Is the least key wanted?
+    /// Whether the function returns the value of the minimum key.
     ascending: bool,
 }
 
-impl Gathering for ExtremeBy {
-    fn gives(&self, arguments: &[DataType]) -> Result<DataType> {
+impl AggregateDefinition for ExtremeBy {
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match arguments {
             [value, _] => Ok(value.clone()),
             _ => plan_err!("{} takes a value and a key", self.name),
         }
     }
 
-    fn gatherer(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn accumulator(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let name = self.name;
         plan_err!(
             "{name} is no window function\nhint: first_value(value) OVER (PARTITION BY ... ORDER BY key)"
@@ -77,13 +77,13 @@ impl Gathering for ExtremeBy {
         Vec::new()
     }
 
-    fn written_as(&self) -> Option<AggregateFunctionSimplification> {
+    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
         let ascending = self.ascending;
         Some(Box::new(move |call, _| first_value(call, ascending)))
     }
 }
 
-/// The first value in the order of the key, then of the values.
+/// The first value in the order of the key, then of the value.
 fn first_value(call: AggregateFunction, ascending: bool) -> Result<Expr> {
     let mut params = call.params;
     let [value, key] = params.args.as_slice() else {

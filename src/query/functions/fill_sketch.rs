@@ -1,4 +1,4 @@
-//! `fill_sketch`: the transform steps of a configuration from its sketch and its packed parameters.
+//! `fill_sketch`: reconstructs the transform steps of a configuration from its sketch and its packed parameters.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use arrow::array::{Array as _, ArrayRef, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_err};
-use tsql_codecs::steps::Filler;
+use tsql_codecs::steps::StepsWriter;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "fill_sketch",
         "The transform steps of a configuration from its sketch and its packed parameters",
         "SELECT fill_sketch(sketch, params) FROM stored.configurations LIMIT 3",
     )
-    .takes(
+    .argument(
         "sketch",
         DataType::Utf8View,
         "the steps with a hole for each number",
     )
-    .takes("params", DataType::BinaryView, "the numbers, packed")
-    .by("tsql: `steps` of the crate `tensorsql-codecs`");
-    Scalar::new(&about, DataType::Utf8View, filled)
+    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .source("tsql: `steps` of the crate `tensorsql-codecs`");
+    Scalar::new(&about, DataType::Utf8View, fill_sketches)
 }
 
-fn filled(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn fill_sketches(args: &[ArrayRef]) -> Result<ArrayRef> {
     let sketches = as_string_view_array(argument(args, 0)?)?;
     let params = as_binary_view_array(argument(args, 1)?)?;
     let mut steps = StringViewBuilder::with_capacity(sketches.len());
-    let (mut filler, mut text) = (Filler::default(), Vec::new());
+    let (mut filler, mut text) = (StepsWriter::default(), Vec::new());
     for (sketch, params) in sketches.iter().zip(params.iter()) {
         text.clear();
         let filled = sketch.map(|sketch| filler.fill(sketch, params, &mut text));

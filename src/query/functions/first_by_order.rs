@@ -1,7 +1,7 @@
-//! `first_value(x ORDER BY ...)` and `last_value` of many groups: sort keys are kept and compared as bytes.
+//! `first_value(x ORDER BY ...)` and `last_value` by group, with sort keys stored and compared as bytes.
 //!
-//! DataFusion's accumulators keep each sort key as a list of scalars, and look through all groups once a batch. Everything else is
-//! DataFusion's: the functions of a whole, windows, types, and the rows that threads hand to each other.
+//! DataFusion's accumulators store each sort key as a list of scalars, and scan all groups once per batch. All other
+//! parts are DataFusion's: ungrouped aggregates, windows, types, and the state that threads exchange.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::query::sort_keys::LongKey;
 
 /// `first_value`.
 pub(super) fn first_value() -> AggregateUDF {
-    AggregateUDF::from(ByOrder {
+    AggregateUDF::from(FirstByOrder {
         theirs: first_value_udaf(),
         is_last: false,
     })
@@ -31,26 +31,26 @@ pub(super) fn first_value() -> AggregateUDF {
 
 /// `last_value`.
 pub(super) fn last_value() -> AggregateUDF {
-    AggregateUDF::from(ByOrder {
+    AggregateUDF::from(FirstByOrder {
         theirs: last_value_udaf(),
         is_last: true,
     })
 }
 
-/// DataFusion's function with other accumulators of groups.
+/// DataFusion's function with another accumulator for groups.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct ByOrder {
+struct FirstByOrder {
     theirs: Arc<AggregateUDF>,
     is_last: bool,
 }
 
-impl ByOrder {
-    fn theirs(&self) -> &dyn AggregateUDFImpl {
+impl FirstByOrder {
+    fn original(&self) -> &dyn AggregateUDFImpl {
         self.theirs.inner().as_ref()
     }
 }
 
-impl AggregateUDFImpl for ByOrder {
+impl AggregateUDFImpl for FirstByOrder {
     fn name(&self) -> &str {
         self.theirs.name()
     }
@@ -68,45 +68,45 @@ impl AggregateUDFImpl for ByOrder {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.theirs().return_type(types)
+        self.original().return_type(types)
     }
 
     fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        self.theirs().return_field(fields)
+        self.original().return_field(fields)
     }
 
     fn is_nullable(&self) -> bool {
-        self.theirs().is_nullable()
+        self.original().is_nullable()
     }
 
     fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.theirs().default_value(data_type)
+        self.original().default_value(data_type)
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.theirs().accumulator(args)
+        self.original().accumulator(args)
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.theirs().create_sliding_accumulator(args)
+        self.original().create_sliding_accumulator(args)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.theirs().state_fields(args)
+        self.original().state_fields(args)
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        fields(&args).is_some() || self.theirs().groups_accumulator_supported(args)
+        row_fields(&args).is_some() || self.original().groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        let Some((order, value)) = fields(&args) else {
-            return self.theirs().create_groups_accumulator(args);
+        let Some((order, value)) = row_fields(&args) else {
+            return self.original().create_groups_accumulator(args);
         };
-        Ok(Box::new(Groups {
+        Ok(Box::new(DistinctOnRewrite {
             order: RowConverter::new(order)?,
             value: RowConverter::new(vec![value])?,
             ignores_nulls: args.ignore_nulls,
@@ -129,20 +129,21 @@ impl AggregateUDFImpl for ByOrder {
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.theirs().order_sensitivity()
+        self.original().order_sensitivity()
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
-        self.theirs().reverse_expr()
+        self.original().reverse_expr()
     }
 
     fn supports_null_handling_clause(&self) -> bool {
-        self.theirs().supports_null_handling_clause()
+        self.original().supports_null_handling_clause()
     }
 }
 
-/// How sort keys and the value become bytes; `None` without an order, and for types that do not come back as they were.
-fn fields(args: &AccumulatorArgs) -> Option<(Vec<SortField>, SortField)> {
+/// Row formats of the sort keys and of the value. `None` without an order, and for types that do not survive the round
+/// trip.
+fn row_fields(args: &AccumulatorArgs) -> Option<(Vec<SortField>, SortField)> {
     let comes_back = |data_type: &DataType| {
         data_type.is_primitive()
             || data_type.is_string()
@@ -161,26 +162,26 @@ fn fields(args: &AccumulatorArgs) -> Option<(Vec<SortField>, SortField)> {
 }
 
 /// The first row of each group so far.
-struct Groups {
+struct DistinctOnRewrite {
     order: RowConverter,
     value: RowConverter,
     ignores_nulls: bool,
     is_last: bool,
-    best: Vec<Option<Best>>,
+    best: Vec<Option<FirstRow>>,
     heap_bytes: usize,
 }
 
 /// The first row of a group.
-struct Best {
+struct FirstRow {
     key: LongKey,
     value: Box<[u8]>,
-    /// Its place in the batch that is looked at, while its value is not taken yet.
+    /// Position in the current batch while the value has not been copied.
     row: Option<u32>,
 }
 
-impl Groups {
-    /// Looks at the rows of a batch for which `counts` is true: a value and its sort keys each.
-    fn update(
+impl DistinctOnRewrite {
+    /// Processes the rows of a batch for which `counts` is true: a value and its sort keys each.
+    fn update_rows(
         &mut self,
         columns: &[ArrayRef],
         groups: &[usize],
@@ -219,7 +220,7 @@ impl Groups {
             if best.as_ref().is_none_or(|best| best.row.is_none()) {
                 changed.push(group);
             }
-            let first = Best {
+            let first = FirstRow {
                 key: key.into(),
                 value: Box::default(),
                 row: Some(
@@ -232,7 +233,7 @@ impl Groups {
         self.take_values(value, &changed)
     }
 
-    /// Takes the values of groups whose first row is in this batch.
+    /// Copies the values of those groups whose first row is in this batch.
     fn take_values(&mut self, value: &ArrayRef, groups: &[usize]) -> Result<()> {
         let best = groups
             .iter()
@@ -249,26 +250,26 @@ impl Groups {
         Ok(())
     }
 
-    /// The first rows of groups.
-    fn emit(&mut self, groups: EmitTo) -> Vec<Option<Best>> {
+    /// Removes and returns the first rows of the emitted groups.
+    fn emit(&mut self, groups: EmitTo) -> Vec<Option<FirstRow>> {
         let emitted = groups.take_needed(&mut self.best);
-        let bytes = emitted.iter().flatten().map(Best::heap_bytes);
+        let bytes = emitted.iter().flatten().map(FirstRow::heap_bytes);
         self.heap_bytes = self.heap_bytes.saturating_sub(bytes.sum());
         emitted
     }
 }
 
-impl Best {
+impl FirstRow {
     fn heap_bytes(&self) -> usize {
         self.key.len() + self.value.len()
     }
 }
 
-/// Columns of these rows, with NULL for groups without one.
-fn columns<'a>(
+/// Decodes these rows to columns; NULL for groups without a row.
+fn decode_columns<'a>(
     converter: &'a RowConverter,
-    rows: &'a [Option<Best>],
-    bytes: impl Fn(&'a Best) -> &'a [u8],
+    rows: &'a [Option<FirstRow>],
+    bytes: impl Fn(&'a FirstRow) -> &'a [u8],
 ) -> Result<Vec<ArrayRef>> {
     let parser = converter.parser();
     let known = rows.iter().flatten().map(|best| parser.parse(bytes(best)));
@@ -288,7 +289,7 @@ fn columns<'a>(
         .collect()
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for DistinctOnRewrite {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -296,7 +297,7 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
-        self.update(values, groups, count, |row| {
+        self.update_rows(values, groups, count, |row| {
             filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
         })
     }
@@ -306,21 +307,21 @@ impl GroupsAccumulator for Groups {
             return Err(exec_datafusion_err!("a first value has a value"));
         };
         let is_set = is_set.as_boolean();
-        self.update(values, groups, count, |row| {
+        self.update_rows(values, groups, count, |row| {
             is_set.is_valid(row) && is_set.value(row)
         })
     }
 
     fn evaluate(&mut self, groups: EmitTo) -> Result<ArrayRef> {
         let rows = self.emit(groups);
-        let value = columns(&self.value, &rows, |best| &best.value)?.pop();
+        let value = decode_columns(&self.value, &rows, |best| &best.value)?.pop();
         value.ok_or_else(|| exec_datafusion_err!("a first value has a value"))
     }
 
     fn state(&mut self, groups: EmitTo) -> Result<Vec<ArrayRef>> {
         let rows = self.emit(groups);
-        let mut state = columns(&self.value, &rows, |best| &best.value)?;
-        state.extend(columns(&self.order, &rows, |best| best.key.bytes())?);
+        let mut state = decode_columns(&self.value, &rows, |best| &best.value)?;
+        state.extend(decode_columns(&self.order, &rows, |best| best.key.bytes())?);
         let is_set = rows.iter().map(|row| Some(row.is_some()));
         state.push(Arc::new(is_set.collect::<BooleanArray>()));
         Ok(state)
@@ -345,7 +346,7 @@ impl GroupsAccumulator for Groups {
     }
 
     fn size(&self) -> usize {
-        self.best.capacity() * size_of::<Option<Best>>()
+        self.best.capacity() * size_of::<Option<FirstRow>>()
             + self.heap_bytes
             + self.order.size()
             + self.value.size()
@@ -359,7 +360,7 @@ mod tests {
     use datafusion::prelude::SessionContext;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
     use crate::query::limits::Limits;
 
     async fn session(threads: usize, memory_bytes: Option<usize>) -> SessionContext {
@@ -368,7 +369,7 @@ mod tests {
             memory_bytes,
             ..Limits::default()
         };
-        let context = engine(limits).unwrap();
+        let context = new_context(limits).unwrap();
         let table = "CREATE TABLE t AS SELECT value AS x, nullif(value % 7, 3) AS few, value * 7919 % 3001 AS many, 'w' || value % 11 AS word, \
             CASE value % 9 WHEN 0 THEN NULL WHEN 1 THEN -0.0 WHEN 2 THEN CAST('NaN' AS DOUBLE) ELSE value * 31 % 101 / 4.0 END AS f, \
             value % 3 = 0 AS flag, DATE '2020-01-01' + CAST(value % 50 AS INT) AS day, CAST(value % 40 AS DECIMAL(12, 2)) AS money, \
@@ -406,7 +407,7 @@ mod tests {
                 let sql =
                     format!("SELECT {key}, {aggregates} FROM t GROUP BY {key} ORDER BY {key}");
                 let expected = rows(&plain, &sql).await;
-                // DataFusion's accumulators of lists take more memory than the last session has.
+                // DataFusion's list accumulators exceed the memory limit of the last session.
                 let are_lists = aggregates.contains("make_array");
                 let sessions = sessions.iter().take(if are_lists { 2 } else { 3 });
                 for session in sessions {

@@ -1,7 +1,7 @@
-//! `min(x)` and `max(x)` of floats in groups, in which NaN is greater than any number, as it is in sorts and in DuckDB.
+//! `min(x)` and `max(x)` of floats by group. NaN is greater than any number, as in sorts and in DuckDB.
 //!
-//! DataFusion 55 takes NaN for the new minimum and maximum, and any number after it, so that the result depends on the order of rows.
-//! Its maximum of -inf alone is the least finite number.
+//! DataFusion 55 replaces the extreme by NaN and then NaN by any number, so the result depends on the row order. Its
+//! maximum of only -inf is the smallest finite number.
 
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type};
 use datafusion::common::Result;
@@ -15,14 +15,14 @@ use datafusion::logical_expr::{
 use datafusion::scalar::ScalarValue;
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
 
-/// Floats of 16 bits.
+/// 16-bit floats.
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// Both functions.
 pub(super) fn udafs() -> [AggregateUDF; 2] {
     [
-        AggregateUDF::from(Extreme(Min::new())),
-        AggregateUDF::from(Extreme(Max::new())),
+        AggregateUDF::from(FloatExtreme(Min::new())),
+        AggregateUDF::from(FloatExtreme(Max::new())),
     ]
 }
 
@@ -79,11 +79,11 @@ fn maximum(kind: &DataType) -> Option<Box<dyn GroupsAccumulator>> {
     })
 }
 
-/// DataFusion's function, with an accumulator of its own for floats in groups.
+/// DataFusion's function with another accumulator for floats by group.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Extreme<F>(F);
+struct FloatExtreme<F>(F);
 
-impl<F: AggregateUDFImpl> AggregateUDFImpl for Extreme<F>
+impl<F: AggregateUDFImpl> AggregateUDFImpl for FloatExtreme<F>
 where
     Self: std::fmt::Debug + std::hash::Hash + Eq + Send + Sync + 'static,
 {
@@ -161,12 +161,12 @@ mod tests {
     use arrow::util::pretty::pretty_format_batches;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
-    /// Expected values are DuckDB's.
+    /// Expected values are from DuckDB.
     #[tokio::test]
     async fn nan_is_the_greatest_float_whatever_the_order_of_rows() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for kind in ["DOUBLE", "FLOAT"] {
             for rows in [
                 "(1, 'NaN'), (1, '3'), (1, '-inf'), (2, 'NaN'), (3, '-inf'), (4, NULL)",

@@ -1,35 +1,35 @@
-//! The edges of a stored graph of either kind, for functions that follow them.
+//! Edges of a stored graph of either kind, for functions that traverse them.
 
 use arrow::array::{Array as _, ArrayRef, BinaryViewArray, Int64Array};
 use datafusion::common::cast::{as_binary_view_array, as_int64_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use tsql_codecs::graph::unpack_edges;
 use tsql_codecs::opgraph::{Operand, unpack_operands};
-use tsql_graphs::{Neighbours, Use};
+use tsql_graphs::{Neighbours, NodeInput};
 
 use super::scalar::argument;
 
-/// What is said of the column `edges`.
-pub(super) const EDGES: &str = "the edges, packed, as `stored.graphs.edges`";
+/// Documentation of the argument `edges`.
+pub(super) const EDGES_DOC: &str = "the edges, packed, as `stored.graphs.edges`";
 
-/// What is said of the column `node_count`.
-pub(super) const NODE_COUNT: &str = "how many nodes the graph has";
+/// Documentation of the argument `node_count`.
+pub(super) const NODE_COUNT_DOC: &str = "how many nodes the graph has";
 
-/// What is said of the column `argument_count`.
-pub(super) const ARGUMENT_COUNT: &str =
+/// Documentation of the argument `argument_count`.
+pub(super) const ARGUMENT_COUNT_DOC: &str =
     "`argument_count` of the graph, which says how its edges are packed: NULL in TpuGraphs";
 
 /// Three columns of graphs: `edges`, `node_count` and `argument_count`.
-pub(super) struct Columns<'a> {
+pub(super) struct GraphColumns<'a> {
     edges: &'a BinaryViewArray,
     node_counts: &'a Int64Array,
-    /// `None` where all are graphs of TpuGraphs.
+    /// `None` if all graphs are from TpuGraphs.
     argument_counts: Option<&'a Int64Array>,
 }
 
-impl<'a> Columns<'a> {
-    /// The first two arguments of a function, and the third where that is `argument_count`.
-    pub(super) fn of(args: &'a [ArrayRef], has_argument_counts: bool) -> Result<Self> {
+impl<'a> GraphColumns<'a> {
+    /// Reads the first two arguments of a function, and the third one if it is `argument_count`.
+    pub(super) fn from_args(args: &'a [ArrayRef], has_argument_counts: bool) -> Result<Self> {
         let third = || as_int64_array(argument(args, 2)?);
         Ok(Self {
             edges: as_binary_view_array(argument(args, 0)?)?,
@@ -38,13 +38,13 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     pub(super) fn len(&self) -> usize {
         self.edges.len()
     }
 
-    /// What each node of a graph consumes, in order; `None` for a graph without any.
-    pub(super) fn uses(&self, row: usize) -> Result<Option<Vec<Vec<Use>>>> {
+    /// Operands of each node of a graph, in order; `None` if the row has no graph.
+    pub(super) fn node_uses(&self, row: usize) -> Result<Option<Vec<Vec<NodeInput>>>> {
         if self.edges.is_null(row) || self.node_counts.is_null(row) {
             return Ok(None);
         }
@@ -74,17 +74,17 @@ impl<'a> Columns<'a> {
         Ok(Some(uses))
     }
 
-    /// The neighbours of each node of a graph.
+    /// Neighbours of each node of a graph.
     pub(super) fn neighbours(&self, row: usize) -> Result<Option<Neighbours>> {
-        let Some(uses) = self.uses(row)? else {
+        let Some(uses) = self.node_uses(row)? else {
             return Ok(None);
         };
-        let of_user = |(user, own): (u32, &Vec<Use>)| {
+        let of_user = |(user, own): (u32, &Vec<NodeInput>)| {
             let nodes = own.clone().into_iter().flatten();
             nodes.map(move |(operand, _)| (user, operand))
         };
         let edges: Vec<(u32, u32)> = (0_u32..).zip(&uses).flat_map(of_user).collect();
-        let made = Neighbours::of(uses.len(), &edges);
+        let made = Neighbours::from_edges(uses.len(), &edges);
         made.map(Some)
             .map_err(|reason| exec_datafusion_err!("graphs: {reason}"))
     }

@@ -1,78 +1,78 @@
-//! How often each operation is in a graph, and each kind of tensor in a sample.
+//! Histograms of the operations of a graph, and of the tensors of a sample.
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _};
 use arrow::datatypes::{DataType, Int16Type, Int64Type};
 use datafusion::common::Result;
 use datafusion::common::cast::{as_primitive_array, as_string_view_array};
 use tsql_codecs::hlo::{OPCODE_COUNT, opcode_name};
-use tsql_graphs::{OPERATIONS, operation_place};
+use tsql_graphs::{OPERATIONS, operation_index};
 
-use super::about::About;
 use super::aggregate::Aggregate;
-use super::elements::Elements;
+use super::elements::ElementNames;
+use super::function_docs::FunctionDocs;
 use super::scalar::argument;
-use super::vectors::{Fold, Gathered, Take, Vector};
+use super::vectors::{AddRowsFn, Fold, Vector, VectorAggregate};
 
 pub(super) fn all() -> [Aggregate; 3] {
     [opcodes(), operations(), tensors()]
 }
 
-fn aggregate(about: &About, width: usize, take: Take) -> Aggregate {
+fn histogram_aggregate(about: &FunctionDocs, width: usize, take: AddRowsFn) -> Aggregate {
     let fold = Fold::Sum;
-    Aggregate::new(about, Gathered { width, fold, take })
+    Aggregate::new(about, VectorAggregate { width, fold, take })
 }
 
-/// Of graphs of TpuGraphs.
+/// Operations of TpuGraphs graphs.
 fn opcodes() -> Aggregate {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "op_histogram",
         "How many nodes of a graph of TpuGraphs have each of XLA's 121 opcodes, a list of fixed size; NULL where none has one",
         "SELECT graph_id, op_histogram(opcode) FROM nodes GROUP BY graph_id",
     )
-    .takes("opcode", DataType::Int16, "`nodes.opcode`; one that XLA did not have is counted as 0, unknown")
+    .argument("opcode", DataType::Int16, "`nodes.opcode`; one that XLA did not have is counted as 0, unknown")
     .with_elements(|| {
         let opcodes = (0..).map_while(opcode_name);
-        Elements::always(opcodes)
+        ElementNames::unconditional(opcodes)
     })
-    .by("opcodes: `HloOpcode` of XLA, as TpuGraphs (arXiv 2308.13490) numbers them");
-    aggregate(&about, OPCODE_COUNT, |vector, columns| {
+    .source("opcodes: `HloOpcode` of XLA, as TpuGraphs (arXiv 2308.13490) numbers them");
+    histogram_aggregate(&about, OPCODE_COUNT, |vector, columns| {
         let opcodes = as_primitive_array::<Int16Type>(argument(columns, 0)?)?;
         for opcode in opcodes.iter().flatten() {
             let place = usize::try_from(opcode)
                 .ok()
                 .filter(|place| *place < OPCODE_COUNT);
             vector.add(place.unwrap_or_default(), 1.0);
-            vector.row();
+            vector.add_row();
         }
         Ok(())
     })
 }
 
-/// Of captured graphs.
+/// Operations of captured graphs.
 fn operations() -> Aggregate {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "graphnet_op_histogram",
         "How many nodes of a graph of GraphNet have each of 292 names of operations, and last how many have another one or none: a \
          list of fixed size. The names and their places never change",
         "SELECT graph_id, graphnet_op_histogram(op) FROM nodes GROUP BY graph_id",
     )
-    .takes("op", DataType::Utf8View, "`nodes.op`")
-    .with_elements(|| Elements::always(OPERATIONS.into_iter().chain(["other"])))
-    .by("names: op_names.txt of GraphNet; which of them: tsql");
-    aggregate(&about, OPERATIONS.len() + 1, |vector, columns| {
+    .argument("op", DataType::Utf8View, "`nodes.op`")
+    .with_elements(|| ElementNames::unconditional(OPERATIONS.into_iter().chain(["other"])))
+    .source("names: op_names.txt of GraphNet; which of them: tsql");
+    histogram_aggregate(&about, OPERATIONS.len() + 1, |vector, columns| {
         for op in as_string_view_array(argument(columns, 0)?)? {
-            let place = op.and_then(operation_place);
+            let place = op.and_then(operation_index);
             vector.add(place.unwrap_or(OPERATIONS.len()), 1.0);
-            vector.row();
+            vector.add_row();
         }
         Ok(())
     })
 }
 
-/// What tensors are for, as `tensors.kind` says it.
+/// Roles of tensors, as in `tensors.kind`.
 const KINDS: [&str; 4] = ["parameter", "buffer", "input", "symint"];
 
-/// Data types, without the name of the framework before them.
+/// Data types, without the framework prefix.
 const DTYPES: [&str; 12] = [
     "float64",
     "float32",
@@ -88,43 +88,43 @@ const DTYPES: [&str; 12] = [
     "other",
 ];
 
-/// Numbers of dimensions that are told apart; more are one.
+/// Number of distinguished ranks; higher ranks share one element.
 const RANKS: usize = 8;
 
-/// Where data types begin, where ranks, where the elements are.
-const DTYPE: usize = KINDS.len();
-const RANK: usize = DTYPE + DTYPES.len();
-const ELEMENTS: usize = RANK + RANKS + 1;
+/// Offsets of the data types, the ranks and the element counts.
+const DTYPE_OFFSET: usize = KINDS.len();
+const RANK_OFFSET: usize = DTYPE_OFFSET + DTYPES.len();
+const ELEMENTS_OFFSET: usize = RANK_OFFSET + RANKS + 1;
 
-/// Of samples of GraphNet.
+/// Tensors of GraphNet samples.
 fn tensors() -> Aggregate {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "graphnet_tensor_histogram",
         "How many weights and inputs of a sample of GraphNet are parameters, buffers, inputs and sizes, have each data type and each \
          number of dimensions, and how many elements its parameters have: a list of fixed size",
         "SELECT path, graphnet_tensor_histogram(kind, dtype, shape) FROM tensors GROUP BY path",
     )
-    .takes("kind", DataType::Utf8View, "`tensors.kind`")
-    .takes("dtype", DataType::Utf8View, "`tensors.dtype`")
-    .takes("shape", DataType::new_list(DataType::Int64, true), "`tensors.shape`")
+    .argument("kind", DataType::Utf8View, "`tensors.kind`")
+    .argument("dtype", DataType::Utf8View, "`tensors.dtype`")
+    .argument("shape", DataType::new_list(DataType::Int64, true), "`tensors.shape`")
     .with_elements(|| {
         let kinds = KINDS.map(|kind| format!("{kind}s"));
         let dtypes = DTYPES.map(|dtype| format!("dtype_{dtype}"));
         let ranks = (0..RANKS).map(|rank| format!("rank_{rank}"));
         let rest = [format!("rank_{RANKS}_or_more"), "parameter_elements".to_owned()];
-        Elements::always(kinds.into_iter().chain(dtypes).chain(ranks).chain(rest))
+        ElementNames::unconditional(kinds.into_iter().chain(dtypes).chain(ranks).chain(rest))
     })
-    .by("`weight_meta.py` and `input_meta.py` of GraphNet; tsql");
-    aggregate(&about, ELEMENTS + 1, take_tensors)
+    .source("`weight_meta.py` and `input_meta.py` of GraphNet; tsql");
+    histogram_aggregate(&about, ELEMENTS_OFFSET + 1, add_tensors)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a model is told so in 32 bits")]
-fn take_tensors(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
+fn add_tensors(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
     let kinds = as_string_view_array(argument(columns, 0)?)?;
     let dtypes = as_string_view_array(argument(columns, 1)?)?;
     let shapes = argument(columns, 2)?.as_list::<i32>();
     for ((kind, dtype), shape) in kinds.iter().zip(dtypes).zip(shapes.iter()) {
-        vector.row();
+        vector.add_row();
         let kind = KINDS.iter().position(|known| Some(*known) == kind);
         if let Some(place) = kind {
             vector.add(place, 1.0);
@@ -132,14 +132,14 @@ fn take_tensors(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
         if let Some(dtype) = dtype {
             let own = dtype.rsplit('.').next();
             let place = DTYPES.iter().position(|known| Some(*known) == own);
-            vector.add(DTYPE + place.unwrap_or(DTYPES.len() - 1), 1.0);
+            vector.add(DTYPE_OFFSET + place.unwrap_or(DTYPES.len() - 1), 1.0);
         }
         if let Some(shape) = shape {
-            vector.add(RANK + shape.len().min(RANKS), 1.0);
+            vector.add(RANK_OFFSET + shape.len().min(RANKS), 1.0);
             let sizes = shape.as_primitive::<Int64Type>().values();
             if kind == Some(0) {
                 let elements: f64 = sizes.iter().map(|&size| size as f64).product();
-                vector.add(ELEMENTS, elements);
+                vector.add(ELEMENTS_OFFSET, elements);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `hlo_flop_count` and `hlo_byte_count`: what operations of XLA compute and give.
+//! `hlo_flop_count` and `hlo_byte_count`: floating-point operations and output bytes of XLA operations.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use datafusion::common::Result;
 use datafusion::common::cast::{as_binary_view_array, as_int16_array, as_list_array};
 use tsql_codecs::cost::{Features, byte_count, flop_count};
 
-use super::about::About;
-use super::node_feature::{FEATURES_OF, unpacked};
+use super::function_docs::FunctionDocs;
+use super::node_feature::{FEATURES_DOC, decode_features};
 use super::scalar::{Scalar, argument};
 
 const SOURCE: &str = "XLA's cost analysis (xla/service/hlo_cost_analysis.cc)";
 
-pub(super) fn flops() -> Scalar {
-    let about = About::new(
+pub(super) fn flop_count_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "hlo_flop_count",
         "Multiplications and additions of an operation of TpuGraphs: of a `dot`, and of a `convolution` without what it reads of padding; 0 of \
          others. NULL where operands do not fit. Which dimensions a `dot` contracts follows from the sizes; of several ways the one \
@@ -25,29 +25,29 @@ pub(super) fn flops() -> Scalar {
          JOIN nodes AS o ON o.graph_id = e.graph_id AND o.node = e.operand GROUP BY e.graph_id, e.user) AS o \
          ON o.graph_id = n.graph_id AND o.user = n.node WHERE n.op IN ('dot', 'convolution') LIMIT 3",
     )
-    .takes("opcode", DataType::Int16, "`nodes.opcode`")
-    .takes("features", DataType::BinaryView, FEATURES_OF)
-    .takes(
+    .argument("opcode", DataType::Int16, "`nodes.opcode`")
+    .argument("features", DataType::BinaryView, FEATURES_DOC)
+    .argument(
         "operands",
         DataType::new_list(DataType::BinaryView, true),
         "the features of its operands, in any order",
     )
-    .by(SOURCE);
+    .source(SOURCE);
     Scalar::new(&about, DataType::Int64, flop_counts)
 }
 
-pub(super) fn bytes() -> Scalar {
-    let about = About::new(
+pub(super) fn byte_count_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "hlo_byte_count",
         "Bytes of what an operation of TpuGraphs gives; NULL of a tuple or a token",
         "SELECT graph_id, sum(hlo_byte_count(features)) FROM nodes WHERE op = 'parameter' GROUP BY graph_id",
     )
-    .takes("features", DataType::BinaryView, FEATURES_OF)
-    .by(SOURCE);
+    .argument("features", DataType::BinaryView, FEATURES_DOC)
+    .source(SOURCE);
     Scalar::new(&about, DataType::Int64, |args| {
         let features = as_binary_view_array(argument(args, 0)?)?;
         let one = |features: Option<&[u8]>| -> Result<Option<i64>> {
-            let features = features.map(unpacked).transpose()?;
+            let features = features.map(decode_features).transpose()?;
             Ok(features.as_ref().and_then(byte_count))
         };
         let counts = features.iter().map(one).collect::<Result<Int64Array>>()?;
@@ -65,11 +65,13 @@ fn flop_counts(args: &[ArrayRef]) -> Result<ArrayRef> {
         }
         let operands = operands.value(row);
         let operands = as_binary_view_array(&operands)?.iter().flatten();
-        let operands = operands.map(unpacked).collect::<Result<Vec<Features>>>()?;
+        let operands = operands
+            .map(decode_features)
+            .collect::<Result<Vec<Features>>>()?;
         let opcode = i64::from(opcodes.value(row));
         Ok(flop_count(
             opcode,
-            &unpacked(features.value(row))?,
+            &decode_features(features.value(row))?,
             &operands,
         ))
     };

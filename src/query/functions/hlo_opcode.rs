@@ -1,4 +1,4 @@
-//! `hlo_opcode`: XLA's name of an operation from its number.
+//! `hlo_opcode`: the XLA name of an opcode number.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use datafusion::common::Result;
 use datafusion::common::cast::as_primitive_array;
 use tsql_codecs::hlo::opcode_name;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "hlo_opcode",
         "XLA's name of an operation from its number; NULL for a number that it did not have",
         "SELECT hlo_opcode(arrow_cast(2, 'Int16'))",
     )
-    .takes("opcode", DataType::Int16, "the number")
-    .by("TpuGraphs (arXiv 2308.13490); `HloOpcode` of XLA");
-    Scalar::new(&about, DataType::Utf8View, names)
+    .argument("opcode", DataType::Int16, "the number")
+    .source("TpuGraphs (arXiv 2308.13490); `HloOpcode` of XLA");
+    Scalar::new(&about, DataType::Utf8View, opcode_names)
 }
 
-fn names(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn opcode_names(args: &[ArrayRef]) -> Result<ArrayRef> {
     let opcodes = as_primitive_array::<Int16Type>(argument(args, 0)?)?;
     let names = opcodes.iter();
     let names = names.map(|opcode| opcode.and_then(|opcode| opcode_name(opcode.into())));

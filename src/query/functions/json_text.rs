@@ -1,5 +1,5 @@
-//! `json_text(json, key)`: a field of a JSON object; `sample_key(path)`: what names a sample of
-//! GraphNet in its own path and in those of logs; `split_lines(text)`.
+//! `json_text(json, key)`: a field of a JSON object; `sample_key(path)`: the key of a GraphNet sample in its own path
+//! and in paths of logs; `split_lines(text)`.
 
 use std::sync::Arc;
 
@@ -10,64 +10,64 @@ use datafusion::common::cast::as_string_view_array;
 use serde_json::{Map, Value};
 use tsql_formats::graphnet;
 
-use super::about::About;
-use super::lists::Lengths;
+use super::function_docs::FunctionDocs;
+use super::lists::ListLengths;
 use super::scalar::{Scalar, argument};
 
-/// A field of a JSON object.
-pub(super) fn field() -> Scalar {
-    let about = About::new(
+/// `json_text`: a field of a JSON object.
+pub(super) fn json_text_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "json_text",
         "A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or null",
         "SELECT json_text('{\"device\": \"cuda\"}', 'device')",
-    ).takes("json", DataType::Utf8View, "the object").takes(
+    ).argument("json", DataType::Utf8View, "the object").argument(
         "key",
         DataType::Utf8View,
         "name of the field",
-    ).by("PostgreSQL, `->>`; RFC 8259");
-    Scalar::new(&about, DataType::Utf8View, fields)
+    ).source("PostgreSQL, `->>`; RFC 8259");
+    Scalar::new(&about, DataType::Utf8View, json_fields)
 }
 
-/// What names a sample.
-pub(super) fn key() -> Scalar {
-    let about = About::new(
+/// `sample_key`: the key of a sample.
+pub(super) fn sample_key_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "sample_key",
         "What names a sample of GraphNet: the last parts of a path, from `samples` or `paddle_samples` on",
         "SELECT sample_key('/data/samples/torchvision/resnet18')",
-    ).takes(
+    ).argument(
         "path",
         DataType::Utf8View,
         "the sample's path, as a log or a folder has it",
-    ).by("GraphNet's repository, folders of samples");
-    Scalar::new(&about, DataType::Utf8View, keys)
+    ).source("GraphNet's repository, folders of samples");
+    Scalar::new(&about, DataType::Utf8View, sample_keys)
 }
 
-/// The lines of a text.
-pub(super) fn lines() -> Scalar {
-    let about = About::new(
+/// `split_lines`: the lines of a text.
+pub(super) fn lines_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "split_lines",
         "The lines of a text as a list",
         "SELECT split_lines('a.json' || chr(10) || 'b.json')",
     )
-    .takes("text", DataType::Utf8View, "the text")
-    .by("Python, `str.splitlines`, of line feeds alone");
+    .argument("text", DataType::Utf8View, "the text")
+    .source("Python, `str.splitlines`, of line feeds alone");
     let list = DataType::new_list(DataType::Utf8View, true);
     Scalar::new(&about, list, line_lists)
 }
 
 fn line_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let texts = as_string_view_array(argument(args, 0)?)?;
-    let (mut lengths, mut lines) = (Lengths::default(), Vec::new());
+    let (mut lengths, mut lines) = (ListLengths::default(), Vec::new());
     for text in texts {
         let before = lines.len();
         lines.extend(text.into_iter().flat_map(str::lines).map(Some));
-        lengths.end(text.map(|_| lines.len() - before));
+        lengths.push(text.map(|_| lines.len() - before));
     }
     let lines: StringViewArray = lines.into_iter().collect();
-    lengths.of(Arc::new(lines))
+    lengths.into_lists(Arc::new(lines))
 }
 
-fn fields(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn json_fields(args: &[ArrayRef]) -> Result<ArrayRef> {
     let objects = as_string_view_array(argument(args, 0)?)?;
     let keys = as_string_view_array(argument(args, 1)?)?;
     let field = |(object, key): (Option<&str>, Option<&str>)| {
@@ -82,7 +82,7 @@ fn fields(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(fields))
 }
 
-fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn sample_keys(args: &[ArrayRef]) -> Result<ArrayRef> {
     let paths = as_string_view_array(argument(args, 0)?)?;
     let keys = paths.iter().map(|path| path.map(graphnet::sample_key));
     Ok(Arc::new(keys.collect::<StringViewArray>()))

@@ -1,4 +1,4 @@
-//! Keys that travel: what names a graph, a configuration and an environment in every store.
+//! Keys that identify a graph, a configuration or an environment across stores.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_int64_array, as_string_view_array};
 use datafusion::common::{Result, exec_err};
 use tsql_codecs::identity::{Key, environment_key, graph_key};
-use tsql_codecs::steps::Hasher;
+use tsql_codecs::steps::StepsHasher;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 const SOURCE: &str = "tsql: `identity` of the crate `tensorsql-codecs`";
 
-/// What an environment is known by, in the order of its key: what is added comes last.
-const KNOWN: [(&str, &str); 12] = [
+/// Fields of an environment in the order of its key. New fields come last.
+const ENVIRONMENT_FIELDS: [(&str, &str); 12] = [
     ("dataset", "where it comes from"),
     ("target", "the compiler's target"),
     ("hardware_params", "its numbers, with commas between"),
@@ -32,41 +32,41 @@ const KNOWN: [(&str, &str); 12] = [
     ("program", "JSON"),
 ];
 
-pub(super) fn of_graph() -> Scalar {
-    let about = About::new(
+pub(super) fn graph_key_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "graph_key",
         "What names a graph in every store: XXH3-128 of its dataset and its workload key, as 32 hexadecimal digits",
         "SELECT graph_key(dataset, workload_key) FROM graphs LIMIT 3",
     )
-    .takes("dataset", DataType::Utf8View, "`graphs.dataset`")
-    .takes("workload_key", DataType::Utf8View, "`graphs.workload_key`")
-    .by(SOURCE);
+    .argument("dataset", DataType::Utf8View, "`graphs.dataset`")
+    .argument("workload_key", DataType::Utf8View, "`graphs.workload_key`")
+    .source(SOURCE);
     Scalar::new(&about, DataType::Utf8View, |args| {
         let datasets = as_string_view_array(argument(args, 0)?)?;
         let keys = as_string_view_array(argument(args, 1)?)?;
         let pairs = datasets.iter().zip(keys.iter());
-        Ok(texts(
+        Ok(key_texts(
             pairs.map(|(dataset, key)| Some(graph_key(dataset?, key?))),
         ))
     })
 }
 
-pub(super) fn of_environment() -> Scalar {
-    let mut about = About::new(
+pub(super) fn environment_key_udf() -> Scalar {
+    let mut about = FunctionDocs::new(
         "environment_key",
         "What names an environment in every store: XXH3-128 of what is known of it, as 32 hexadecimal digits. \
          NULL is not known, and changes nothing",
         "SELECT environment_key('tenset', 'llvm', NULL, NULL, NULL, NULL, 'v0.6', NULL, 'tvm', NULL, NULL, NULL), \
          environment_key FROM environments LIMIT 3",
     );
-    for (name, meaning) in KNOWN {
-        about = about.takes(name, DataType::Utf8View, meaning);
+    for (name, meaning) in ENVIRONMENT_FIELDS {
+        about = about.argument(name, DataType::Utf8View, meaning);
     }
-    Scalar::new(&about.by(SOURCE), DataType::Utf8View, |args| {
+    Scalar::new(&about.source(SOURCE), DataType::Utf8View, |args| {
         let columns = args.iter().map(|column| as_string_view_array(column));
         let columns: Vec<&StringViewArray> = columns.collect::<Result<_>>()?;
         let rows = columns.first().map_or(0, |column| column.len());
-        Ok(texts((0..rows).map(|row| {
+        Ok(key_texts((0..rows).map(|row| {
             let known = columns.iter();
             let known = known.map(|column| column.is_valid(row).then(|| column.value(row)));
             Some(environment_key(known))
@@ -74,33 +74,33 @@ pub(super) fn of_environment() -> Scalar {
     })
 }
 
-pub(super) fn of_configuration() -> Scalar {
-    let about = About::new(
+pub(super) fn config_key_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "config_key",
         "What names a configuration in every store: XXH3-128 of its graph and of its steps (with program and build, where these \
          are known), as 32 hexadecimal digits. It depends neither on the store's number nor on how the sketch was packed",
         "SELECT config_key(graph_id, sketch, params, program, build) FROM stored.configurations LIMIT 3",
     )
-    .takes("graph_id", DataType::Int64, "`configurations.graph_id`")
-    .takes("sketch", DataType::Utf8View, "as it is stored")
-    .takes("params", DataType::BinaryView, "the numbers, packed")
-    .takes("program", DataType::Utf8View, "`configurations.program`")
-    .takes("build", DataType::Utf8View, "`configurations.build`")
-    .by(SOURCE);
+    .argument("graph_id", DataType::Int64, "`configurations.graph_id`")
+    .argument("sketch", DataType::Utf8View, "as it is stored")
+    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .argument("program", DataType::Utf8View, "`configurations.program`")
+    .argument("build", DataType::Utf8View, "`configurations.build`")
+    .source(SOURCE);
     Scalar::new(&about, DataType::Utf8View, |args| {
         let keys = config_keys(args)?;
-        Ok(texts(keys.into_iter()))
+        Ok(key_texts(keys.into_iter()))
     })
 }
 
-/// The keys of configurations with these columns: those of `config_key`.
+/// Keys of configurations with these columns: those of `config_key`.
 fn config_keys(columns: &[ArrayRef]) -> Result<Vec<Option<Key>>> {
     let graphs = as_int64_array(argument(columns, 0)?)?;
     let sketches = as_string_view_array(argument(columns, 1)?)?;
     let params = as_binary_view_array(argument(columns, 2)?)?;
     let programs = as_string_view_array(argument(columns, 3)?)?;
     let builds = as_string_view_array(argument(columns, 4)?)?;
-    let mut hasher = Hasher::default();
+    let mut hasher = StepsHasher::default();
     let mut keys = Vec::with_capacity(graphs.len());
     let kernels = programs.iter().zip(builds.iter());
     let steps = sketches.iter().zip(params.iter());
@@ -112,47 +112,47 @@ fn config_keys(columns: &[ArrayRef]) -> Result<Vec<Option<Key>>> {
         let Some(steps) = hasher.hash(sketch, params) else {
             return exec_err!("configurations: parameters that do not fit their sketch");
         };
-        keys.push(Some(steps.of_kernel(program, build).key(graph)));
+        keys.push(Some(steps.for_kernel(program, build).key(graph)));
     }
     Ok(keys)
 }
 
-pub(super) fn bytes() -> Scalar {
-    let about = About::new(
+pub(super) fn key_bytes_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "key_bytes",
         "The 16 bytes of a key: half of what its text takes. NULL for a text that is no key",
         "SELECT key_bytes(graph_key) FROM graphs LIMIT 3",
     )
-    .takes("key", DataType::Utf8View, "32 hexadecimal digits")
-    .by("tsql");
+    .argument("key", DataType::Utf8View, "32 hexadecimal digits")
+    .source("tsql");
     Scalar::new(&about, DataType::BinaryView, |args| {
         let texts = as_string_view_array(argument(args, 0)?)?;
         let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
         for text in texts {
-            bytes.append_option(text.and_then(Key::parse).map(Key::bytes));
+            bytes.append_option(text.and_then(Key::parse).map(Key::to_bytes));
         }
         Ok(Arc::new(bytes.finish()))
     })
 }
 
-pub(super) fn text() -> Scalar {
-    let about = About::new(
+pub(super) fn key_text_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "key_text",
         "The text of a key from its 16 bytes: 32 hexadecimal digits. NULL for other bytes",
         "SELECT key_text(key_bytes(graph_key)) = graph_key FROM graphs LIMIT 3",
     )
-    .takes("key", DataType::BinaryView, "16 bytes")
-    .by("tsql");
+    .argument("key", DataType::BinaryView, "16 bytes")
+    .source("tsql");
     Scalar::new(&about, DataType::Utf8View, |args| {
         let bytes: &BinaryViewArray = as_binary_view_array(argument(args, 0)?)?;
         let keys = bytes.iter();
-        Ok(texts(
-            keys.map(|bytes| bytes?.try_into().ok().map(Key::of_bytes)),
+        Ok(key_texts(
+            keys.map(|bytes| bytes?.try_into().ok().map(Key::from_bytes)),
         ))
     })
 }
 
-fn texts(keys: impl Iterator<Item = Option<Key>>) -> ArrayRef {
+fn key_texts(keys: impl Iterator<Item = Option<Key>>) -> ArrayRef {
     let mut texts = StringViewBuilder::new();
     for key in keys {
         texts.append_option(key.map(|key| key.to_string()));

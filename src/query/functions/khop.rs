@@ -1,4 +1,4 @@
-//! `khop`: the neighbourhood of a graph's configurable nodes.
+//! `khop`: the k-hop neighbourhood of a graph's configurable nodes.
 
 use std::sync::Arc;
 
@@ -7,39 +7,39 @@ use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_int64_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use tsql_codecs::graph::unpack_steps;
-use tsql_graphs::near;
+use tsql_graphs::nodes_within;
 
-use super::about::About;
-use super::graph_edges::{Columns, EDGES, NODE_COUNT};
-use super::lists::Lengths;
+use super::function_docs::FunctionDocs;
+use super::graph_edges::{EDGES_DOC, GraphColumns, NODE_COUNT_DOC};
+use super::lists::ListLengths;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "khop",
         "The nodes of a graph of TpuGraphs that are at most k edges away from a configurable node, whichever way the edges go, these \
          included; rising. What a network of k layers needs of the graph",
         "SELECT graph_id, khop(edges, node_count, slots, 2) FROM stored.graphs WHERE kind = 'layout'",
     )
-    .takes("edges", DataType::BinaryView, EDGES)
-    .takes("node_count", DataType::Int64, NODE_COUNT)
-    .takes("slots", DataType::BinaryView, "the configurable nodes, packed, as `stored.graphs.slots`")
-    .takes("k", DataType::Int64, "edges, from 0")
-    .by("first place of Kaggle's \"Fast or Slow?\" (data_compression.py:20-44): edges that touch configurable nodes; k: tsql");
+    .argument("edges", DataType::BinaryView, EDGES_DOC)
+    .argument("node_count", DataType::Int64, NODE_COUNT_DOC)
+    .argument("slots", DataType::BinaryView, "the configurable nodes, packed, as `stored.graphs.slots`")
+    .argument("k", DataType::Int64, "edges, from 0")
+    .source("first place of Kaggle's \"Fast or Slow?\" (data_compression.py:20-44): edges that touch configurable nodes; k: tsql");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let graphs = Columns::of(args, false)?;
+    let graphs = GraphColumns::from_args(args, false)?;
     let slots = as_binary_view_array(argument(args, 2)?)?;
     let hops = as_int64_array(argument(args, 3)?)?;
-    let (mut lengths, mut numbers) = (Lengths::default(), Vec::new());
+    let (mut lengths, mut numbers) = (ListLengths::default(), Vec::new());
     for row in 0..graphs.len() {
         let neighbours = graphs.neighbours(row)?;
         let is_there = slots.is_valid(row) && hops.is_valid(row);
         let Some(neighbours) = neighbours.filter(|_| is_there) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
         let hops = hops.value(row);
@@ -51,9 +51,9 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         let slots: Vec<u32> = slots
             .collect::<std::result::Result<_, _>>()
             .map_err(|_| damaged())?;
-        let nodes = near(&neighbours, &slots, most);
-        lengths.end(Some(nodes.len()));
+        let nodes = nodes_within(&neighbours, &slots, most);
+        lengths.push(Some(nodes.len()));
         numbers.extend(nodes.into_iter().map(i64::from));
     }
-    lengths.of(Arc::new(Int64Array::from(numbers)))
+    lengths.into_lists(Arc::new(Int64Array::from(numbers)))
 }

@@ -1,4 +1,4 @@
-//! `len(x)`: the characters of a text, or the entries of a list or a map.
+//! `len(x)`: the number of characters of a text, or of entries of a list or map.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use arrow::compute::kernels::length::length;
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "len",
         "How many characters a text has, or how many entries a list or a map; NULL entries count",
         "SELECT len(repeats_ns), len(platform) FROM records LIMIT 3",
     )
-    .takes("value", None, "a text, a list or a map")
-    .by("DuckDB, len");
+    .argument("value", None, "a text, a list or a map")
+    .source("DuckDB, len");
     Scalar::new(&about, DataType::Int64, lengths)
 }
 
@@ -26,8 +26,8 @@ fn lengths(args: &[ArrayRef]) -> Result<ArrayRef> {
     let values = argument(args, 0)?;
     match values.data_type() {
         DataType::Null => Ok(Arc::new(Int64Array::new_null(values.len()))),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => characters(values),
-        DataType::Dictionary(_, of) if of.is_string() => characters(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => character_counts(values),
+        DataType::Dictionary(_, of) if of.is_string() => character_counts(values),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
             Ok(cast(&length(values.as_ref())?, &DataType::Int64)?)
         }
@@ -43,7 +43,7 @@ fn lengths(args: &[ArrayRef]) -> Result<ArrayRef> {
     }
 }
 
-fn characters(texts: &ArrayRef) -> Result<ArrayRef> {
+fn character_counts(texts: &ArrayRef) -> Result<ArrayRef> {
     let texts = cast(texts, &DataType::Utf8View)?;
     let counted = texts.as_string_view().iter().map(|text| {
         let characters = text?.chars().count();

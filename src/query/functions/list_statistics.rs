@@ -1,7 +1,7 @@
-//! Statistics of a list of numbers: `list_median(repeats_ns)` and its like.
+//! Statistics of a list of numbers: `list_median(repeats_ns)` and related functions.
 //!
-//! NULLs of a list do not count, as in aggregates. NULL where the list is NULL or has no numbers. NaN is greater than any
-//! number.
+//! NULLs in a list are ignored, as in aggregates. The result is NULL if the list is NULL or has no numbers. NaN is
+//! greater than any number.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::cast::{as_float64_array, as_list_array};
-use tsql_metrics::change::{MINIMAL_CHANGE, Pair, Verdict};
-use tsql_metrics::median::interval;
+use tsql_metrics::change::{MINIMAL_CHANGE, RepeatPair, Verdict};
+use tsql_metrics::median::median_interval;
 use tsql_metrics::stats;
 
-use super::about::About;
-use super::lists::fields;
-use super::scalar::{Scalar, argument, numbers};
+use super::function_docs::FunctionDocs;
+use super::lists::nullable_fields;
+use super::scalar::{Scalar, argument, number_list};
 
-/// All of them.
+/// All functions of this module.
 pub(super) fn all() -> [Scalar; 6] {
     [
-        one(
+        list_statistic(
             "list_median",
             "The middle of the numbers of a list, or between the two in the middle",
             "SELECT list_median(repeats_ns) FROM records LIMIT 3",
             "David and Nagaraja, Order Statistics, section 1.1",
-            |values| stats::quantile_of(values, 0.5),
+            |values| stats::quantile_unsorted(values, 0.5),
         ),
-        one(
+        list_statistic(
             "list_std",
             "Standard deviation of the numbers of a list as a sample (n - 1); NULL of fewer than two",
             "SELECT list_std(repeats_ns) FROM records LIMIT 3",
             "Welford, Technometrics 4, 1962",
-            |values| stats::deviation(values),
+            |values| stats::sample_deviation(values),
         ),
-        one(
+        list_statistic(
             "list_mad",
             "Median of the distances of the numbers of a list from their median, not scaled",
             "SELECT list_mad(repeats_ns) FROM records LIMIT 3",
             "Hampel, Journal of the American Statistical Association 69, 1974",
-            |values| stats::median_distance(values),
+            |values| stats::median_absolute_deviation(values),
         ),
         quantile(),
         median_ci(),
@@ -49,69 +49,69 @@ pub(super) fn all() -> [Scalar; 6] {
 }
 
 /// A statistic of one list.
-fn one(
+fn list_statistic(
     name: &'static str,
     description: &'static str,
     example: &'static str,
     source: &'static str,
     of: fn(&mut Vec<f64>) -> Option<f64>,
 ) -> Scalar {
-    let about = About::new(name, description, example)
-        .takes("list", numbers(), "numbers")
-        .by(source);
+    let about = FunctionDocs::new(name, description, example)
+        .argument("list", number_list(), "numbers")
+        .source(source);
     Scalar::new(&about, DataType::Float64, move |args| {
         let lists = as_list_array(argument(args, 0)?)?;
-        let found = (0..lists.len()).map(|row| of(&mut values(lists, row)?));
+        let found = (0..lists.len()).map(|row| of(&mut list_values(lists, row)?));
         Ok(Arc::new(found.collect::<Float64Array>()))
     })
-    .of_numbers()
+    .coerce_numbers()
 }
 
 fn quantile() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "list_quantile",
         "The value at a share of the sorted numbers of a list, between two of them in proportion",
         "SELECT list_quantile(repeats_ns, 0.9) FROM records LIMIT 3",
     )
-    .takes("list", numbers(), "numbers")
-    .takes(
+    .argument("list", number_list(), "numbers")
+    .argument(
         "share",
         DataType::Float64,
         "from 0 to 1; NULL for any other",
     )
-    .by("SQL:2003, percentile_cont; NumPy's default quantile");
+    .source("SQL:2003, percentile_cont; NumPy's default quantile");
     Scalar::new(&about, DataType::Float64, |args| {
         let lists = as_list_array(argument(args, 0)?)?;
         let shares = as_float64_array(argument(args, 1)?)?;
         let found = (0..lists.len()).map(|row| {
-            let share = at(shares, row).filter(|share| (0.0..=1.0).contains(share))?;
-            stats::quantile_of(&mut values(lists, row)?, share)
+            let share = value_at(shares, row).filter(|share| (0.0..=1.0).contains(share))?;
+            stats::quantile_unsorted(&mut list_values(lists, row)?, share)
         });
         Ok(Arc::new(found.collect::<Float64Array>()))
     })
-    .of_numbers()
+    .coerce_numbers()
 }
 
 fn median_ci() -> Scalar {
-    let ends = fields([("low", DataType::Float64), ("high", DataType::Float64)]);
-    let about = About::new(
+    let ends = nullable_fields([("low", DataType::Float64), ("high", DataType::Float64)]);
+    let about = FunctionDocs::new(
         "median_ci",
         "An interval that holds the median with this confidence, whatever the distribution: two of the sorted numbers; \
          NULL where there are too few (fewer than six for 0.95)",
         "SELECT median_ci(repeats_ns, 0.75) FROM records LIMIT 3",
     )
-    .takes("list", numbers(), "numbers")
-    .takes("confidence", DataType::Float64, "above 0 and below 1; 0.95 unless it is given")
-    .optionally()
-    .by("Hahn and Meeker, Statistical Intervals, section 5.2; as in `tsql measure`");
+    .argument("list", number_list(), "numbers")
+    .argument("confidence", DataType::Float64, "above 0 and below 1; 0.95 unless it is given")
+    .optional()
+    .source("Hahn and Meeker, Statistical Intervals, section 5.2; as in `tsql measure`");
     Scalar::new(&about, DataType::Struct(ends.clone()), move |args| {
         let lists = as_list_array(argument(args, 0)?)?;
         let found = (0..lists.len()).map(|row| {
             let confidence = match args.get(1) {
-                Some(given) => at(as_float64_array(given).ok()?, row)?,
+                Some(given) => value_at(as_float64_array(given).ok()?, row)?,
                 None => 0.95,
             };
-            interval(&values(lists, row)?, confidence)
+            median_interval(&list_values(lists, row)?, confidence)
         });
         let found: Vec<Option<(f64, f64)>> = found.collect();
         let low: Float64Array = found.iter().map(|one| one.map(|(low, _)| low)).collect();
@@ -124,35 +124,35 @@ fn median_ci() -> Scalar {
             Some(there),
         )?))
     })
-    .of_numbers()
+    .coerce_numbers()
 }
 
 fn is_faster() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "is_faster",
         "Does a take less time than b? True where it does beyond noise (Mann-Whitney's test, at least 2 % by the median of \
          the ratios and by the least repeats), false where it takes more or certainly as much, NULL where nothing can be \
          said: too few or too noisy repeats, or something that is no time",
         "SELECT is_faster(repeats_ns, [1e6, 1.1e6, 1.2e6]) FROM records LIMIT 3",
     )
-    .takes("a", numbers(), "repeats of one")
-    .takes("b", numbers(), "repeats of the other, in the same unit")
-    .takes(
+    .argument("a", number_list(), "repeats of one")
+    .argument("b", number_list(), "repeats of the other, in the same unit")
+    .argument(
         "alpha",
         DataType::Float64,
         "probability of calling a change what is none; 0.05 unless it is given",
     )
-    .optionally()
-    .by("Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1; as `tsql compare`, for one pair");
+    .optional()
+    .source("Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1; as `tsql compare`, for one pair");
     Scalar::new(&about, DataType::Boolean, |args| {
         let a = as_list_array(argument(args, 0)?)?;
         let b = as_list_array(argument(args, 1)?)?;
         let found = (0..a.len()).map(|row| {
             let alpha = match args.get(2) {
-                Some(given) => at(as_float64_array(given).ok()?, row)?,
+                Some(given) => value_at(as_float64_array(given).ok()?, row)?,
                 None => 0.05,
             };
-            let compared = Pair::new(&values(b, row)?, &values(a, row)?)?.compare();
+            let compared = RepeatPair::new(&list_values(b, row)?, &list_values(a, row)?)?.compare();
             match compared.verdict_with(MINIMAL_CHANGE, alpha) {
                 Verdict::Faster => Some(true),
                 Verdict::Slower | Verdict::Same => Some(false),
@@ -161,11 +161,11 @@ fn is_faster() -> Scalar {
         });
         Ok(Arc::new(found.collect::<BooleanArray>()))
     })
-    .of_numbers()
+    .coerce_numbers()
 }
 
 /// The numbers of a list.
-fn values(lists: &ListArray, row: usize) -> Option<Vec<f64>> {
+fn list_values(lists: &ListArray, row: usize) -> Option<Vec<f64>> {
     if lists.is_null(row) {
         return None;
     }
@@ -174,6 +174,6 @@ fn values(lists: &ListArray, row: usize) -> Option<Vec<f64>> {
     Some(numbers.iter().flatten().collect())
 }
 
-fn at(numbers: &Float64Array, row: usize) -> Option<f64> {
+fn value_at(numbers: &Float64Array, row: usize) -> Option<f64> {
     numbers.is_valid(row).then(|| numbers.value(row))
 }

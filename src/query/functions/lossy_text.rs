@@ -1,4 +1,4 @@
-//! `lossy_text`: bytes as text, with the replacement character for what is no UTF-8.
+//! `lossy_text`: bytes as text, with the replacement character for invalid UTF-8.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::as_binary_view_array;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "lossy_text",
         "Bytes as text, with the replacement character for what is no UTF-8",
         "SELECT lossy_text(x'61ff')",
     )
-    .takes("bytes", DataType::BinaryView, "the bytes")
-    .by("The Unicode Standard, section 3.9, substitution of maximal subparts");
+    .argument("bytes", DataType::BinaryView, "the bytes")
+    .source("The Unicode Standard, section 3.9, substitution of maximal subparts");
     Scalar::new(&about, DataType::Utf8View, texts)
 }
 

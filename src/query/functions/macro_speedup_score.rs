@@ -8,30 +8,30 @@ use datafusion::common::Result;
 use datafusion::common::cast::as_float64_array;
 use tsql_metrics::speedup;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "macro_speedup_score",
         "alpha^lambda * beta^(lambda eta p) * penalty^(1 - lambda): S(t) where the penalty is b, ES(t) where it is gamma",
         "SELECT macro_speedup_score(1.4, 0.9, 0.95, 0.2, 0.0, 0.1)",
     )
-        .takes(
+        .argument(
             "alpha",
             DataType::Float64,
             "geometric mean of the speedups of correct samples",
         )
-        .takes("beta", DataType::Float64, "the same of those below 1")
-        .takes("lambda", DataType::Float64, "share of correct samples")
-        .takes("eta", DataType::Float64, "share of slowdowns among them")
-        .takes("p", DataType::Float64, "power that is added to slowdowns")
-        .takes("penalty", DataType::Float64, "what a failure counts")
-        .by("GraphNet paper, appendices B and C");
-    Scalar::new(&about, DataType::Float64, scores)
+        .argument("beta", DataType::Float64, "the same of those below 1")
+        .argument("lambda", DataType::Float64, "share of correct samples")
+        .argument("eta", DataType::Float64, "share of slowdowns among them")
+        .argument("p", DataType::Float64, "power that is added to slowdowns")
+        .argument("penalty", DataType::Float64, "what a failure counts")
+        .source("GraphNet paper, appendices B and C");
+    Scalar::new(&about, DataType::Float64, speedup_scores)
 }
 
-fn scores(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn speedup_scores(args: &[ArrayRef]) -> Result<ArrayRef> {
     let column = |place| as_float64_array(argument(args, place)?);
     let [alphas, betas, lambdas] = [column(0)?, column(1)?, column(2)?];
     let [etas, ps, penalties] = [column(3)?, column(4)?, column(5)?];

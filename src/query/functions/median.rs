@@ -1,4 +1,5 @@
-//! `median(x)`: DataFusion's, which for floats is `percentile_cont(x, 0.5)` of ours: it is told apart from the values around it without a copy of all.
+//! `median(x)`: DataFusion's function. For floats it is tsql's `percentile_cont(x, 0.5)`, which selects the value
+//! without a copy of all values.
 
 use std::sync::Arc;
 
@@ -15,30 +16,30 @@ use datafusion::logical_expr::{
     lit,
 };
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::percentile_cont;
 
 pub(super) fn udaf() -> AggregateUDF {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "median",
         "The value in the middle of the sorted values, or between two of them",
         "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     )
-    .takes("value", None, "a number")
-    .by("NumPy, median");
-    AggregateUDF::from(OfFloats {
+    .argument("value", None, "a number")
+    .source("NumPy, median");
+    AggregateUDF::from(ExactMedian {
         theirs: Median::new(),
         documentation: about.documentation(),
     })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct OfFloats {
+struct ExactMedian {
     theirs: Median,
     documentation: Documentation,
 }
 
-impl AggregateUDFImpl for OfFloats {
+impl AggregateUDFImpl for ExactMedian {
     fn name(&self) -> &str {
         self.theirs.name()
     }
@@ -75,11 +76,11 @@ impl AggregateUDFImpl for OfFloats {
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        Some(Box::new(of_floats))
+        Some(Box::new(rewrite_float_median))
     }
 }
 
-fn of_floats(mut call: AggregateFunction, context: &SimplifyContext) -> Result<Expr> {
+fn rewrite_float_median(mut call: AggregateFunction, context: &SimplifyContext) -> Result<Expr> {
     if let [value] = call.params.args.as_slice()
         && context.get_data_type(value)? == DataType::Float64
     {

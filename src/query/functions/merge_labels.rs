@@ -1,4 +1,4 @@
-//! `merge_labels(text)`: the labels of a source, from those of its segments.
+//! `merge_labels(text)`: the labels of a source, merged from those of its segments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// Labels with each key once.
+/// `merge_labels`: labels with one value per key.
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "merge_labels",
         "Labels with each key once, by key: of lines `key=value` that have the same key, the last one counts",
         "SELECT merge_labels('night=7' || chr(10) || 'driver=550' || chr(10) || 'night=8')",
     )
-    .takes(
+    .argument(
         "labels",
         DataType::Utf8View,
         "lines `key=value`, as `source_segments.labels` has them",
     )
-    .by("tsql");
-    Scalar::new(&about, DataType::Utf8View, merged)
+    .source("tsql");
+    Scalar::new(&about, DataType::Utf8View, merge_label_texts)
 }
 
-fn merged(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn merge_label_texts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let texts = as_string_view_array(argument(args, 0)?)?;
-    let merged = texts.iter().map(|text| text.map(merge));
+    let merged = texts.iter().map(|text| text.map(merge_labels));
     Ok(Arc::new(merged.collect::<StringViewArray>()))
 }
 
-fn merge(text: &str) -> String {
+fn merge_labels(text: &str) -> String {
     let labels = text.lines().filter_map(|line| line.split_once('='));
     let labels: BTreeMap<&str, &str> = labels.collect();
     let lines = labels.iter().map(|(key, value)| format!("{key}={value}"));
@@ -53,7 +53,7 @@ mod tests {
             ("a=x=y\na= ", "a= "),
             ("a.b=1\na=2\na-b=3", "a=2\na-b=3\na.b=1"),
         ] {
-            assert_eq!(merge(text), wanted, "{text}");
+            assert_eq!(merge_labels(text), wanted, "{text}");
         }
     }
 }

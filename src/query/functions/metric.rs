@@ -1,4 +1,4 @@
-//! Every metric of `tsql_metrics` as an aggregate of its name.
+//! Aggregate functions for all metrics of `tsql_metrics`, with the same names.
 
 use std::sync::Arc;
 
@@ -9,92 +9,93 @@ use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::function::AccumulatorArgs;
-use tsql_metrics::{Gives, Group, Kind, METRICS, Metric};
+use tsql_metrics::{Evaluation, METRICS, Metric, RowGroup, ValueKind};
 
-use super::about::About;
-use super::aggregate::{Aggregate, Gathering};
+use super::aggregate::{Aggregate, AggregateDefinition};
+use super::function_docs::FunctionDocs;
 
-/// All of them.
+/// All metrics as aggregates.
 pub(super) fn all() -> impl Iterator<Item = Aggregate> {
-    METRICS.iter().copied().flatten().map(aggregate)
+    METRICS.iter().copied().flatten().map(metric_aggregate)
 }
 
-fn aggregate(metric: &'static Metric) -> Aggregate {
-    let mut about = About::new(metric.name, metric.description, metric.example).by(metric.source);
+fn metric_aggregate(metric: &'static Metric) -> Aggregate {
+    let mut about =
+        FunctionDocs::new(metric.name, metric.description, metric.example).source(metric.source);
     for argument in metric.arguments {
-        about = about.takes(argument.name, type_of(argument.kind), argument.meaning);
+        about = about.argument(argument.name, result_type(argument.kind), argument.meaning);
         if argument.optional {
-            about = about.optionally();
+            about = about.optional();
         }
     }
-    Aggregate::new(&about, Measure(metric))
+    Aggregate::new(&about, MetricAggregate(metric))
 }
 
-fn type_of(kind: Kind) -> DataType {
+fn result_type(kind: ValueKind) -> DataType {
     match kind {
-        Kind::Number => DataType::Float64,
-        Kind::Whole => DataType::Int64,
-        Kind::Bits => DataType::Int32,
-        Kind::Text => DataType::Utf8View,
+        ValueKind::Number => DataType::Float64,
+        ValueKind::Whole => DataType::Int64,
+        ValueKind::Bits => DataType::Int32,
+        ValueKind::Text => DataType::Utf8View,
     }
 }
 
-/// How values of this kind are gathered.
-fn gathered_as(kind: Kind) -> DataType {
+/// State type for values of this kind.
+fn state_type(kind: ValueKind) -> DataType {
     match kind {
-        Kind::Number | Kind::Whole | Kind::Bits => DataType::Float64,
-        Kind::Text => DataType::Utf8,
+        ValueKind::Number | ValueKind::Whole | ValueKind::Bits => DataType::Float64,
+        ValueKind::Text => DataType::Utf8,
     }
 }
 
 #[derive(Debug)]
-struct Measure(&'static Metric);
+struct MetricAggregate(&'static Metric);
 
-impl Gathering for Measure {
-    fn gives(&self, _: &[DataType]) -> Result<DataType> {
+impl AggregateDefinition for MetricAggregate {
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         Ok(match self.0.gives {
-            Gives::Number(_) => DataType::Float64,
-            Gives::Numbers(names, _) => DataType::Struct(fields(names)),
+            Evaluation::Number(_) => DataType::Float64,
+            Evaluation::Numbers(names, _) => DataType::Struct(fields(names)),
         })
     }
 
-    fn gatherer(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn accumulator(&self, args: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let given = args.exprs.len();
         let arguments = self.0.arguments.get(..given).unwrap_or(self.0.arguments);
-        Ok(Box::new(Rows {
+        Ok(Box::new(MetricAccumulator {
             gives: self.0.gives,
-            group: Group::new(arguments),
+            group: RowGroup::new(arguments),
         }))
     }
 
     fn state(&self, given: &[FieldRef]) -> Vec<(&'static str, DataType)> {
         let arguments = self.0.arguments.iter().take(given.len());
         let part = |argument: &tsql_metrics::Argument| {
-            let list = DataType::new_list(gathered_as(argument.kind), true);
+            let list = DataType::new_list(state_type(argument.kind), true);
             (argument.name, list)
         };
         arguments.map(part).collect()
     }
 
-    fn refuses_distinct(&self) -> bool {
+    fn rejects_distinct(&self) -> bool {
         true
     }
 }
 
-fn fields(names: &[(&'static str, Kind)]) -> Fields {
-    let field = |(name, kind): &(&str, Kind)| Field::new(*name, type_of(*kind), true);
+fn fields(names: &[(&'static str, ValueKind)]) -> Fields {
+    let field = |(name, kind): &(&str, ValueKind)| Field::new(*name, result_type(*kind), true);
     names.iter().map(field).collect()
 }
 
-/// The rows of a group. A state has a list for each argument.
+/// Rows of a group. The state has one list per argument.
 #[derive(Debug)]
-struct Rows {
-    gives: Gives,
-    group: Group,
+struct MetricAccumulator {
+    gives: Evaluation,
+    group: RowGroup,
 }
 
-impl Rows {
-    fn add(&mut self, place: usize, values: &ArrayRef) -> Result<()> {
+impl MetricAccumulator {
+    fn push_column(&mut self, place: usize, values: &ArrayRef) -> Result<()> {
         if values.data_type().is_string() {
             let texts = cast(values, &DataType::Utf8)?;
             let texts = texts.as_string::<i32>().iter();
@@ -109,16 +110,16 @@ impl Rows {
     }
 }
 
-impl Accumulator for Rows {
+impl Accumulator for MetricAccumulator {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         let mut columns = columns.iter().enumerate();
-        columns.try_for_each(|(place, values)| self.add(place, values))
+        columns.try_for_each(|(place, values)| self.push_column(place, values))
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         for (place, lists) in states.iter().enumerate() {
             for values in lists.as_list::<i32>().iter().flatten() {
-                self.add(place, &values)?;
+                self.push_column(place, &values)?;
             }
         }
         Ok(())
@@ -127,11 +128,11 @@ impl Accumulator for Rows {
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let list = |argument: &tsql_metrics::Argument| {
             let values: ArrayRef = match argument.kind {
-                Kind::Text => {
+                ValueKind::Text => {
                     let texts = self.group.texts(argument.name).iter();
                     Arc::new(texts.map(Option::as_deref).collect::<StringArray>())
                 }
-                Kind::Number | Kind::Whole | Kind::Bits => {
+                ValueKind::Number | ValueKind::Whole | ValueKind::Bits => {
                     let numbers = self.group.numbers(argument.name).iter();
                     Arc::new(numbers.collect::<Float64Array>())
                 }
@@ -143,13 +144,13 @@ impl Accumulator for Rows {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         match self.gives {
-            Gives::Number(of) => {
+            Evaluation::Number(of) => {
                 let number = of(&self.group).map_err(DataFusionError::Execution)?;
                 Ok(ScalarValue::Float64(number))
             }
-            Gives::Numbers(names, of) => {
+            Evaluation::Numbers(names, of) => {
                 let numbers = of(&self.group).map_err(DataFusionError::Execution)?;
-                structure(names, numbers.as_deref())
+                struct_scalar(names, numbers.as_deref())
             }
         }
     }
@@ -159,15 +160,18 @@ impl Accumulator for Rows {
     }
 }
 
-/// A structure of these numbers, or of as many NULLs.
-fn structure(
-    names: &[(&'static str, Kind)],
+/// A struct of these numbers, or of NULLs.
+fn struct_scalar(
+    names: &[(&'static str, ValueKind)],
     numbers: Option<&[Option<f64>]>,
 ) -> Result<ScalarValue> {
     let mut columns = Vec::with_capacity(names.len());
     for (place, (_, kind)) in names.iter().enumerate() {
         let number = numbers.and_then(|numbers| numbers.get(place).copied().flatten());
-        columns.push(cast(&Float64Array::from(vec![number]), &type_of(*kind))?);
+        columns.push(cast(
+            &Float64Array::from(vec![number]),
+            &result_type(*kind),
+        )?);
     }
     let structs = StructArray::try_new(fields(names), columns, None)?;
     Ok(ScalarValue::Struct(Arc::new(structs)))

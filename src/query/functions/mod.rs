@@ -1,12 +1,13 @@
-//! SQL functions of tsql, one file each. Registered by name, so that a plan that uses them runs on
-//! any worker that has called [`register`].
+//! SQL functions of tsql, one file each.
 //!
-//! What is said of a function (`about`) and what it does stand together: a `scalar` has values of a
-//! row, an `aggregate` the rows of a group. Aggregates that measure something are metrics of
-//! `tsql_metrics`; they are listed there, and made by `metric`.
+//! They are registered by name, so that a plan that uses them runs on any worker that has called [`register`].
+//!
+//! Documentation (`function_docs`) and implementation of a function are defined together. A `scalar` function takes the
+//! values of a row, an `aggregate` function the rows of a group. Aggregates that measure quality are metrics of
+//! `tsql_metrics`; `metric` makes functions of them.
 
-mod about;
 mod elements;
+mod function_docs;
 
 mod aggregate;
 mod aliases;
@@ -19,8 +20,8 @@ mod scalar;
 
 mod blocks;
 mod canonical_float;
+mod count_aggregates;
 pub(super) mod count_distinct_dense;
-mod counted;
 mod date_diff;
 mod date_trunc;
 mod deviation;
@@ -29,7 +30,7 @@ mod extreme_by;
 mod fill_sketch;
 mod first_by_order;
 mod float_extremes;
-mod gathered;
+mod function_list;
 mod graph_edges;
 mod histogram;
 mod hlo_cost;
@@ -39,7 +40,6 @@ mod keys;
 mod khop;
 mod len;
 mod list_statistics;
-mod listed;
 mod lossy_text;
 mod macro_speedup_score;
 mod median;
@@ -69,12 +69,13 @@ mod unpack_checks;
 mod unpack_graph;
 mod unpack_tasks;
 mod unpack_tensors;
+mod value_buffer;
 mod vectors;
 mod workload;
 mod workload_shape;
 
 pub(crate) use all::register;
 pub(super) use canonical_float::{CANONICAL_FLOAT, has_floats};
-pub use elements::Elements;
-pub use listed::{Function, FunctionKind, function, functions};
+pub use elements::ElementNames;
+pub use function_list::{Function, FunctionKind, function, functions};
 pub(super) use named_cast::NAMED_CAST;

@@ -1,7 +1,7 @@
-//! `named_cast(CAST(x AS DOUBLE), 'CAST AS DOUBLE')`: a cast whose type is part of the column's name.
+//! `named_cast(CAST(x AS DOUBLE), 'CAST AS DOUBLE')`: a cast whose type is part of the column name.
 //!
-//! DataFusion names a cast like what it casts, so it rejects `sum(x), sum(CAST(x AS DOUBLE))` as one name for two columns. Text that has
-//! both is planned with this function (`statement/casts`), which is gone once the plan is optimized.
+//! DataFusion names a cast like its operand, so it rejects `sum(x), sum(CAST(x AS DOUBLE))` because of duplicate names.
+//! Queries with both are planned with this function (`statement/casts`). The optimizer removes it.
 
 use std::sync::LazyLock;
 
@@ -14,20 +14,20 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature,
 };
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 
-/// What the function is called.
+/// Name of the function.
 pub(in crate::query) const NAMED_CAST: &str = "named_cast";
 
 /// The function.
 pub(super) static FUNCTION: LazyLock<ScalarUDF> = LazyLock::new(|| {
-    let about = About::new(
+    let about = FunctionDocs::new(
         NAMED_CAST,
         "The first argument, as a column that is named like a cast",
         "SELECT named_cast(CAST(line AS DOUBLE), 'CAST AS DOUBLE') FROM records",
     )
-    .takes("value", None, "a cast")
-    .takes("name", None, "what casts, AS, and the type");
+    .argument("value", None, "a cast")
+    .argument("name", None, "what casts, AS, and the type");
     ScalarUDF::from(NamedCast {
         signature: about.signature(),
         documentation: about.documentation(),

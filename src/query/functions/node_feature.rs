@@ -1,4 +1,4 @@
-//! `node_feature`: one of a node's 140 features by its name; `node_features`: all of them.
+//! `node_feature`: one of a node's 140 features by name; `node_features`: all of them.
 
 use std::sync::Arc;
 
@@ -9,44 +9,44 @@ use datafusion::common::{Result, exec_datafusion_err};
 use tsql_codecs::graph::unpack_features;
 use tsql_codecs::hlo::{FEATURE_COUNT, FEATURES, feature_index};
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// One feature by name.
-pub(super) fn one() -> Scalar {
-    let about = About::new(
+/// `node_feature`: one feature by name.
+pub(super) fn node_feature_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "node_feature",
         "One of the 140 features of a node by its name",
         "SELECT node_feature(features, 'shape_dimensions_0') FROM nodes LIMIT 3",
     )
-    .takes("features", DataType::BinaryView, FEATURES_OF)
-    .takes("name", DataType::Utf8View, "the feature's name")
-    .by(SOURCE);
-    Scalar::new(&about, DataType::Int64, by_name)
+    .argument("features", DataType::BinaryView, FEATURES_DOC)
+    .argument("name", DataType::Utf8View, "the feature's name")
+    .source(SOURCE);
+    Scalar::new(&about, DataType::Int64, feature_by_name)
 }
 
-/// All features in their order.
-pub(super) fn all() -> Scalar {
-    let about = About::new(
+/// `node_features`: all features in order.
+pub(super) fn node_features_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "node_features",
         "The 140 features of a node as a list",
         "SELECT node_features(features) FROM nodes LIMIT 3",
     )
-    .takes("features", DataType::BinaryView, FEATURES_OF)
-    .by(SOURCE);
+    .argument("features", DataType::BinaryView, FEATURES_DOC)
+    .source(SOURCE);
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
 }
 
-pub(super) const FEATURES_OF: &str = "the features, packed, as `nodes.features`";
+pub(super) const FEATURES_DOC: &str = "the features, packed, as `nodes.features`";
 
 const SOURCE: &str = "TpuGraphs (arXiv 2308.13490)";
 
-pub(super) fn unpacked(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
+pub(super) fn decode_features(features: &[u8]) -> Result<[i64; FEATURE_COUNT]> {
     unpack_features(features).ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))
 }
 
-fn by_name(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn feature_by_name(args: &[ArrayRef]) -> Result<ArrayRef> {
     let features = as_binary_view_array(argument(args, 0)?)?;
     let names = as_string_view_array(argument(args, 1)?)?;
     let mut last = ("", 0);
@@ -55,15 +55,18 @@ fn by_name(args: &[ArrayRef]) -> Result<ArrayRef> {
             return Ok(None);
         };
         if last.0 != name {
-            last = (name, feature_index(name).ok_or_else(|| unknown(name))?);
+            last = (
+                name,
+                feature_index(name).ok_or_else(|| unknown_feature(name))?,
+            );
         }
-        Ok(unpacked(features)?.get(last.1).copied())
+        Ok(decode_features(features)?.get(last.1).copied())
     };
     let values: Result<Int64Array> = features.iter().zip(names.iter()).map(one).collect();
     Ok(Arc::new(values?))
 }
 
-fn unknown(name: &str) -> datafusion::common::DataFusionError {
+fn unknown_feature(name: &str) -> datafusion::common::DataFusionError {
     let close = FEATURES.iter().filter(|feature| feature.contains(name));
     let close: Vec<&str> = close.copied().take(5).collect();
     let known = if close.is_empty() {
@@ -81,7 +84,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     for features in features.iter() {
         match features {
             Some(features) => {
-                lists.values().append_slice(&unpacked(features)?);
+                lists.values().append_slice(&decode_features(features)?);
                 lists.append(true);
             }
             None => lists.append(false),

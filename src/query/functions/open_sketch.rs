@@ -1,4 +1,4 @@
-//! `open_sketch`: a sketch without the numbers that were written into it where it was packed.
+//! `open_sketch`: a sketch without the numbers that packing wrote into it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,22 +11,22 @@ use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{DataFusionError, Result};
 use tsql_codecs::steps;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "open_sketch",
         "The sketch with a hole for each number, also for those that were written into the stored one",
         "SELECT open_sketch(sketch, params) FROM stored.configurations LIMIT 3",
     )
-        .takes("sketch", DataType::Utf8View, "as it is stored")
-        .takes("params", DataType::BinaryView, "the numbers, packed").by("tsql: `steps` of the crate `tensorsql-codecs`");
-    Scalar::new(&about, DataType::Utf8View, opened)
+        .argument("sketch", DataType::Utf8View, "as it is stored")
+        .argument("params", DataType::BinaryView, "the numbers, packed").source("tsql: `steps` of the crate `tensorsql-codecs`");
+    Scalar::new(&about, DataType::Utf8View, open_sketches)
 }
 
-/// All rows of a graph share a sketch of kilobytes, in memory too: it is opened once.
-fn opened(args: &[ArrayRef]) -> Result<ArrayRef> {
+/// All rows of a graph share one sketch of kilobytes, in memory as well, so it is opened once.
+fn open_sketches(args: &[ArrayRef]) -> Result<ArrayRef> {
     let sketches = as_string_view_array(argument(args, 0)?)?;
     let params = as_binary_view_array(argument(args, 1)?)?;
     let mut out = StringViewBuilder::with_capacity(sketches.len());
@@ -41,11 +41,11 @@ fn opened(args: &[ArrayRef]) -> Result<ArrayRef> {
             out.append_value(sketch);
             continue;
         }
-        // A view tells its text: the bytes themselves, or where they are in this array.
+        // A view contains either its bytes or their position in this array.
         let (block, length) = match known.entry(view) {
             Entry::Occupied(found) => *found.get(),
             Entry::Vacant(place) => {
-                let text = steps::open(sketch);
+                let text = steps::open_sketch(sketch);
                 let too_long = |_| DataFusionError::Execution("a sketch of gigabytes".to_owned());
                 let length = u32::try_from(text.len()).map_err(too_long)?;
                 let block = out.append_block(Buffer::from(text.into_bytes()));

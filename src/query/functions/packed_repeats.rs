@@ -1,4 +1,4 @@
-//! `repeats_ns`, `min_repeat_ns`, `repeat_noise`: what is packed as mean, count and the rest.
+//! `repeats_ns`, `min_repeat_ns`, `repeat_noise`: repeats packed as a mean, a count and bytes.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use datafusion::common::cast::{as_binary_view_array, as_float64_array, as_int32_
 use datafusion::common::{DataFusionError, Result};
 use tsql_codecs::repeats;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// Repeats of a measurement for which there is room before they are unpacked.
-const USUAL_REPEATS: usize = 32;
+/// Initial capacity per measurement, in repeats.
+const REPEATS_CAPACITY: usize = 32;
 
-/// The packed repeats as a list.
-pub(super) fn list() -> Scalar {
-    let about = packed(About::new(
+/// `repeats_ns`: the repeats as a list.
+pub(super) fn repeats_udf() -> Scalar {
+    let about = with_repeat_arguments(FunctionDocs::new(
         "repeats_ns",
         "The packed repeats as a list, in nanoseconds and in the order of timing",
         "SELECT repeats_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
@@ -28,57 +28,57 @@ pub(super) fn list() -> Scalar {
     Scalar::new(&about, list, lists)
 }
 
-/// The fastest.
-pub(super) fn least() -> Scalar {
-    let about = packed(About::new(
+/// `min_repeat_ns`: the fastest repeat.
+pub(super) fn min_repeat_udf() -> Scalar {
+    let about = with_repeat_arguments(FunctionDocs::new(
         "min_repeat_ns",
         "The fastest of the packed repeats, in nanoseconds",
         "SELECT min_repeat_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
     Scalar::new(&about, DataType::Float64, |args| {
-        Packed::of(args)?.numbers(|runtime_ns, count, bytes| {
-            repeats::least_ns(runtime_ns, count, bytes).map(Some)
+        RepeatColumns::from_args(args)?.map_numbers(|runtime_ns, count, bytes| {
+            repeats::minimum_ns(runtime_ns, count, bytes).map(Some)
         })
     })
 }
 
-/// Their noise.
-pub(super) fn noise() -> Scalar {
-    let about = packed(About::new(
+/// `repeat_noise`: the noise of the repeats.
+pub(super) fn repeat_noise_udf() -> Scalar {
+    let about = with_repeat_arguments(FunctionDocs::new(
         "repeat_noise",
         "Standard deviation of the packed repeats over their mean; NULL of fewer than two",
         "SELECT repeat_noise(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
-    // A single repeat says nothing of how far others would be from it.
+    // A single repeat has no spread.
     Scalar::new(&about, DataType::Float64, |args| {
-        Packed::of(args)?.numbers(|runtime_ns, count, bytes| {
+        RepeatColumns::from_args(args)?.map_numbers(|runtime_ns, count, bytes| {
             let noise = repeats::noise(runtime_ns, count, bytes)?;
             Some((count > 1).then_some(noise))
         })
     })
 }
 
-fn packed(about: About) -> About {
+fn with_repeat_arguments(about: FunctionDocs) -> FunctionDocs {
     about
-        .takes("runtime_ns", DataType::Float64, "mean of the repeats")
-        .takes("count", DataType::Int32, "how many there are")
-        .takes(
+        .argument("runtime_ns", DataType::Float64, "mean of the repeats")
+        .argument("count", DataType::Int32, "how many there are")
+        .argument(
             "packed",
             DataType::BinaryView,
             "what the mean leaves open; NULL for one repeat",
         )
-        .by("tsql: `repeats` of the crate `tensorsql-codecs`")
+        .source("tsql: `repeats` of the crate `tensorsql-codecs`")
 }
 
-/// The columns that packed repeats are made of.
-struct Packed<'a> {
+/// Columns of packed repeats.
+struct RepeatColumns<'a> {
     runtime_ns: &'a Float64Array,
     count: &'a Int32Array,
     bytes: &'a BinaryViewArray,
 }
 
-impl<'a> Packed<'a> {
-    fn of(args: &'a [ArrayRef]) -> Result<Self> {
+impl<'a> RepeatColumns<'a> {
+    fn from_args(args: &'a [ArrayRef]) -> Result<Self> {
         Ok(Self {
             runtime_ns: as_float64_array(argument(args, 0)?)?,
             count: as_int32_array(argument(args, 1)?)?,
@@ -86,8 +86,8 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// What `of` makes of mean, count and packed bytes of each row; NULL where there are no repeats.
-    fn each<T>(
+    /// Applies `of` to mean, count and packed bytes of each row; NULL for rows without repeats.
+    fn map_rows<T>(
         &self,
         mut of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<T>,
     ) -> impl Iterator<Item = Result<Option<T>>> {
@@ -109,13 +109,13 @@ impl<'a> Packed<'a> {
             })
     }
 
-    /// As [`Packed::each`], for numbers, of which some are NULL.
-    fn numbers(
+    /// Like [`RepeatColumns::map_rows`], for nullable numbers.
+    fn map_numbers(
         &self,
         of: impl FnMut(f64, i32, Option<&[u8]>) -> Option<Option<f64>>,
     ) -> Result<ArrayRef> {
         let mut numbers = Float64Builder::with_capacity(self.runtime_ns.len());
-        for number in self.each(of) {
+        for number in self.map_rows(of) {
             numbers.append_option(number?.flatten());
         }
         Ok(Arc::new(numbers.finish()))
@@ -123,13 +123,13 @@ impl<'a> Packed<'a> {
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let packed = Packed::of(args)?;
+    let packed = RepeatColumns::from_args(args)?;
     let counts = packed.count.values().iter();
     let values = counts.filter_map(|count| usize::try_from(*count).ok());
-    // Counts that are damaged must not ask for memory without end.
-    let most = packed.count.len().saturating_mul(USUAL_REPEATS);
+    // Damaged counts must not cause unbounded allocations.
+    let most = packed.count.len().saturating_mul(REPEATS_CAPACITY);
     let mut values = Vec::with_capacity(values.fold(0, usize::saturating_add).min(most));
-    let lengths = packed.each(|runtime_ns, count, bytes| {
+    let lengths = packed.map_rows(|runtime_ns, count, bytes| {
         let before = values.len();
         repeats::unpack_ns(runtime_ns, count, bytes, &mut values)?;
         Some(values.len() - before)

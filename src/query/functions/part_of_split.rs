@@ -1,4 +1,4 @@
-//! `part_of_split`: which part of a split a unit belongs to, by its key alone.
+//! `part_of_split`: the part of a split that a unit belongs to, computed from its key alone.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use datafusion::common::cast::{as_int64_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
 use twox_hash::XxHash3_64;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// The parts of a split, in the order of their ratios.
+/// Parts of a split, in the order of their ratios.
 pub(crate) const PARTS: [&str; 3] = ["train", "valid", "test"];
 
-/// What is hashed first: another rule would have another number.
-const RULE: &[u8] = b"tsql-split-1\0";
+/// Prefix of the hashed bytes. Another rule needs another version number.
+const HASH_PREFIX: &[u8] = b"tsql-split-1\0";
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "part_of_split",
         "`train`, `valid` or `test`: the part of a split that a unit belongs to. It follows from the key alone, so that what is \
          appended moves nothing: the first part whose ratio, added to those before it, is above XXH3-64(\"tsql-split-1\\0\", seed \
          as 8 bytes little-endian, unit, \\0, key) / 2^64. NULL for a key that is NULL",
         "SELECT part_of_split(7, 'task', workload_key, '80/10/10') AS part, count(*) FROM graphs GROUP BY part",
     )
-    .takes("seed", DataType::Int64, "a number: another one is another split")
-    .takes("unit", DataType::Utf8View, "what keys are of: `config`, `task`, `dag`, `structure`, `network`, `platform`")
-    .takes("key", DataType::Utf8View, "what tells a unit from others, in all stores")
-    .takes("ratios", DataType::Utf8View, "whole numbers for train, valid and test: `80/10/10`")
-    .by("tsql");
+    .argument("seed", DataType::Int64, "a number: another one is another split")
+    .argument("unit", DataType::Utf8View, "what keys are of: `config`, `task`, `dag`, `structure`, `network`, `platform`")
+    .argument("key", DataType::Utf8View, "what tells a unit from others, in all stores")
+    .argument("ratios", DataType::Utf8View, "whole numbers for train, valid and test: `80/10/10`")
+    .source("tsql");
     Scalar::new(&about, DataType::Utf8View, parts)
 }
 
@@ -52,17 +52,17 @@ fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
         let Some((key, (_, ratios))) = key.zip(last.as_ref()) else {
             return Ok(None);
         };
-        let place = ratios.place(hash(&mut text, seed, unit, key));
+        let place = ratios.part_index(hash_key(&mut text, seed, unit, key));
         Ok(PARTS.get(place).copied())
     });
     let parts: StringViewArray = part.collect::<Result<_>>()?;
     Ok(Arc::new(parts))
 }
 
-/// The hash of a unit's key, by which it belongs to a part; `text` is only a place to write to.
-pub(crate) fn hash(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 {
+/// Hash of a unit's key, which determines the part. `text` is a reusable buffer.
+pub(crate) fn hash_key(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 {
     text.clear();
-    text.extend_from_slice(RULE);
+    text.extend_from_slice(HASH_PREFIX);
     text.extend_from_slice(&seed.to_le_bytes());
     text.extend_from_slice(unit.as_bytes());
     text.push(0);
@@ -70,13 +70,15 @@ pub(crate) fn hash(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 
     XxHash3_64::oneshot(text)
 }
 
-/// Ratios of the parts, each added to those before it.
+/// Cumulative sums of the ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ratios([u64; PARTS.len()]);
 
 impl Ratios {
+    /// Parses ratios such as `80/10/10`.
+    ///
     /// # Errors
-    /// Where a text is not three whole numbers, or only zeros.
+    /// If the text is not three whole numbers, or only zeros.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             exec_datafusion_err!(
@@ -99,18 +101,18 @@ impl Ratios {
         Ok(Self(sums))
     }
 
-    /// The part of a hash, by its place among [`PARTS`]: compared in whole numbers, `hash / 2^64 < sum / total`.
-    pub(crate) fn place(&self, hash: u64) -> usize {
+    /// Index among [`PARTS`] for a hash. The comparison `hash / 2^64 < sum / total` uses whole numbers.
+    pub(crate) fn part_index(&self, hash: u64) -> usize {
         let [.., total] = self.0;
         let scaled = u128::from(hash) * u128::from(total);
         let mut sums = self.0.iter();
         let below = sums.position(|sum| scaled < u128::from(*sum) << u64::BITS);
-        // A hash is below 2^64, so the last part takes what is left.
+        // A hash is less than 2^64, so the last part takes the rest.
         below.unwrap_or(PARTS.len() - 1)
     }
 
-    /// Each ratio added to those before it, then over their sum: where in an order from 0 to 1 the parts end.
-    pub(crate) fn ends(&self) -> [f64; PARTS.len()] {
+    /// Cumulative fractions: the end of each part in an order from 0 to 1.
+    pub(crate) fn cumulative_fractions(&self) -> [f64; PARTS.len()] {
         let [.., total] = self.0;
         #[expect(clippy::cast_precision_loss, reason = "sums of numbers of 32 bits")]
         self.0.map(|sum| sum as f64 / total as f64)
@@ -134,9 +136,9 @@ mod tests {
             u64::MAX,
         ];
         let expected = ["train", "train", "valid", "valid", "test", "test"];
-        assert_eq!(parts.map(|hash| PARTS[ratios.place(hash)]), expected);
+        assert_eq!(parts.map(|hash| PARTS[ratios.part_index(hash)]), expected);
         let none = Ratios::parse("0/ 1 /0").unwrap();
-        assert_eq!([0, u64::MAX].map(|hash| none.place(hash)), [1; 2]);
+        assert_eq!([0, u64::MAX].map(|hash| none.part_index(hash)), [1; 2]);
         for text in [
             "",
             "80/20",
@@ -162,7 +164,7 @@ mod tests {
         let told = arrow::util::pretty::pretty_format_batches(&rows)
             .unwrap()
             .to_string();
-        // By Python's xxhash.
+        // Expected values are from Python's xxhash.
         let expected = "7190 920 890 1000 tr tr tr tr tr te tr te tr tr tr tr tr tr tr tr tr va va va tr tr tr tr tr tr tr tr tr tr";
         assert!(told.contains(expected), "{told}");
         let wrong =

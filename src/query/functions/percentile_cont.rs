@@ -1,9 +1,9 @@
-//! `percentile_cont(0.95) WITHIN GROUP (ORDER BY x)`: the value at a share of the sorted values,
-//! between two of them in proportion. `quantile_cont(x, 0.95)` is the same.
+//! `percentile_cont(0.95) WITHIN GROUP (ORDER BY x)`: the value at a fraction of the sorted values, with linear
+//! interpolation. `quantile_cont(x, 0.95)` is the same.
 //!
-//! As DataFusion's, which rounds the proportion to millionths, in full precision:
-//! of sorted x[0..n] at p, with i = floor(p (n - 1)) and f = p (n - 1) - i, it is (1 - f) x[i] + f x[i + 1].
-//! NULLs do not count; NULL where there are no values. `median(x)` of floats is that of 0.5.
+//! DataFusion rounds the interpolation weight to millionths; this implementation has full precision. For sorted x[0..n]
+//! and fraction p, with i = floor(p (n - 1)) and f = p (n - 1) - i, the result is (1 - f) x[i] + f x[i + 1]. NULLs are
+//! ignored, and the result is NULL without values. `median(x)` of floats has p = 0.5.
 
 use std::sync::Arc;
 
@@ -23,24 +23,24 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::expressions::Literal;
 
-use super::about::About;
-use super::gathered::Gathered;
+use super::function_docs::FunctionDocs;
+use super::value_buffer::ValueBuffer;
 
 pub(super) fn udaf() -> AggregateUDF {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "percentile_cont",
         "The value at a share of the sorted values, between two of them in proportion",
         "SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY runtime_ns) FROM records",
     )
-    .takes("share", DataType::Float64, "from 0 to 1, written out")
-    .by("SQL:2003; NumPy's default quantile");
+    .argument("share", DataType::Float64, "from 0 to 1, written out")
+    .source("SQL:2003; NumPy's default quantile");
     AggregateUDF::from(Exact {
         theirs: PercentileCont::new(),
         documentation: about.documentation(),
     })
 }
 
-/// DataFusion's function with an accumulator of ours, and what we say of it.
+/// DataFusion's function with another accumulator, and with tsql's documentation.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     theirs: PercentileCont,
@@ -75,9 +75,9 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Values {
-            wanted: Wanted::of(&args)?,
-            values: Gathered::default(),
+        Ok(Box::new(PercentileAccumulator {
+            wanted: Percentile::from_args(&args)?,
+            values: ValueBuffer::default(),
         }))
     }
 
@@ -89,8 +89,8 @@ impl AggregateUDFImpl for Exact {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Groups {
-            wanted: Wanted::of(&args)?,
+        Ok(Box::new(PercentileGroups {
+            wanted: Percentile::from_args(&args)?,
             groups: Vec::new(),
         }))
     }
@@ -104,16 +104,16 @@ impl AggregateUDFImpl for Exact {
     }
 }
 
-/// What is asked of the values.
+/// The requested percentile.
 #[derive(Debug)]
-struct Wanted {
+struct Percentile {
     share: f64,
     distinct: bool,
     gives: DataType,
 }
 
-impl Wanted {
-    fn of(args: &AccumulatorArgs) -> Result<Self> {
+impl Percentile {
+    fn from_args(args: &AccumulatorArgs) -> Result<Self> {
         let share = args
             .exprs
             .get(1)
@@ -136,52 +136,55 @@ impl Wanted {
         })
     }
 
-    fn find(&self, values: &mut Gathered) -> Option<f64> {
+    fn evaluate(&self, values: &mut ValueBuffer) -> Option<f64> {
         if self.distinct {
-            let mut all = std::mem::take(values).into_one();
+            let mut all = std::mem::take(values).into_vec();
             all.sort_unstable_by(f64::total_cmp);
             all.dedup();
-            return at_share(Gathered::from(all), self.share);
+            return percentile(ValueBuffer::from(all), self.share);
         }
-        at_share(std::mem::take(values), self.share)
+        percentile(std::mem::take(values), self.share)
     }
 }
 
-fn numbers(array: &ArrayRef) -> Result<Float64Array> {
+fn to_float64(array: &ArrayRef) -> Result<Float64Array> {
     let numbers = cast(array, &DataType::Float64)?;
     Ok(numbers.as_primitive::<Float64Type>().clone())
 }
 
 /// Values of each group as a list.
-fn lists(groups: Vec<Gathered>) -> Result<Vec<ArrayRef>> {
-    let lengths: Vec<usize> = groups.iter().map(Gathered::len).collect();
+fn list_states(groups: Vec<ValueBuffer>) -> Result<Vec<ArrayRef>> {
+    let lengths: Vec<usize> = groups.iter().map(ValueBuffer::len).collect();
     if i32::try_from(lengths.iter().sum::<usize>()).is_err() {
         return exec_err!("percentile_cont of more than 2,147,483,647 values at once");
     }
-    let flat = groups.into_iter().reduce(Gathered::and).unwrap_or_default();
-    let flat = Arc::new(Float64Array::from(flat.into_one()));
+    let flat = groups
+        .into_iter()
+        .reduce(ValueBuffer::append)
+        .unwrap_or_default();
+    let flat = Arc::new(Float64Array::from(flat.into_vec()));
     let item = Arc::new(Field::new_list_field(DataType::Float64, true));
     let list = ListArray::new(item, OffsetBuffer::from_lengths(lengths), flat, None);
     Ok(vec![Arc::new(list)])
 }
 
-/// All values.
+/// Accumulator with all values of a group.
 #[derive(Debug)]
-struct Values {
-    wanted: Wanted,
-    values: Gathered,
+struct PercentileAccumulator {
+    wanted: Percentile,
+    values: ValueBuffer,
 }
 
-impl Accumulator for Values {
+impl Accumulator for PercentileAccumulator {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         match values.first() {
-            Some(array) => self.values.take(array),
+            Some(array) => self.values.push_array(array),
             None => Ok(()),
         }
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let found = self.wanted.find(&mut self.values);
+        let found = self.wanted.evaluate(&mut self.values);
         ScalarValue::Float64(found).cast_to(&self.wanted.gives)
     }
 
@@ -190,7 +193,7 @@ impl Accumulator for Values {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values = Float64Array::from(std::mem::take(&mut self.values).into_one());
+        let values = Float64Array::from(std::mem::take(&mut self.values).into_vec());
         let list = SingleRowListArrayBuilder::new(Arc::new(values)).build_list_scalar();
         Ok(vec![list])
     }
@@ -200,20 +203,20 @@ impl Accumulator for Values {
             return Ok(());
         };
         for list in lists.as_list::<i32>().iter().flatten() {
-            self.values.take(&list)?;
+            self.values.push_array(&list)?;
         }
         Ok(())
     }
 }
 
-/// All values of each of many groups.
+/// Accumulator with all values of many groups.
 #[derive(Debug)]
-struct Groups {
-    wanted: Wanted,
-    groups: Vec<Gathered>,
+struct PercentileGroups {
+    wanted: Percentile,
+    groups: Vec<ValueBuffer>,
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for PercentileGroups {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -221,7 +224,7 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         group_count: usize,
     ) -> Result<()> {
-        self.groups.resize_with(group_count, Gathered::default);
+        self.groups.resize_with(group_count, ValueBuffer::default);
         let Some(array) = values.first() else {
             return Ok(());
         };
@@ -230,10 +233,10 @@ impl GroupsAccumulator for Groups {
             && group_indices.iter().all(|group| group == first)
             && let Some(values) = self.groups.get_mut(*first)
         {
-            return values.take(array);
+            return values.push_array(array);
         }
         let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
-        let numbers = numbers(array)?;
+        let numbers = to_float64(array)?;
         for (row, (&group, value)) in group_indices.iter().zip(&numbers).enumerate() {
             if let (Some(value), Some(values)) = (value, self.groups.get_mut(group))
                 && counts(row)
@@ -246,13 +249,13 @@ impl GroupsAccumulator for Groups {
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let mut groups = emit_to.take_needed(&mut self.groups);
-        let found = groups.iter_mut().map(|values| self.wanted.find(values));
+        let found = groups.iter_mut().map(|values| self.wanted.evaluate(values));
         let found: Float64Array = found.collect();
         Ok(cast(&found, &self.wanted.gives)?)
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        lists(emit_to.take_needed(&mut self.groups))
+        list_states(emit_to.take_needed(&mut self.groups))
     }
 
     fn merge_batch(
@@ -261,13 +264,13 @@ impl GroupsAccumulator for Groups {
         group_indices: &[usize],
         group_count: usize,
     ) -> Result<()> {
-        self.groups.resize_with(group_count, Gathered::default);
+        self.groups.resize_with(group_count, ValueBuffer::default);
         let Some(lists) = states.first() else {
             return Ok(());
         };
         for (&group, list) in group_indices.iter().zip(lists.as_list::<i32>().iter()) {
             if let (Some(list), Some(values)) = (list, self.groups.get_mut(group)) {
-                values.take(&list)?;
+                values.push_array(&list)?;
             }
         }
         Ok(())
@@ -279,24 +282,24 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
         let Some(array) = values.first() else {
-            return lists(Vec::new());
+            return list_states(Vec::new());
         };
         let counts = |row| filter.is_none_or(|kept| kept.is_valid(row) && kept.value(row));
-        let numbers = numbers(array)?;
+        let numbers = to_float64(array)?;
         let rows = numbers.iter().enumerate();
         let rows = rows.map(|(row, value)| value.filter(|_| counts(row)));
-        let rows = rows.map(|value| Gathered::from(Vec::from_iter(value)));
-        lists(rows.collect())
+        let rows = rows.map(|value| ValueBuffer::from(Vec::from_iter(value)));
+        list_states(rows.collect())
     }
 
     fn size(&self) -> usize {
-        let values: usize = self.groups.iter().map(Gathered::bytes).sum();
-        size_of_val(self) + self.groups.capacity() * size_of::<Gathered>() + values
+        let values: usize = self.groups.iter().map(ValueBuffer::bytes).sum();
+        size_of_val(self) + self.groups.capacity() * size_of::<ValueBuffer>() + values
     }
 }
 
-/// The value at `share` of the sorted values.
-fn at_share(values: Gathered, share: f64) -> Option<f64> {
+/// The percentile `share` of the values.
+fn percentile(values: ValueBuffer, share: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     #[expect(
         clippy::cast_precision_loss,
@@ -311,7 +314,7 @@ fn at_share(values: Gathered, share: f64) -> Option<f64> {
     if below > last {
         return None;
     }
-    let (low, high) = values.at(below)?;
+    let (low, high) = values.nth_and_next(below)?;
     let part = place.fract();
     if part == 0.0 || low == high {
         return Some(low);
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn between_two_values_in_proportion() {
-        let of = |values: &[f64], share: f64| at_share(Gathered::from(values.to_vec()), share);
+        let of = |values: &[f64], share: f64| percentile(ValueBuffer::from(values.to_vec()), share);
         assert_eq!(of(&[0.0, 1e9], 0.123_456_78), Some(123_456_780.0));
         assert_eq!(of(&[3.0, 1.0, 2.0], 0.5), Some(2.0));
         assert_eq!(of(&[4.0, 1.0, 2.0, 3.0], 0.5), Some(2.5));
@@ -333,23 +336,23 @@ mod tests {
         assert_eq!(of(&[1.0, 2.0], 0.0), Some(1.0));
         assert_eq!(of(&[7.0], 0.3), Some(7.0));
         assert_eq!(of(&[], 0.3), None);
-        let distinct = Wanted {
+        let distinct = Percentile {
             share: 0.5,
             distinct: true,
             gives: DataType::Float64,
         };
-        let mut values = Gathered::from(vec![1.0, 1.0, 1.0, 5.0]);
-        assert_eq!(distinct.find(&mut values), Some(3.0));
+        let mut values = ValueBuffer::from(vec![1.0, 1.0, 1.0, 5.0]);
+        assert_eq!(distinct.evaluate(&mut values), Some(3.0));
     }
 
     #[test]
     fn groups_in_parts_are_as_groups_at_once() {
-        let wanted = || Wanted {
+        let wanted = || Percentile {
             share: 0.5,
             distinct: false,
             gives: DataType::Float64,
         };
-        let groups = || Groups {
+        let groups = || PercentileGroups {
             wanted: wanted(),
             groups: Vec::new(),
         };
@@ -374,7 +377,7 @@ mod tests {
         let mut again = groups();
         again.merge_batch(&states, &[0], 1).unwrap();
         again.update_batch(&all, &[1, 1, 1, 1, 1], None, 2).unwrap();
-        let found = |groups: &mut Groups| {
+        let found = |groups: &mut PercentileGroups| {
             let found = groups.evaluate(EmitTo::All).unwrap();
             let found = found.as_primitive::<Float64Type>();
             found.iter().collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! `node_features_sum`, `_mean` and `_max`: the features of all nodes of a graph as those of one.
+//! `node_features_sum`, `_mean` and `_max`: node features pooled over a graph.
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -7,26 +7,26 @@ use datafusion::common::{Result, exec_datafusion_err};
 use tsql_codecs::graph::unpack_features;
 use tsql_codecs::hlo::{FEATURE_COUNT, FEATURES};
 
-use super::about::About;
 use super::aggregate::Aggregate;
-use super::elements::Elements;
+use super::elements::ElementNames;
+use super::function_docs::FunctionDocs;
 use super::scalar::argument;
-use super::vectors::{Fold, Gathered, Vector};
+use super::vectors::{Fold, Vector, VectorAggregate};
 
 pub(super) fn all() -> [Aggregate; 3] {
     let one = |name, description, example, fold| {
-        let about = About::new(name, description, example)
-            .takes(
+        let about = FunctionDocs::new(name, description, example)
+            .argument(
                 "features",
                 DataType::BinaryView,
                 "the features of a node, packed, as `nodes.features`",
             )
-            .with_elements(|| Elements::always(FEATURES))
-            .by("tiles/models.py:286-303 of TpuGraphs (arXiv 2308.13490): the sum");
-        let gathered = Gathered {
+            .with_elements(|| ElementNames::unconditional(FEATURES))
+            .source("tiles/models.py:286-303 of TpuGraphs (arXiv 2308.13490): the sum");
+        let gathered = VectorAggregate {
             width: FEATURE_COUNT,
             fold,
-            take,
+            take: add_features,
         };
         Aggregate::new(&about, gathered)
     };
@@ -53,7 +53,7 @@ pub(super) fn all() -> [Aggregate; 3] {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "they were floats in the file")]
-fn take(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
+fn add_features(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
     for packed in as_binary_view_array(argument(columns, 0)?)?
         .iter()
         .flatten()
@@ -61,7 +61,7 @@ fn take(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
         let features = unpack_features(packed);
         let features =
             features.ok_or_else(|| exec_datafusion_err!("node_types: damaged features"))?;
-        vector.whole_row(features.iter().map(|&feature| feature as f64));
+        vector.add_whole_row(features.iter().map(|&feature| feature as f64));
     }
     Ok(())
 }

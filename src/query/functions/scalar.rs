@@ -1,4 +1,4 @@
-//! A function of the values of a row: what is said of it, and what it does with arrays of them.
+//! Scalar functions: documentation plus implementation.
 
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
@@ -16,50 +16,51 @@ use datafusion::logical_expr::{
 };
 use twox_hash::XxHash3_64;
 
-use super::about::About;
-use super::elements::Named;
+use super::elements::ElementNamesFn;
+use super::function_docs::FunctionDocs;
 
-/// From arrays of the arguments to an array of what it gives.
-type OfArrays = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
+/// Implementation on arrays of the arguments.
+type ArrayFn = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
-/// From the arguments as they are given, literals as one value, to an array of this many rows.
-type OfValues = fn(&[ColumnarValue], usize) -> Result<ArrayRef>;
+/// Implementation on arguments as they are given: literals are single values. The second argument is the number of
+/// rows.
+type ColumnarFn = fn(&[ColumnarValue], usize) -> Result<ArrayRef>;
 
-/// How a function computes what it gives.
+/// Implementation of a function.
 #[derive(Clone)]
 enum Computation {
-    Arrays(OfArrays),
-    Values(OfValues),
+    Arrays(ArrayFn),
+    Values(ColumnarFn),
 }
 
-/// From arguments and a literal to the arguments for which the function gives the literal.
-type Inverse = fn(&[Expr], &Expr) -> Result<PreimageResult>;
+/// Returns the arguments for which the function returns a given literal.
+type PreimageFn = fn(&[Expr], &Expr) -> Result<PreimageResult>;
 
-/// From those arguments that are literals to the type of what it gives.
-type Typed = fn(&[Option<&ScalarValue>]) -> Result<DataType>;
+/// Determines the return type from those arguments that are literals.
+type ReturnTypeFn = fn(&[Option<&ScalarValue>]) -> Result<DataType>;
 
-/// A function without a state.
+/// A stateless scalar function.
 #[derive(Clone)]
 pub(super) struct Scalar {
     name: &'static str,
     signature: Signature,
     documentation: Documentation,
-    elements: Option<Named>,
+    elements: Option<ElementNamesFn>,
     gives: DataType,
-    /// It gives another type by what is written in the call.
-    typed: Option<Typed>,
-    /// Types of its arguments, if any numbers are made such.
+    /// Set if the return type depends on literals in the call.
+    typed: Option<ReturnTypeFn>,
+    /// Argument types, if all numeric types are coerced to them.
     numbers: Option<Vec<DataType>>,
-    /// How many of them cannot be left out.
+    /// Number of required arguments.
     needed: usize,
     run: Computation,
-    /// Rises with its first argument, and compares with literals through this.
-    inverse: Option<Inverse>,
+    /// Set if the function is monotonic in its first argument; rewrites comparisons with literals.
+    inverse: Option<PreimageFn>,
 }
 
 impl Scalar {
     pub(super) fn new(
-        about: &About,
+        about: &FunctionDocs,
         gives: DataType,
         run: impl Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync + 'static,
     ) -> Self {
@@ -71,14 +72,14 @@ impl Scalar {
             gives,
             typed: None,
             numbers: None,
-            needed: about.needed(),
+            needed: about.required_count(),
             run: Computation::Arrays(Arc::new(run)),
             inverse: None,
         }
     }
 
-    /// A function one of whose arguments is a literal of many bytes, which is not repeated for each row.
-    pub(super) fn with_literals(about: &About, gives: DataType, run: OfValues) -> Self {
+    /// A function with a large literal argument, which is not repeated for each row.
+    pub(super) fn new_columnar(about: &FunctionDocs, gives: DataType, run: ColumnarFn) -> Self {
         let none = |_: &[ArrayRef]| internal_err!("no arrays");
         Self {
             run: Computation::Values(run),
@@ -86,8 +87,8 @@ impl Scalar {
         }
     }
 
-    /// The same, which takes numbers and lists of numbers of any type.
-    pub(super) fn of_numbers(self) -> Self {
+    /// Accepts numbers and lists of numbers of any type.
+    pub(super) fn coerce_numbers(self) -> Self {
         let longest = match &self.signature.type_signature {
             TypeSignature::OneOf(several) => several.last(),
             one => Some(one),
@@ -103,8 +104,8 @@ impl Scalar {
         }
     }
 
-    /// The same of texts, where literals of the call decide which type it gives.
-    pub(super) fn of_literals(self, typed: Typed) -> Self {
+    /// Accepts text, and derives the return type from literals in the call.
+    pub(super) fn return_type_of_literals(self, typed: ReturnTypeFn) -> Self {
         Self {
             typed: Some(typed),
             signature: Signature::user_defined(Volatility::Immutable),
@@ -112,9 +113,9 @@ impl Scalar {
         }
     }
 
-    /// The same, which rises with its first argument: sorted values stay sorted, and a comparison with a
-    /// literal becomes one of the argument.
-    pub(super) fn rising(self, inverse: Inverse) -> Self {
+    /// Declares the function as monotonic in its first argument: sorted inputs yield sorted outputs, and a comparison
+    /// with a literal becomes a comparison of the argument.
+    pub(super) fn monotonic(self, inverse: PreimageFn) -> Self {
         Self {
             inverse: Some(inverse),
             ..self
@@ -123,13 +124,14 @@ impl Scalar {
 }
 
 impl Scalar {
-    /// Its name, and the names of the elements that it gives.
-    pub(super) fn elements(&self) -> Option<(&'static str, Named)> {
+    /// Function name, and the names of the elements of its result.
+    pub(super) fn elements(&self) -> Option<(&'static str, ElementNamesFn)> {
         Some(self.name).zip(self.elements)
     }
 
-    /// The types of texts: the first one is what the function reads; the others stay the literals that they are.
-    fn texts(&self, given: &[DataType]) -> Result<Vec<DataType>> {
+    /// Types of text arguments. The first one is the type that the function reads; the others stay unchanged, as they
+    /// are literals.
+    fn coerce_texts(&self, given: &[DataType]) -> Result<Vec<DataType>> {
         let is_text = |of: &DataType| of.is_string() || of.is_null();
         if given.len() != self.needed || !given.iter().all(is_text) {
             return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
@@ -147,7 +149,7 @@ impl Debug for Scalar {
     }
 }
 
-/// Functions of ours are told apart by their names.
+/// Functions of tsql are identified by their names.
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -167,7 +169,7 @@ impl ScalarUDFImpl for Scalar {
         self.name
     }
 
-    /// A column is not called by thousands of bytes: by their hash.
+    /// The column name contains a hash of literals of thousands of bytes.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         let name = |arg: &Expr| match arg {
             Expr::Literal(ScalarValue::Binary(Some(bytes)), _)
@@ -203,7 +205,7 @@ impl ScalarUDFImpl for Scalar {
 
     fn coerce_types(&self, given: &[DataType]) -> Result<Vec<DataType>> {
         if self.typed.is_some() {
-            return self.texts(given);
+            return self.coerce_texts(given);
         }
         let types = self.numbers.as_deref().unwrap_or_default();
         let needed = self.needed;
@@ -211,7 +213,7 @@ impl ScalarUDFImpl for Scalar {
             return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
         }
         for (of, wanted) in given.iter().zip(types) {
-            if !fits(of, wanted) {
+            if !is_numeric_or_list(of, wanted) {
                 return plan_err!(
                     "{} takes numbers, not {of}: {}",
                     self.name,
@@ -255,25 +257,25 @@ impl ScalarUDFImpl for Scalar {
     }
 }
 
-/// A list of numbers.
-pub(super) fn numbers() -> DataType {
+/// Type of a list of numbers.
+pub(super) fn number_list() -> DataType {
     DataType::new_list(DataType::Float64, true)
 }
 
-/// Can it be made numbers, or a list of them, without reading text?
-fn fits(of: &DataType, wanted: &DataType) -> bool {
+/// Returns whether a type can be cast to a number or a list of numbers without parsing text.
+fn is_numeric_or_list(of: &DataType, wanted: &DataType) -> bool {
     use DataType::{FixedSizeList, LargeList, List, Null};
     match (of, wanted) {
         (Null, _) => true,
         (List(of) | LargeList(of) | FixedSizeList(of, _), List(wanted)) => {
-            fits(of.data_type(), wanted.data_type())
+            is_numeric_or_list(of.data_type(), wanted.data_type())
         }
         (of, DataType::Float64) => of.is_numeric(),
         (of, wanted) => of == wanted,
     }
 }
 
-/// An argument of a computation.
+/// Returns an argument of a call.
 pub(super) fn argument(args: &[ArrayRef], place: usize) -> Result<&ArrayRef> {
     args.get(place)
         .ok_or_else(|| DataFusionError::Internal(format!("no argument {place}")))

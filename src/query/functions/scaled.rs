@@ -1,4 +1,4 @@
-//! `scaled`: digits and a power of ten as one number.
+//! `scaled`: combines digits and a power of ten to a number.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use datafusion::common::Result;
 use datafusion::common::cast::{as_int16_array, as_int64_array};
 use tsql_codecs::number::Decimal;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "scaled",
         "The double nearest to digits * 10^exponent",
         "SELECT scaled(125, arrow_cast(-2, 'Int16'))",
     )
-    .takes("digits", DataType::Int64, "a whole number")
-    .takes("exponent", DataType::Int16, "the power of ten")
-    .by("Clinger, How to Read Floating Point Numbers Accurately, 1990");
-    Scalar::new(&about, DataType::Float64, numbers)
+    .argument("digits", DataType::Int64, "a whole number")
+    .argument("exponent", DataType::Int16, "the power of ten")
+    .source("Clinger, How to Read Floating Point Numbers Accurately, 1990");
+    Scalar::new(&about, DataType::Float64, scaled_numbers)
 }
 
-fn numbers(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn scaled_numbers(args: &[ArrayRef]) -> Result<ArrayRef> {
     let digits = as_int64_array(argument(args, 0)?)?;
     let exponents = as_int16_array(argument(args, 1)?)?;
     let nulls = NullBuffer::union(digits.nulls(), exponents.nulls());

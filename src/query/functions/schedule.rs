@@ -1,4 +1,4 @@
-//! `schedule_numbers` and `tlp_tokens`: what a model is told of the transform steps of a program.
+//! `schedule_numbers` and `tlp_tokens`: model inputs from the transform steps of a program.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use datafusion::common::cast::as_string_view_array;
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use tsql_codecs::schedule::{Target, WIDTH, number_names, numbers, token_names, tokens};
 
-use super::about::About;
-use super::elements::Elements;
+use super::elements::ElementNames;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 const STEPS: &str = "transform steps of TVM's auto_scheduler as JSON: `configurations.steps`";
 
-/// The 113 numbers.
+/// `schedule_numbers`: the 113 numbers.
 pub(super) fn schedule_numbers() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "schedule_numbers",
         "A program as 113 numbers that follow from its transform steps alone, a list of fixed size; NULL for steps of others. \
          The number of steps, and of those of each kind; of loops with each annotation; the greatest auto_unroll_max_step; for \
@@ -28,38 +28,38 @@ pub(super) fn schedule_numbers() -> Scalar {
          there is none; the sum of log2 of the products of all splits",
         "SELECT schedule_numbers(steps) FROM configurations LIMIT 3",
     )
-    .takes("steps", DataType::Utf8View, STEPS)
-    .with_elements(|| Elements::always(number_names()))
-    .by("kinds and annotations: transform_step.h of TVM 0.8 to 0.14; numbers: tsql");
+    .argument("steps", DataType::Utf8View, STEPS)
+    .with_elements(|| ElementNames::unconditional(number_names()))
+    .source("kinds and annotations: transform_step.h of TVM 0.8 to 0.14; numbers: tsql");
     let size = i32::try_from(WIDTH).unwrap_or(i32::MAX);
     let list = DataType::new_fixed_size_list(DataType::Float32, size, false);
     Scalar::new(&about, list, move |args| {
         let steps = as_string_view_array(argument(args, 0)?)?;
-        let rows = rows(steps, WIDTH, 0.0_f32, numbers);
-        listed(Arc::new(Float32Array::from(rows.0)), size, rows.1)
+        let rows = fill_rows(steps, WIDTH, 0.0_f32, numbers);
+        list_array(Arc::new(Float32Array::from(rows.0)), size, rows.1)
     })
 }
 
-/// TLP's tokens.
+/// `tlp_tokens`: the tokens of TLP.
 pub(super) fn tlp_tokens() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "tlp_tokens",
         "The input of TLP's model for a program, a list of fixed size: for `llvm` 25 rows of 22 whole numbers, for `cuda` 40 of 20, \
          row after row. A row is a step: 1 at the place of its kind among 11, then its arguments, filled up with zeros and cut. \
          Unrollings that upstream's table lacks (8, 128, 256) are 0; NULL for steps of others",
         "SELECT tlp_tokens(steps, 'llvm') FROM configurations LIMIT 3",
     )
-    .takes("steps", DataType::Utf8View, STEPS)
-    .takes("kind", DataType::Utf8View, "`llvm` or `cuda`, written out")
+    .argument("steps", DataType::Utf8View, STEPS)
+    .argument("kind", DataType::Utf8View, "`llvm` or `cuda`, written out")
     .with_elements(|| {
         let of = [("llvm", Target::Llvm), ("cuda", Target::Cuda)];
-        of.map(|(name, target)| Elements::of(name, token_names(target))).into()
+        of.map(|(name, target)| ElementNames::for_argument(name, token_names(target))).into()
     })
-    .by("TLP (arXiv 2211.03578), tlp_make_dataset.py:37-74");
+    .source("TLP (arXiv 2211.03578), tlp_make_dataset.py:37-74");
     let none = DataType::new_fixed_size_list(DataType::Int32, 0, false);
-    Scalar::new(&about, none, tokens_of).of_literals(|literals| {
+    Scalar::new(&about, none, token_lists).return_type_of_literals(|literals| {
         let kind = literals.get(1).copied().flatten();
-        match kind.and_then(ScalarValue::try_as_str).flatten().and_then(Target::named) {
+        match kind.and_then(ScalarValue::try_as_str).flatten().and_then(Target::from_name) {
             Some(target) => {
                 let (_, size) = width(target);
                 Ok(DataType::new_fixed_size_list(DataType::Int32, size, false))
@@ -75,20 +75,20 @@ fn width(target: Target) -> (usize, i32) {
     (width, i32::try_from(width).unwrap_or(i32::MAX))
 }
 
-fn tokens_of(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn token_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let steps = as_string_view_array(argument(args, 0)?)?;
     let kinds = cast(argument(args, 1)?, &DataType::Utf8View)?;
     let kind = as_string_view_array(&kinds)?.iter().next().flatten();
-    let Some(target) = kind.and_then(Target::named) else {
+    let Some(target) = kind.and_then(Target::from_name) else {
         return exec_err!("tlp_tokens: kind is 'llvm' or 'cuda'");
     };
     let (width, size) = width(target);
-    let rows = rows(steps, width, 0_i32, |steps, row| tokens(steps, target, row));
-    listed(Arc::new(Int32Array::from(rows.0)), size, rows.1)
+    let rows = fill_rows(steps, width, 0_i32, |steps, row| tokens(steps, target, row));
+    list_array(Arc::new(Int32Array::from(rows.0)), size, rows.1)
 }
 
-/// The rows of all steps after each other, and which of them there are.
-fn rows<T: Copy>(
+/// Concatenated rows of all steps, and their validity.
+fn fill_rows<T: Copy>(
     steps: &StringViewArray,
     width: usize,
     zero: T,
@@ -107,7 +107,7 @@ fn rows<T: Copy>(
     (all, there)
 }
 
-fn listed(values: ArrayRef, size: i32, there: NullBuffer) -> Result<ArrayRef> {
+fn list_array(values: ArrayRef, size: i32, there: NullBuffer) -> Result<ArrayRef> {
     let item = Arc::new(Field::new_list_field(values.data_type().clone(), false));
     let there = Some(there).filter(|there| there.null_count() > 0);
     let lists = FixedSizeListArray::try_new(item, size, values, there)?;

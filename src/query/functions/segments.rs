@@ -1,4 +1,4 @@
-//! `segments`: a graph cut into parts, each with the halo that its nodes hear from.
+//! `segments`: partitions a graph into segments with their halos, the nodes that message passing reads from.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use arrow::array::{Array as _, ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::as_int64_array;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use tsql_graphs::segments;
+use tsql_graphs::split_into_segments;
 
-use super::about::About;
-use super::graph_edges::{ARGUMENT_COUNT, Columns, EDGES, NODE_COUNT};
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::graph_edges::{ARGUMENT_COUNT_DOC, EDGES_DOC, GraphColumns, NODE_COUNT_DOC};
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
 fn member_fields() -> Fields {
     use DataType::Int64;
-    fields([("segment", Int64), ("node", Int64), ("distance", Int64)])
+    nullable_fields([("segment", Int64), ("node", Int64), ("distance", Int64)])
 }
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "segments",
         "A graph in segments of at most so many nodes, which follow each other in the graph, as few and as equal as can be: segment, \
          node and distance of each node of a segment, and of those of its halo, which are at most so many edges away from one of its \
@@ -27,16 +27,16 @@ pub(super) fn function() -> Scalar {
          the whole graph",
         "SELECT graph_id, unnest(segments(edges, node_count, argument_count, 5000, 2)) FROM stored.graphs",
     )
-    .takes("edges", DataType::BinaryView, EDGES)
-    .takes("node_count", DataType::Int64, NODE_COUNT)
-    .takes("argument_count", DataType::Int64, ARGUMENT_COUNT)
-    .takes("max_nodes", DataType::Int64, "nodes of a segment at most, without its halo")
-    .takes("halo", DataType::Int64, "edges that the halo is wide; 0 for none")
-    .by("GST (arXiv 2305.12322), `layout/data.py:137-163` of TpuGraphs; halo: tsql");
+    .argument("edges", DataType::BinaryView, EDGES_DOC)
+    .argument("node_count", DataType::Int64, NODE_COUNT_DOC)
+    .argument("argument_count", DataType::Int64, ARGUMENT_COUNT_DOC)
+    .argument("max_nodes", DataType::Int64, "nodes of a segment at most, without its halo")
+    .argument("halo", DataType::Int64, "edges that the halo is wide; 0 for none")
+    .source("GST (arXiv 2305.12322), `layout/data.py:137-163` of TpuGraphs; halo: tsql");
     Scalar::new(&about, list_type(member_fields()), lists)
 }
 
-fn positive(name: &str, number: i64, least: i64) -> Result<u32, DataFusionError> {
+fn parse_positive(name: &str, number: i64, least: i64) -> Result<u32, DataFusionError> {
     let wrong = || exec_datafusion_err!("segments: {name} is {number}, expected {least} or more");
     let found = u32::try_from(number).map_err(|_| wrong())?;
     if i64::from(found) < least {
@@ -46,22 +46,22 @@ fn positive(name: &str, number: i64, least: i64) -> Result<u32, DataFusionError>
 }
 
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let graphs = Columns::of(args, true)?;
+    let graphs = GraphColumns::from_args(args, true)?;
     let most = as_int64_array(argument(args, 3)?)?;
     let halos = as_int64_array(argument(args, 4)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut parts, mut nodes, mut distances) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..graphs.len() {
         let neighbours = graphs.neighbours(row)?;
         let is_there = most.is_valid(row) && halos.is_valid(row);
         let Some(neighbours) = neighbours.filter(|_| is_there) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
-        let most = positive("max_nodes", most.value(row), 1)?;
-        let halo = positive("halo", halos.value(row), 0)?;
-        let members = segments(&neighbours, most, halo);
-        lengths.end(Some(members.len()));
+        let most = parse_positive("max_nodes", most.value(row), 1)?;
+        let halo = parse_positive("halo", halos.value(row), 0)?;
+        let members = split_into_segments(&neighbours, most, halo);
+        lengths.push(Some(members.len()));
         for member in members {
             parts.push(i64::from(member.segment));
             nodes.push(i64::from(member.node));
@@ -70,5 +70,5 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     }
     let columns = [parts, nodes, distances];
     let columns = columns.map(|numbers| Arc::new(Int64Array::from(numbers)) as ArrayRef);
-    lengths.of_structs(member_fields(), columns.into())
+    lengths.into_struct_lists(member_fields(), columns.into())
 }

@@ -6,20 +6,20 @@ use arrow::array::{Array as _, ArrayRef, Int64Builder, ListBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_err};
-use tsql_codecs::steps::Numbers;
+use tsql_codecs::steps::StepsNumbers;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "sketch_params",
         "The numbers that fill the holes of a sketch, as a list; of layouts the code of each group",
         "SELECT sketch_params(sketch, params) FROM stored.configurations LIMIT 3",
     )
-    .takes("sketch", DataType::Utf8View, "as it is stored")
-    .takes("params", DataType::BinaryView, "the numbers, packed")
-    .by("tsql: `steps` of the crate `tensorsql-codecs`");
+    .argument("sketch", DataType::Utf8View, "as it is stored")
+    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .source("tsql: `steps` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
 }
@@ -28,13 +28,13 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let sketches = as_string_view_array(argument(args, 0)?)?;
     let params = as_binary_view_array(argument(args, 1)?)?;
     let mut lists = ListBuilder::new(Int64Builder::with_capacity(sketches.len()));
-    let mut numbers = Numbers::default();
+    let mut numbers = StepsNumbers::default();
     for (sketch, params) in sketches.iter().zip(params.iter()) {
         let Some((sketch, params)) = sketch.zip(params) else {
             lists.append_null();
             continue;
         };
-        let Some(found) = numbers.of(sketch, params) else {
+        let Some(found) = numbers.list(sketch, params) else {
             return exec_err!("configurations: parameters that do not fit their sketch");
         };
         lists.append_value(found.into_iter().map(Some));

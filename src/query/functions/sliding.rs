@@ -1,9 +1,10 @@
 //! Sums, means, deviations, covariances and regressions of floats over sliding window frames, without subtraction.
 //!
-//! DataFusion removes the rows that leave a frame by subtracting them. Floats do not allow that: `1e300 + 1 - 1e300` is 0, and nothing
-//! follows an infinity but NaN. Here the values of a frame are two stacks of partial results, so each row costs a constant number of
-//! additions on average, whatever the frame (Tangwongsan, Hirzel and Schneider, Low-latency sliding-window aggregation in worst-case
-//! constant time, 2017, section 3). Integers, decimals and durations stay DataFusion's, whose subtraction is exact.
+//! DataFusion removes the rows that leave a frame by subtraction. Floats do not allow that: `1e300 + 1 - 1e300` is 0,
+//! and after an infinity only NaN follows. Here the values of a frame are two stacks of partial results, so each row
+//! costs an amortized constant number of additions for any frame (Tangwongsan, Hirzel and Schneider, Low-latency
+//! sliding-window aggregation in worst-case constant time, 2017, section 3). Integers, decimals and durations use
+//! DataFusion's accumulators, whose subtraction is exact.
 
 mod partials;
 
@@ -34,7 +35,7 @@ use datafusion::logical_expr::{
     ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
 };
 
-use partials::{Pairs, Partial, Spread, Total, number};
+use partials::{Pairs, Partial, Spread, Total, count_as_f64};
 
 use super::deviation;
 
@@ -60,7 +61,7 @@ pub(super) fn udafs() -> impl Iterator<Item = AggregateUDF> {
     originals.map(|original| AggregateUDF::from(WithoutSubtraction::new(original)))
 }
 
-/// An aggregate function with a sliding accumulator of its own for floats.
+/// An aggregate function with another sliding accumulator for floats.
 #[derive(Debug, Eq)]
 struct WithoutSubtraction {
     original: Arc<AggregateUDF>,
@@ -223,45 +224,57 @@ impl AggregateUDFImpl for WithoutSubtraction {
     }
 }
 
-/// The accumulator of a function of floats by its name.
+/// The sliding accumulator of a function of floats, by the function name.
 fn sliding_accumulator(name: &str) -> Option<Box<dyn Accumulator>> {
-    fn boxed<P: Partial>(result: fn(P) -> Option<f64>) -> Option<Box<dyn Accumulator>> {
+    fn boxed_accumulator<P: Partial>(result: fn(P) -> Option<f64>) -> Option<Box<dyn Accumulator>> {
         let result = move |partial| ScalarValue::Float64(result(partial));
-        Some(Box::new(Sliding {
+        Some(Box::new(SlidingAccumulator {
             frame: TwoStacks::default(),
             result: Box::new(result),
         }))
     }
     match name {
-        "sum" => boxed(|frame: Total| (frame.count > 0).then_some(frame.sum)),
-        "avg" => boxed(|frame: Total| (frame.count > 0).then(|| frame.sum / number(frame.count))),
-        "var" => boxed(|frame: Spread| frame.variance(1)),
-        "var_pop" => boxed(|frame: Spread| frame.variance(0)),
-        "stddev" => boxed(|frame: Spread| frame.variance(1).map(f64::sqrt)),
-        "stddev_pop" => boxed(|frame: Spread| frame.variance(0).map(f64::sqrt)),
-        "covar_samp" => boxed(|frame: Pairs| frame.covariance(1)),
-        "covar_pop" => boxed(|frame: Pairs| frame.covariance(0)),
-        "corr" => boxed(Pairs::correlation),
-        "regr_slope" => boxed(Pairs::slope),
-        "regr_intercept" => boxed(|frame: Pairs| {
+        "sum" => boxed_accumulator(|frame: Total| (frame.count > 0).then_some(frame.sum)),
+        "avg" => boxed_accumulator(|frame: Total| {
+            (frame.count > 0).then(|| frame.sum / count_as_f64(frame.count))
+        }),
+        "var" => boxed_accumulator(|frame: Spread| frame.variance(1)),
+        "var_pop" => boxed_accumulator(|frame: Spread| frame.variance(0)),
+        "stddev" => boxed_accumulator(|frame: Spread| frame.variance(1).map(f64::sqrt)),
+        "stddev_pop" => boxed_accumulator(|frame: Spread| frame.variance(0).map(f64::sqrt)),
+        "covar_samp" => boxed_accumulator(|frame: Pairs| frame.covariance(1)),
+        "covar_pop" => boxed_accumulator(|frame: Pairs| frame.covariance(0)),
+        "corr" => boxed_accumulator(Pairs::correlation),
+        "regr_slope" => boxed_accumulator(Pairs::slope),
+        "regr_intercept" => boxed_accumulator(|frame: Pairs| {
             let slope = frame.slope()?;
             Some(frame.first.mean - slope * frame.second.mean)
         }),
-        "regr_r2" => boxed(|frame: Pairs| {
+        "regr_r2" => boxed_accumulator(|frame: Pairs| {
             let slope = frame.slope()?;
             let (products, squares) = (frame.products, frame.first.squares);
             (squares != 0.0).then(|| slope * products / squares)
         }),
-        "regr_avgx" => boxed(|frame: Pairs| frame.any().map(|frame| frame.second.mean)),
-        "regr_avgy" => boxed(|frame: Pairs| frame.any().map(|frame| frame.first.mean)),
-        "regr_sxx" => boxed(|frame: Pairs| frame.any().map(|frame| frame.second.squares)),
-        "regr_syy" => boxed(|frame: Pairs| frame.any().map(|frame| frame.first.squares)),
-        "regr_sxy" => boxed(|frame: Pairs| frame.any().map(|frame| frame.products)),
+        "regr_avgx" => {
+            boxed_accumulator(|frame: Pairs| frame.non_empty().map(|frame| frame.second.mean))
+        }
+        "regr_avgy" => {
+            boxed_accumulator(|frame: Pairs| frame.non_empty().map(|frame| frame.first.mean))
+        }
+        "regr_sxx" => {
+            boxed_accumulator(|frame: Pairs| frame.non_empty().map(|frame| frame.second.squares))
+        }
+        "regr_syy" => {
+            boxed_accumulator(|frame: Pairs| frame.non_empty().map(|frame| frame.first.squares))
+        }
+        "regr_sxy" => {
+            boxed_accumulator(|frame: Pairs| frame.non_empty().map(|frame| frame.products))
+        }
         _ => None,
     }
 }
 
-/// The rows of a frame: newer ones one by one, older ones each with what is known of it and all that follow it up to the newer ones.
+/// Rows of a frame. The newer rows are single; each older row is merged with all older rows after it.
 #[derive(Debug, Default)]
 struct TwoStacks<P> {
     newer: Vec<P>,
@@ -272,7 +285,7 @@ struct TwoStacks<P> {
 
 impl<P: Partial> TwoStacks<P> {
     fn push(&mut self, row: P) {
-        self.all_newer = self.all_newer.and(row);
+        self.all_newer = self.all_newer.merge(row);
         self.newer.push(row);
     }
 
@@ -282,7 +295,7 @@ impl<P: Partial> TwoStacks<P> {
             let mut rest = P::default();
             self.older.reserve(self.newer.len());
             while let Some(row) = self.newer.pop() {
-                rest = row.and(rest);
+                rest = row.merge(rest);
                 self.older.push(rest);
             }
             self.all_newer = P::default();
@@ -290,33 +303,33 @@ impl<P: Partial> TwoStacks<P> {
         self.older.pop();
     }
 
-    fn all(&self) -> P {
+    fn total(&self) -> P {
         let older = self.older.last().copied().unwrap_or_default();
-        older.and(self.all_newer)
+        older.merge(self.all_newer)
     }
 }
 
-/// The accumulator of a sliding frame, whose oldest rows leave first.
-struct Sliding<P> {
+/// Accumulator of a sliding frame. Rows leave in the order in which they were added.
+struct SlidingAccumulator<P> {
     frame: TwoStacks<P>,
     result: Box<dyn Fn(P) -> ScalarValue + Send + Sync>,
 }
 
-impl<P: Debug> Debug for Sliding<P> {
+impl<P: Debug> Debug for SlidingAccumulator<P> {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut to = to.debug_struct("Sliding");
         to.field("frame", &self.frame).finish_non_exhaustive()
     }
 }
 
-impl<P: Partial> Accumulator for Sliding<P> {
+impl<P: Partial> Accumulator for SlidingAccumulator<P> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        P::of_rows(values)?.for_each(|row| self.frame.push(row));
+        P::from_rows(values)?.for_each(|row| self.frame.push(row));
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        P::of_rows(values)?.for_each(|_| self.frame.pop());
+        P::from_rows(values)?.for_each(|_| self.frame.pop());
         Ok(())
     }
 
@@ -325,7 +338,7 @@ impl<P: Partial> Accumulator for Sliding<P> {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok((self.result)(self.frame.all()))
+        Ok((self.result)(self.frame.total()))
     }
 
     fn size(&self) -> usize {

@@ -1,4 +1,4 @@
-//! `speedup`: how many times as fast something is.
+//! `speedup`: the ratio of two runtimes.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::cast::as_float64_array;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "speedup",
         "The old time over the new one: 2 where it takes half the time; NULL where one is no time (0 or less, infinite, NaN)",
         "SELECT speedup(baseline_ns, runtime_ns) FROM records LIMIT 3",
     )
-    .takes("base_ns", DataType::Float64, "the time before")
-    .takes("new_ns", DataType::Float64, "the time now, in the same unit")
-    .by("Hennessy and Patterson, Computer Architecture, section 1.9");
-    Scalar::new(&about, DataType::Float64, speedups).of_numbers()
+    .argument("base_ns", DataType::Float64, "the time before")
+    .argument("new_ns", DataType::Float64, "the time now, in the same unit")
+    .source("Hennessy and Patterson, Computer Architecture, section 1.9");
+    Scalar::new(&about, DataType::Float64, speedups).coerce_numbers()
 }
 
 fn speedups(args: &[ArrayRef]) -> Result<ArrayRef> {

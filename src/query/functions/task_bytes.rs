@@ -1,4 +1,4 @@
-//! `task_bytes`: what a task has to move at least.
+//! `task_bytes`: the minimum number of bytes that a task moves.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use datafusion::common::cast::as_string_view_array;
 use datafusion::common::exec_datafusion_err;
 use serde::Deserialize;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// A tensor as `tasks.tensors` has it.
+/// A tensor in the format of `tasks.tensors`.
 #[derive(Deserialize)]
 struct Tensor {
     shape: Vec<Option<i64>>,
@@ -20,17 +20,17 @@ struct Tensor {
 }
 
 impl Tensor {
-    /// Its bytes; `None` for a size that is no constant, and for a type of numbers of no known width.
+    /// Size in bytes; `None` for a dynamic shape and for a type of unknown width.
     fn bytes(&self) -> Option<i64> {
-        let bits = self.dtype.as_deref().and_then(bits)?;
+        let bits = self.dtype.as_deref().and_then(dtype_bits)?;
         let mut sizes = self.shape.iter();
         let count = sizes.try_fold(1_i64, |count, size| count.checked_mul((*size)?))?;
         count.checked_mul(bits).map(|bits| (bits + 7) / 8)
     }
 }
 
-/// Bits of a number of this type: those that its name ends in.
-fn bits(dtype: &str) -> Option<i64> {
+/// Number of bits of a type, from the digits at the end of its name.
+fn dtype_bits(dtype: &str) -> Option<i64> {
     if dtype == "bool" {
         return Some(8);
     }
@@ -40,15 +40,15 @@ fn bits(dtype: &str) -> Option<i64> {
     known.contains(&name).then_some(bits)
 }
 
-pub(super) fn bytes() -> Scalar {
-    let about = About::new(
+pub(super) fn task_bytes_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "task_bytes",
         "Bytes of what goes into a task and comes out of it, each once: what has to be moved at least, whatever the schedule. NULL for a \
          size that is no constant",
         "SELECT op, flop_count, task_bytes(tensors), flop_count / task_bytes(tensors) AS flop_per_byte FROM tasks LIMIT 3",
     )
-    .takes("tensors", DataType::Utf8View, "`tasks.tensors`")
-    .by("Williams, Waterman and Patterson, \"Roofline\", CACM 52(4), 2009: compulsory traffic");
+    .argument("tensors", DataType::Utf8View, "`tasks.tensors`")
+    .source("Williams, Waterman and Patterson, \"Roofline\", CACM 52(4), 2009: compulsory traffic");
     Scalar::new(&about, DataType::Int64, |args| {
         let texts = as_string_view_array(argument(args, 0)?)?;
         let row = |text: Option<&str>| -> Result<Option<i64>> {
@@ -81,7 +81,7 @@ mod tests {
             ("handle64", None),
             ("float32x4", None),
         ] {
-            assert_eq!(bits(dtype), expected, "{dtype}");
+            assert_eq!(dtype_bits(dtype), expected, "{dtype}");
         }
     }
 }

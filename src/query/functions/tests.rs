@@ -17,18 +17,18 @@ fn names(context: &SessionContext) -> BTreeSet<String> {
 #[tokio::test]
 async fn every_function_of_ours_is_explained_by_an_example_that_runs() {
     let store = Store::demo().await.unwrap();
-    // One that an example asks for.
+    // A split that an example uses.
     let made = store.create_split("by-task", &Default::default()).await;
     made.unwrap();
     let context = store.session().await.unwrap();
     let mut theirs = names(&SessionContext::new());
-    // Ours have taken their place.
+    // These are replaced by functions of tsql.
     for name in ["array_agg", "median", "percentile_cont"] {
         assert!(theirs.remove(name), "{name}");
     }
     let explained = functions();
     let mut added = names(&context);
-    // Only plans call these.
+    // Only plans call these functions.
     let of_plans = ["canonical_float", "named_cast"];
     added.retain(|name| !theirs.contains(name) && !of_plans.contains(&name.as_str()));
     let aliases = explained.iter().flat_map(|one| &one.aliases);
@@ -94,5 +94,5 @@ async fn every_function_of_a_session_is_listed_under_all_its_names() {
         assert!(!one.doc.is_empty() && one.call.contains('('), "{one:?}");
     }
     assert_eq!(super::function("arg_min").unwrap().name, "min_by");
-    assert!(super::function("row_number").unwrap().has("NUMBER"));
+    assert!(super::function("row_number").unwrap().mentions("NUMBER"));
 }

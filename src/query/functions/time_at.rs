@@ -1,7 +1,7 @@
 //! `time_at`: seconds since 1970 as a time.
 //!
-//! A cast would do, but DataFusion compares a cast column with a literal by casting the literal to
-//! whole seconds, which drops its fraction: a record of :34 would be found by `= '...:34.5'`.
+//! A cast would suffice, but DataFusion compares a cast column with a literal by casting the literal to whole seconds.
+//! That drops its fraction: `= '...:34.5'` would match a record of :34.
 
 use std::sync::Arc;
 
@@ -13,31 +13,32 @@ use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 const MICROSECONDS: i64 = 1_000_000;
 
-/// Seconds whose microseconds are an `i64`.
-const REACH: std::ops::RangeInclusive<i64> = i64::MIN / MICROSECONDS..=i64::MAX / MICROSECONDS;
+/// Seconds whose microseconds fit an `i64`.
+const SECONDS_RANGE: std::ops::RangeInclusive<i64> =
+    i64::MIN / MICROSECONDS..=i64::MAX / MICROSECONDS;
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "time_at",
         "The time so many seconds after the beginning of 1970 (UTC); NULL where a time of microseconds does not reach so far (292,000 years)",
         "SELECT time_at(1700000000)",
-    ).takes("seconds", DataType::Int64, "seconds since 1970").by("POSIX, seconds since the Epoch");
+    ).argument("seconds", DataType::Int64, "seconds since 1970").source("POSIX, seconds since the Epoch");
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-    Scalar::new(&about, time, times).rising(seconds_of)
+    Scalar::new(&about, time, times_of_seconds).monotonic(seconds_preimage)
 }
 
-fn times(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn times_of_seconds(args: &[ArrayRef]) -> Result<ArrayRef> {
     let seconds = as_int64_array(argument(args, 0)?)?;
-    // Nearly always: a product without a question for each value is several times as fast.
+    // Nearly always true. A multiplication without an overflow check per value is several times as fast.
     let fit = seconds
         .values()
         .iter()
-        .all(|seconds| REACH.contains(seconds));
+        .all(|seconds| SECONDS_RANGE.contains(seconds));
     let times: TimestampMicrosecondArray = if fit {
         seconds.unary(|seconds| seconds * MICROSECONDS)
     } else {
@@ -46,10 +47,11 @@ fn times(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(times.with_timezone("UTC")))
 }
 
-/// A comparison with a literal becomes one of the stored seconds, which files and pages are
-/// chosen by. Times are those of the seconds `from <= s < end`: one where the literal is a whole
-/// second; none otherwise, and then both bounds are the next second, as nothing lies between.
-fn seconds_of(args: &[Expr], literal: &Expr) -> Result<PreimageResult> {
+/// Rewrites a comparison with a literal to one of the stored seconds, which prunes files and pages.
+///
+/// Matching seconds are `from <= s < end`: one second if the literal is a whole second. Otherwise none match, and both
+/// bounds are the next second.
+fn seconds_preimage(args: &[Expr], literal: &Expr) -> Result<PreimageResult> {
     let ([seconds], Expr::Literal(ScalarValue::TimestampMicrosecond(Some(time), _), _)) =
         (args, literal)
     else {
@@ -71,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Each comparison as a filter, which becomes one of seconds, and as a value, where nothing does.
+    /// Uses each comparison as a filter, which is rewritten, and as a value, which is not.
     #[tokio::test]
     async fn comparisons_are_those_of_the_times() {
         let context = SessionContext::new_with_config(SessionConfig::new());
@@ -128,7 +130,7 @@ mod tests {
 
     async fn check(context: &SessionContext, comparison: &str) {
         let filtered = format!("SELECT count(*) FROM seconds WHERE {comparison}");
-        // Behind a window nothing is moved or simplified.
+        // After a window, nothing is pushed down or simplified.
         let counted = format!(
             "SELECT count(*) FROM (SELECT t, row_number() OVER () AS place FROM (SELECT \
              arrow_cast(arrow_cast(arrow_cast(s, 'Int64') * 1000000, 'Timestamp(us)'), 'Timestamp(us, \"UTC\")') AS t \

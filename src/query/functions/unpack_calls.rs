@@ -1,5 +1,5 @@
-//! `unpack_uses`, `unpack_named_nodes`: the packed parts of a captured graph as lists, which the
-//! views `edges` and `sample_nodes` unnest.
+//! `unpack_uses`, `unpack_named_nodes`: packed columns of a captured graph as lists, which the views `edges` and
+//! `sample_nodes` unnest.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use tsql_codecs::graph::{unpack_numbers, unpack_steps};
 use tsql_codecs::opgraph::{Operand, unpack_operands};
 
-use super::about::About;
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
 fn use_fields() -> Fields {
     use DataType::Int64;
-    fields([
+    nullable_fields([
         ("user", Int64),
         ("type", Int64),
         ("ordinal", Int64),
@@ -26,20 +26,20 @@ fn use_fields() -> Fields {
     ])
 }
 
-/// The edges of a captured graph.
-pub(super) fn uses() -> Scalar {
-    let about = About::new(
+/// `unpack_uses`: the edges of a captured graph.
+pub(super) fn uses_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_uses",
         "Of each use of a value in a captured graph: the node and its type, which of its operands it is, and what it uses",
         "SELECT unpack_uses(types, type_of_node, edges) FROM stored.graphs WHERE dataset = 'graphnet' LIMIT 1",
     )
-        .takes("types", DataType::BinaryView, TYPES)
-        .takes("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
-        .takes(
+        .argument("types", DataType::BinaryView, TYPES)
+        .argument("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
+        .argument(
             "edges",
             DataType::BinaryView,
             "operands of each node, packed",
-        ).by("tsql: `opgraph` of the crate `tensorsql-codecs`");
+        ).source("tsql: `opgraph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(use_fields()), use_lists)
 }
 
@@ -48,7 +48,7 @@ const TYPES: &str = "distinct node types of the graph, packed";
 const TYPE_OF_NODE: &str = "which of them each node has, packed";
 
 fn node_fields() -> Fields {
-    fields([
+    nullable_fields([
         ("node", DataType::Int64),
         ("type", DataType::Int64),
         ("name", DataType::Utf8View),
@@ -56,48 +56,48 @@ fn node_fields() -> Fields {
     ])
 }
 
-/// The nodes of a captured graph.
-pub(super) fn named_nodes() -> Scalar {
-    let about = About::new(
+/// `unpack_named_nodes`: the nodes of a captured graph.
+pub(super) fn named_nodes_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_named_nodes",
         "Number, type, name and output types of each node of a captured graph",
         "SELECT unpack_named_nodes(types, type_of_node, NULL, output_types) FROM stored.graphs WHERE dataset = 'graphnet' LIMIT 1",
     )
-        .takes("types", DataType::BinaryView, TYPES)
-        .takes("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
-        .takes("names", DataType::Utf8View, "a line for each node")
-        .takes("output_types", DataType::Utf8View, "a line for each node").by("tsql: `graph` of the crate `tensorsql-codecs`");
+        .argument("types", DataType::BinaryView, TYPES)
+        .argument("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
+        .argument("names", DataType::Utf8View, "a line for each node")
+        .argument("output_types", DataType::Utf8View, "a line for each node").source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(node_fields()), node_lists)
 }
 
-fn damaged(what: &str) -> DataFusionError {
+fn damaged_column(what: &str) -> DataFusionError {
     exec_datafusion_err!("graphs: damaged {what}")
 }
 
-/// The type of each node.
+/// Type of each node.
 fn types_of_nodes(types: &[u8], places: &[u8]) -> Result<Vec<i64>> {
-    let types = unpack_steps(types).ok_or_else(|| damaged("node types"))?;
-    let places = unpack_numbers(places).ok_or_else(|| damaged("nodes"))?;
+    let types = unpack_steps(types).ok_or_else(|| damaged_column("node types"))?;
+    let places = unpack_numbers(places).ok_or_else(|| damaged_column("nodes"))?;
     let ids = places
         .iter()
         .map(|&place| types.get(place as usize).copied());
     let ids: Option<Vec<i64>> = ids.collect();
-    ids.ok_or_else(|| damaged("nodes: a type that the graph does not have"))
+    ids.ok_or_else(|| damaged_column("nodes: a type that the graph does not have"))
 }
 
 fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let bytes = |place| as_binary_view_array(argument(args, place)?);
     let (types, places, edges) = (bytes(0)?, bytes(1)?, bytes(2)?);
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut users, mut ids, mut ordinals) = (Vec::new(), Vec::new(), Vec::new());
     let (mut operands, mut outputs, mut inputs) = (Vec::new(), Vec::new(), Vec::new());
     for ((types, places), edges) in types.iter().zip(places).zip(edges) {
         let (Some(types), Some(places), Some(edges)) = (types, places, edges) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
         let types = types_of_nodes(types, places)?;
-        let all = unpack_operands(edges, types.len()).ok_or_else(|| damaged("edges"))?;
+        let all = unpack_operands(edges, types.len()).ok_or_else(|| damaged_column("edges"))?;
         let before = users.len();
         for ((user, id), own) in (0_i64..).zip(types).zip(all) {
             for (ordinal, operand) in (0_i64..).zip(own) {
@@ -115,7 +115,7 @@ fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
                 inputs.push(input);
             }
         }
-        lengths.end(Some(users.len() - before));
+        lengths.push(Some(users.len() - before));
     }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from(users)),
@@ -125,7 +125,7 @@ fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         Arc::new(Int64Array::from(outputs)),
         Arc::new(Int64Array::from(inputs)),
     ];
-    lengths.of_structs(use_fields(), columns)
+    lengths.into_struct_lists(use_fields(), columns)
 }
 
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
@@ -133,12 +133,12 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let places = as_binary_view_array(argument(args, 1)?)?;
     let names = as_string_view_array(argument(args, 2)?)?;
     let outputs = as_string_view_array(argument(args, 3)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut numbers, mut ids) = (Vec::new(), Vec::new());
     let (mut texts, mut output_types) = (Vec::new(), Vec::new());
     for (((types, places), names), outputs) in types.iter().zip(places).zip(names).zip(outputs) {
         let (Some(types), Some(places)) = (types, places) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
         let types = types_of_nodes(types, places)?;
@@ -150,7 +150,7 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
                 .filter(|line| !line.is_empty())
                 .map(str::to_owned)
         };
-        lengths.end(Some(types.len()));
+        lengths.push(Some(types.len()));
         for (number, id) in (0_i64..).zip(types) {
             numbers.push(number);
             ids.push(id);
@@ -164,5 +164,5 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         Arc::new(texts.into_iter().collect::<StringViewArray>()),
         Arc::new(output_types.into_iter().collect::<StringViewArray>()),
     ];
-    lengths.of_structs(node_fields(), columns)
+    lengths.into_struct_lists(node_fields(), columns)
 }

@@ -1,5 +1,5 @@
-//! `unpack_checks`: the correctness of a benchmark run's outputs as a list, which the view `checks`
-//! unnests. `passes_at`: whether all of them are right at a tolerance.
+//! `unpack_checks`: the correctness checks of a benchmark run as a list, which the view `checks` unnests. `passes_at`:
+//! whether all outputs are correct at a tolerance.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use arrow::datatypes::{DataType, Fields, Int32Type, Int64Type};
 use datafusion::common::Result;
 use datafusion::common::cast::{as_primitive_array, as_string_view_array};
 
-use super::about::About;
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
 fn check_fields() -> Fields {
     use DataType::{Float64, Int64, Utf8View};
-    fields([
+    nullable_fields([
         ("key", Utf8View),
         ("output", Int64),
         ("datatype", Utf8View),
@@ -24,38 +24,38 @@ fn check_fields() -> Fields {
     ])
 }
 
-/// The checks of a run.
-pub(super) fn checks() -> Scalar {
-    let about = About::new(
+/// `unpack_checks`: the checks of a run.
+pub(super) fn checks_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_checks",
         "Key, output, type, tolerances and value of each check of a benchmark run",
         "SELECT unpack_checks(check_keys, check_values, eager_datatypes) FROM stored.runs LIMIT 1",
     )
-    .takes("keys", DataType::Utf8View, "a line for each tolerance")
-    .takes(
+    .argument("keys", DataType::Utf8View, "a line for each tolerance")
+    .argument(
         "values",
         DataType::Utf8View,
         "a line of values for each of them, one for each output",
     )
-    .takes("datatypes", DataType::Utf8View, "types of the outputs")
-    .by("GraphNet's benchmark logs; tsql: `runs` in `schemas/runs.toml`");
+    .argument("datatypes", DataType::Utf8View, "types of the outputs")
+    .source("GraphNet's benchmark logs; tsql: `runs` in `schemas/runs.toml`");
     Scalar::new(&about, list_type(check_fields()), lists)
 }
 
-/// Whether a run passes.
+/// `passes_at`: whether a run passes.
 pub(super) fn passes_at() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "passes_at",
         "Whether all outputs of a run are right at tolerance t: bit t + 10",
         "SELECT passes_at(arrow_cast(1024, 'Int32'), 0)",
     )
-    .takes("passes", DataType::Int32, "the bits, as `runs.passes`")
-    .takes("t", DataType::Int64, "the tolerance, from -10 to 5")
-    .by("GraphNet paper, section on the speedup score");
-    Scalar::new(&about, DataType::Boolean, bits)
+    .argument("passes", DataType::Int32, "the bits, as `runs.passes`")
+    .argument("t", DataType::Int64, "the tolerance, from -10 to 5")
+    .source("GraphNet paper, section on the speedup score");
+    Scalar::new(&about, DataType::Boolean, pass_bits)
 }
 
-fn bits(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn pass_bits(args: &[ArrayRef]) -> Result<ArrayRef> {
     let passes = as_primitive_array::<Int32Type>(argument(args, 0)?)?;
     let levels = as_primitive_array::<Int64Type>(argument(args, 1)?)?;
     let bit = |(passes, level): (Option<i32>, Option<i64>)| {
@@ -66,7 +66,7 @@ fn bits(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(bits))
 }
 
-/// Tolerances in a key `all_close_atol_1.00E-05_rtol_1.30E-06`.
+/// Tolerances from a key such as `all_close_atol_1.00E-05_rtol_1.30E-06`.
 fn tolerances(key: &str) -> (Option<f64>, Option<f64>) {
     let parsed = key.strip_prefix("all_close_atol_").and_then(|rest| {
         let (atol, rtol) = rest.split_once("_rtol_")?;
@@ -79,12 +79,12 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let keys = as_string_view_array(argument(args, 0)?)?;
     let values = as_string_view_array(argument(args, 1)?)?;
     let datatypes = as_string_view_array(argument(args, 2)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut names, mut outputs, mut types) = (Vec::new(), Vec::new(), Vec::new());
     let (mut atols, mut rtols, mut found) = (Vec::new(), Vec::new(), Vec::new());
     for ((keys, values), datatypes) in keys.iter().zip(values).zip(datatypes) {
         let (Some(keys), Some(values)) = (keys, values) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
         let before = names.len();
@@ -100,7 +100,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
                 found.push(value.parse::<f64>().ok());
             }
         }
-        lengths.end(Some(names.len() - before));
+        lengths.push(Some(names.len() - before));
     }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(names.into_iter().collect::<StringViewArray>()),
@@ -110,5 +110,5 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         Arc::new(Float64Array::from(rtols)),
         Arc::new(Float64Array::from(found)),
     ];
-    lengths.of_structs(check_fields(), columns)
+    lengths.into_struct_lists(check_fields(), columns)
 }

@@ -1,5 +1,5 @@
-//! `unpack_nodes`, `unpack_edges`, `unpack_steps`: the packed parts of a graph as lists, which the
-//! views `nodes` and `edges` unnest.
+//! `unpack_nodes`, `unpack_edges`, `unpack_steps`: packed columns of a graph as lists, which the views `nodes` and
+//! `edges` unnest.
 
 use std::sync::Arc;
 
@@ -9,89 +9,89 @@ use datafusion::common::cast::{as_binary_view_array, as_primitive_array};
 use datafusion::common::{Result, exec_datafusion_err, exec_err};
 use tsql_codecs::graph::{unpack_edges, unpack_numbers, unpack_steps};
 
-use super::about::About;
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
-/// The nodes of a graph.
-pub(super) fn nodes() -> Scalar {
-    let about = About::new(
+/// `unpack_nodes`: the nodes of a graph.
+pub(super) fn nodes_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_nodes",
         "Number and node type of each node of a graph",
         "SELECT unpack_nodes(types, type_of_node) FROM stored.graphs LIMIT 1",
     )
-    .takes(
+    .argument(
         "types",
         DataType::BinaryView,
         "distinct node types of the graph, packed",
     )
-    .takes(
+    .argument(
         "type_of_node",
         DataType::BinaryView,
         "which of them each node has, packed",
     )
-    .by("tsql: `graph` of the crate `tensorsql-codecs`");
+    .source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("node", "type"), node_lists)
 }
 
-/// The edges of a graph.
-pub(super) fn edges() -> Scalar {
-    let about = About::new(
+/// `unpack_edges`: the edges of a graph.
+pub(super) fn edges_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_edges",
         "User and operand of each edge of a graph",
         "SELECT unpack_edges(edges, node_count) FROM stored.graphs LIMIT 1",
     )
-    .takes("edges", DataType::BinaryView, "the edges, packed")
-    .takes(
+    .argument("edges", DataType::BinaryView, "the edges, packed")
+    .argument(
         "node_count",
         DataType::Int64,
         "how many nodes the graph has",
     )
-    .by("tsql: `graph` of the crate `tensorsql-codecs`");
+    .source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("user", "operand"), edge_lists)
 }
 
-/// Rising numbers.
-pub(super) fn steps() -> Scalar {
-    let about = About::new(
+/// `unpack_steps`: ascending numbers.
+pub(super) fn steps_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "unpack_steps",
         "Numbers that were packed as steps from one to the next",
         "SELECT unpack_steps(slots) FROM stored.graphs LIMIT 1",
     )
-    .takes("packed", DataType::BinaryView, "the steps")
-    .by("tsql: `graph` of the crate `tensorsql-codecs`");
+    .argument("packed", DataType::BinaryView, "the steps")
+    .source("tsql: `graph` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, step_lists)
 }
 
-fn pairs(first: &str, second: &str) -> Fields {
-    fields([(first, DataType::Int64), (second, DataType::Int64)])
+fn pair_fields(first: &str, second: &str) -> Fields {
+    nullable_fields([(first, DataType::Int64), (second, DataType::Int64)])
 }
 
 fn pairs_type(first: &str, second: &str) -> DataType {
-    list_type(pairs(first, second))
+    list_type(pair_fields(first, second))
 }
 
-fn column(numbers: Vec<i64>) -> ArrayRef {
+fn int64_array(numbers: Vec<i64>) -> ArrayRef {
     Arc::new(Int64Array::from(numbers))
 }
 
-fn damaged(what: &str) -> datafusion::common::DataFusionError {
+fn damaged_column(what: &str) -> datafusion::common::DataFusionError {
     exec_datafusion_err!("graphs: damaged {what}")
 }
 
 fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let types = as_binary_view_array(argument(args, 0)?)?;
     let places = as_binary_view_array(argument(args, 1)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut numbers, mut ids) = (Vec::new(), Vec::new());
     for (types, places) in types.iter().zip(places.iter()) {
         let (Some(types), Some(places)) = (types, places) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
-        let types = unpack_steps(types).ok_or_else(|| damaged("node types"))?;
-        let places = unpack_numbers(places).ok_or_else(|| damaged("nodes"))?;
+        let types = unpack_steps(types).ok_or_else(|| damaged_column("node types"))?;
+        let places = unpack_numbers(places).ok_or_else(|| damaged_column("nodes"))?;
         for (number, place) in (0..).zip(&places) {
             let Some(&id) = types.get(*place as usize) else {
                 return exec_err!("graphs: a node of a type that the graph does not have");
@@ -99,45 +99,48 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
             numbers.push(number);
             ids.push(id);
         }
-        lengths.end(Some(places.len()));
+        lengths.push(Some(places.len()));
     }
-    lengths.of_structs(pairs("node", "type"), vec![column(numbers), column(ids)])
+    lengths.into_struct_lists(
+        pair_fields("node", "type"),
+        vec![int64_array(numbers), int64_array(ids)],
+    )
 }
 
 fn edge_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let packed = as_binary_view_array(argument(args, 0)?)?;
     let counts = as_primitive_array::<Int64Type>(argument(args, 1)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut users, mut operands) = (Vec::new(), Vec::new());
     for (packed, count) in packed.iter().zip(counts.iter()) {
         let (Some(packed), Some(count)) = (packed, count) else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
-        let count = usize::try_from(count).map_err(|_| damaged("node count"))?;
-        let edges = unpack_edges(packed, count).ok_or_else(|| damaged("edges"))?;
+        let count = usize::try_from(count).map_err(|_| damaged_column("node count"))?;
+        let edges = unpack_edges(packed, count).ok_or_else(|| damaged_column("edges"))?;
         for &(user, operand) in &edges {
             users.push(user.into());
             operands.push(operand.into());
         }
-        lengths.end(Some(edges.len()));
+        lengths.push(Some(edges.len()));
     }
-    let columns = vec![column(users), column(operands)];
-    lengths.of_structs(pairs("user", "operand"), columns)
+    let columns = vec![int64_array(users), int64_array(operands)];
+    lengths.into_struct_lists(pair_fields("user", "operand"), columns)
 }
 
 fn step_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let packed = as_binary_view_array(argument(args, 0)?)?;
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let mut numbers = Vec::new();
     for packed in packed.iter() {
         let Some(packed) = packed else {
-            lengths.end(None);
+            lengths.push(None);
             continue;
         };
-        let steps = unpack_steps(packed).ok_or_else(|| damaged("list of nodes"))?;
-        lengths.end(Some(steps.len()));
+        let steps = unpack_steps(packed).ok_or_else(|| damaged_column("list of nodes"))?;
+        lengths.push(Some(steps.len()));
         numbers.extend(steps);
     }
-    lengths.of(column(numbers))
+    lengths.into_lists(int64_array(numbers))
 }

@@ -1,4 +1,5 @@
-//! `task_operations`, `task_uses`: what a task computes as lists, which the views `nodes` and `edges` unnest.
+//! `task_operations`, `task_uses`: operations of a task and their edges as lists, which the views `nodes` and `edges`
+//! unnest.
 
 use std::sync::Arc;
 
@@ -9,11 +10,11 @@ use datafusion::common::cast::as_string_view_array;
 use datafusion::common::exec_datafusion_err;
 use serde::Deserialize;
 
-use super::about::About;
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
-/// An operation as `tasks.operations` has it.
+/// An operation in the format of `tasks.operations`.
 #[derive(Deserialize)]
 struct Operation {
     op_type: String,
@@ -25,7 +26,7 @@ struct Operation {
 }
 
 fn operation_fields() -> Fields {
-    fields([
+    nullable_fields([
         ("node", DataType::Int64),
         ("op", DataType::Utf8View),
         ("kind", DataType::Utf8View),
@@ -36,34 +37,34 @@ fn operation_fields() -> Fields {
 }
 
 fn use_fields() -> Fields {
-    fields([("user", DataType::Int64), ("operand", DataType::Int64)])
+    nullable_fields([("user", DataType::Int64), ("operand", DataType::Int64)])
 }
 
-/// The operations of a task.
-pub(super) fn operations() -> Scalar {
-    let about = About::new(
+/// `task_operations`: the operations of a task.
+pub(super) fn operations_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "task_operations",
         "Of each operation of a task: its number, its tag (without one its name), kind, name, shape and data type",
         "SELECT unnest(task_operations(operations)) FROM tasks LIMIT 1",
     )
-    .takes("operations", DataType::Utf8View, "`tasks.operations`").by("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
+    .argument("operations", DataType::Utf8View, "`tasks.operations`").source("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
     Scalar::new(&about, list_type(operation_fields()), operation_lists)
 }
 
-/// What they read from each other.
-pub(super) fn uses() -> Scalar {
-    let about = About::new(
+/// `task_uses`: the edges between operations.
+pub(super) fn uses_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "task_uses",
         "User and operand of each use of one operation of a task by another",
         "SELECT unnest(task_uses(operations)) FROM tasks LIMIT 1",
     )
-    .takes("operations", DataType::Utf8View, "`tasks.operations`")
-    .by("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
+    .argument("operations", DataType::Utf8View, "`tasks.operations`")
+    .source("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
     Scalar::new(&about, list_type(use_fields()), use_lists)
 }
 
-/// The operations of each row; NULL where there is no text.
-fn read(args: &[ArrayRef]) -> Result<Vec<Option<Vec<Operation>>>> {
+/// Parses the operations of each row; NULL for rows without text.
+fn parse_operations(args: &[ArrayRef]) -> Result<Vec<Option<Vec<Operation>>>> {
     let texts = as_string_view_array(argument(args, 0)?)?;
     let read = |text: &str| {
         serde_json::from_str(text)
@@ -76,13 +77,13 @@ fn read(args: &[ArrayRef]) -> Result<Vec<Option<Vec<Operation>>>> {
 }
 
 fn operation_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let rows = read(args)?;
-    let mut lengths = Lengths::default();
+    let rows = parse_operations(args)?;
+    let mut lengths = ListLengths::default();
     let all = || rows.iter().flatten().flatten();
     let mut numbers = Vec::new();
     for row in &rows {
         let count = row.as_ref().map(Vec::len);
-        lengths.end(count);
+        lengths.push(count);
         numbers.extend((0..).take(count.unwrap_or(0)));
     }
     let mut shapes = ListBuilder::new(Int64Builder::new());
@@ -103,20 +104,20 @@ fn operation_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         Arc::new(shapes.finish()),
         text(|operation| operation.dtype.as_deref()),
     ];
-    lengths.of_structs(operation_fields(), columns)
+    lengths.into_struct_lists(operation_fields(), columns)
 }
 
 fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let mut lengths = Lengths::default();
+    let mut lengths = ListLengths::default();
     let (mut users, mut operands) = (Vec::new(), Vec::new());
-    for row in read(args)? {
+    for row in parse_operations(args)? {
         let before = users.len();
         for (user, operation) in (0_i64..).zip(row.iter().flatten()) {
             users.extend(operation.inputs.iter().map(|_| user));
             operands.extend(&operation.inputs);
         }
-        lengths.end(row.map(|_| users.len() - before));
+        lengths.push(row.map(|_| users.len() - before));
     }
     let columns = [users, operands].map(|numbers| Arc::new(Int64Array::from(numbers)) as ArrayRef);
-    lengths.of_structs(use_fields(), columns.to_vec())
+    lengths.into_struct_lists(use_fields(), columns.to_vec())
 }

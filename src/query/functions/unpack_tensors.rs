@@ -10,17 +10,17 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Fields};
 use datafusion::common::cast::{as_binary_view_array, as_string_view_array};
 use datafusion::common::{Result, exec_datafusion_err};
-use tsql_codecs::tensors::{self, Packed, Tensor};
+use tsql_codecs::tensors::{self, PackedTensors, Tensor};
 use tsql_formats::graphnet::meta;
 
-use super::about::About;
-use super::lists::{Lengths, fields, list_type};
+use super::function_docs::FunctionDocs;
+use super::lists::{ListLengths, list_type, nullable_fields};
 use super::scalar::{Scalar, argument};
 
 fn tensor_fields() -> Fields {
     use DataType::{Float64, Int64, Utf8View};
     let list = |of| DataType::new_list(of, true);
-    fields([
+    nullable_fields([
         ("argument", Int64),
         ("name", Utf8View),
         ("original_name", Utf8View),
@@ -39,28 +39,28 @@ fn tensor_fields() -> Fields {
 }
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "unpack_tensors",
         "The weights and inputs of a sample of GraphNet",
         "SELECT unpack_tensors(argument_names, tensor_names, tensor_original_names, tensor_shapes, tensor_dtypes, tensor_devices, tensor_means, tensor_stds, tensor_mins, tensor_maxs, tensor_keys, tensor_symbolic_shapes, tensor_other_data, tensor_data) FROM stored.samples LIMIT 1",
-    ).takes(
+    ).argument(
         "argument_names",
         DataType::Utf8View,
         "arguments of the graph, a line each",
     );
-    let columns = Packed::COLUMNS.into_iter();
+    let columns = PackedTensors::COLUMNS.into_iter();
     let about = columns
         .fold(about, |about, column| {
-            about.takes(column, DataType::Utf8View, "the column of this name")
+            about.argument(column, DataType::Utf8View, "the column of this name")
         })
-        .takes("tensor_data", DataType::BinaryView, "the elements, packed")
-        .by("GraphNet's `weight_meta.py` and `input_meta.py`; tsql: `tensors` of the crate `tensorsql-codecs`");
+        .argument("tensor_data", DataType::BinaryView, "the elements, packed")
+        .source("GraphNet's `weight_meta.py` and `input_meta.py`; tsql: `tensors` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(tensor_fields()), lists)
 }
 
-/// Columns that are being made.
+/// Columns under construction.
 #[derive(Default)]
-struct Columns {
+struct TensorColumns {
     argument: Vec<Option<i64>>,
     name: StringViewBuilder,
     original_name: StringViewBuilder,
@@ -74,13 +74,13 @@ struct Columns {
     data: ListBuilder<Float64Builder>,
 }
 
-impl Columns {
+impl TensorColumns {
     fn push(&mut self, tensor: &Tensor, argument: Option<i64>) {
         self.argument.push(argument);
         self.name.append_value(&tensor.name);
         self.original_name
             .append_option(tensor.original_name.as_deref());
-        self.kind.append_value(tensors::kind(tensor));
+        self.kind.append_value(tensors::tensor_kind(tensor));
         self.dtype.append_option(tensor.dtype.as_deref());
         self.device.append_option(tensor.device.as_deref());
         let shape = tensors::shape(tensor);
@@ -88,10 +88,10 @@ impl Columns {
             .append_option(shape.map(|sizes| sizes.into_iter().map(Some)));
         self.symbolic_shape
             .append_option(tensor.symbolic_shape.as_deref());
-        self.element_count.push(tensors::elements(tensor));
+        self.element_count.push(tensors::element_count(tensor));
         let texts = [&tensor.mean, &tensor.std, &tensor.min_val, &tensor.max_val];
         for (column, text) in self.statistics.iter_mut().zip(texts) {
-            column.push(text.as_deref().and_then(meta::value));
+            column.push(text.as_deref().and_then(meta::parse_number));
         }
         let data = tensor.data.values();
         self.data
@@ -122,15 +122,15 @@ impl Columns {
 fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let arguments = as_string_view_array(argument(args, 0)?)?;
     let mut texts: Vec<&StringViewArray> = Vec::new();
-    for place in 0..Packed::COLUMNS.len() {
+    for place in 0..PackedTensors::COLUMNS.len() {
         texts.push(as_string_view_array(argument(args, place + 1)?)?);
     }
-    let last = 1 + Packed::COLUMNS.len();
+    let last = 1 + PackedTensors::COLUMNS.len();
     let data: &BinaryViewArray = as_binary_view_array(argument(args, last)?)?;
-    let mut lengths = Lengths::default();
-    let mut columns = Columns::default();
+    let mut lengths = ListLengths::default();
+    let mut columns = TensorColumns::default();
     for row in 0..data.len() {
-        let mut own = [""; Packed::COLUMNS.len()];
+        let mut own = [""; PackedTensors::COLUMNS.len()];
         for (slot, column) in own.iter_mut().zip(&texts) {
             if column.is_valid(row) {
                 *slot = column.value(row);
@@ -141,7 +141,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         } else {
             &[]
         };
-        let tensors = Packed::tensors(own, bytes);
+        let tensors = PackedTensors::unpack(own, bytes);
         let tensors = tensors.ok_or_else(|| exec_datafusion_err!("samples: damaged tensors"))?;
         let names = arguments.is_valid(row).then(|| arguments.value(row));
         let places = names.map(|names| -> HashMap<&str, i64> { names.lines().zip(0..).collect() });
@@ -152,7 +152,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
             };
             columns.push(tensor, argument);
         }
-        lengths.end(Some(tensors.len()));
+        lengths.push(Some(tensors.len()));
     }
-    lengths.of_structs(tensor_fields(), columns.finish())
+    lengths.into_struct_lists(tensor_fields(), columns.finish())
 }

@@ -1,4 +1,4 @@
-//! Aggregates that give a list of numbers, each made of all rows of a group: counts, sums, greatest values.
+//! Aggregates that return a list of numbers, each folded over all rows of a group: counts, sums, maxima.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::function::AccumulatorArgs;
 
-use super::aggregate::Gathering;
+use super::aggregate::AggregateDefinition;
 use super::scalar::argument;
 
-/// How two rows become one.
+/// How two rows are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     Sum,
@@ -21,30 +21,30 @@ pub(super) enum Fold {
     Max,
 }
 
-/// A list of fixed size as it is gathered.
+/// State of an aggregate: a list of fixed size.
 #[derive(Clone, Debug)]
 pub(super) struct Vector {
     fold: Fold,
     values: Vec<f64>,
-    /// Rows so far; without any the answer is NULL.
+    /// Number of rows so far. Without rows the result is NULL.
     rows: i64,
 }
 
 impl Vector {
-    /// Adds to an element of the row that comes in; for sums.
+    /// Adds to an element, for sums. [`Vector::add_row`] counts the row.
     pub(super) fn add(&mut self, place: usize, value: f64) {
         if let Some(of_place) = self.values.get_mut(place) {
             *of_place += value;
         }
     }
 
-    /// A row is there, which [`Vector::add`] tells, or nothing.
-    pub(super) fn row(&mut self) {
+    /// Counts a row, whose elements [`Vector::add`] has added.
+    pub(super) fn add_row(&mut self) {
         self.rows += 1;
     }
 
-    /// A row of all elements, or what was gathered of several.
-    fn fold(&mut self, others: impl IntoIterator<Item = f64>) {
+    /// Folds a row of all elements, or a partial state.
+    fn fold_values(&mut self, others: impl IntoIterator<Item = f64>) {
         for (own, other) in self.values.iter_mut().zip(others) {
             match self.fold {
                 Fold::Sum | Fold::Mean => *own += other,
@@ -53,31 +53,31 @@ impl Vector {
         }
     }
 
-    /// A row of all elements.
-    pub(super) fn whole_row(&mut self, values: impl IntoIterator<Item = f64>) {
-        self.fold(values);
+    /// Folds a row of all elements, and counts it.
+    pub(super) fn add_whole_row(&mut self, values: impl IntoIterator<Item = f64>) {
+        self.fold_values(values);
         self.rows += 1;
     }
 }
 
-/// What an aggregate gathers from its arguments.
-pub(super) type Take = fn(&mut Vector, &[ArrayRef]) -> Result<()>;
+/// Adds the arguments of a batch to the state.
+pub(super) type AddRowsFn = fn(&mut Vector, &[ArrayRef]) -> Result<()>;
 
-/// An aggregate of this width.
+/// An aggregate that returns a list of this width.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct VectorAggregate {
     pub(super) width: usize,
     pub(super) fold: Fold,
-    pub(super) take: Take,
+    pub(super) take: AddRowsFn,
 }
 
-fn size(width: usize) -> i32 {
+fn list_size(width: usize) -> i32 {
     i32::try_from(width).unwrap_or(i32::MAX)
 }
 
-impl Gathering for Gathered {
-    fn gives(&self, _: &[DataType]) -> Result<DataType> {
-        let size = size(self.width);
+impl AggregateDefinition for VectorAggregate {
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        let size = list_size(self.width);
         Ok(DataType::new_fixed_size_list(
             DataType::Float32,
             size,
@@ -85,12 +85,12 @@ impl Gathering for Gathered {
         ))
     }
 
-    fn gatherer(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn accumulator(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let least = match self.fold {
             Fold::Sum | Fold::Mean => 0.0,
             Fold::Max => f64::NEG_INFINITY,
         };
-        Ok(Box::new(Rows {
+        Ok(Box::new(VectorAccumulator {
             take: self.take,
             vector: Vector {
                 fold: self.fold,
@@ -105,18 +105,18 @@ impl Gathering for Gathered {
         vec![("values", values), ("rows", DataType::Int64)]
     }
 
-    fn refuses_distinct(&self) -> bool {
+    fn rejects_distinct(&self) -> bool {
         true
     }
 }
 
 #[derive(Debug)]
-struct Rows {
-    take: Take,
+struct VectorAccumulator {
+    take: AddRowsFn,
     vector: Vector,
 }
 
-impl Accumulator for Rows {
+impl Accumulator for VectorAccumulator {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         (self.take)(&mut self.vector, columns)
     }
@@ -132,7 +132,7 @@ impl Accumulator for Rows {
             if values.len() != self.vector.values.len() {
                 return exec_err!("a state of another width");
             }
-            self.vector.fold(values.values().iter().copied());
+            self.vector.fold_values(values.values().iter().copied());
             self.vector.rows += rows;
         }
         Ok(())
@@ -159,9 +159,9 @@ impl Accumulator for Rows {
         let item = Arc::new(Field::new_list_field(DataType::Float32, false));
         let list = if vector.rows > 0 {
             let values = Arc::new(Float32Array::from_iter_values(values));
-            FixedSizeListArray::try_new(item, size(vector.values.len()), values, None)?
+            FixedSizeListArray::try_new(item, list_size(vector.values.len()), values, None)?
         } else {
-            FixedSizeListArray::new_null(item, size(vector.values.len()), 1)
+            FixedSizeListArray::new_null(item, list_size(vector.values.len()), 1)
         };
         Ok(ScalarValue::FixedSizeList(Arc::new(list)))
     }

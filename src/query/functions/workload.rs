@@ -8,46 +8,50 @@ use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
 use tsql_codecs::json;
 
-use super::about::About;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// First entry of a workload key.
-pub(super) fn name() -> Scalar {
-    let about = About::new(
+/// `workload_name`: the first entry of a workload key.
+pub(super) fn workload_name_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "workload_name",
         "The first entry of a workload key; NULL for a key that is no JSON list",
         "SELECT workload_name('[\"12b88b\", 1, 56]')",
     )
-    .takes("workload_key", DataType::Utf8View, KEY)
-    .by("TVM, `auto_scheduler.workload_registry`");
-    Scalar::new(&about, DataType::Utf8View, |args| parts(args, first))
+    .argument("workload_key", DataType::Utf8View, KEY)
+    .source("TVM, `auto_scheduler.workload_registry`");
+    Scalar::new(&about, DataType::Utf8View, |args| {
+        key_parts(args, first_entry)
+    })
 }
 
-/// All other entries.
-pub(super) fn args() -> Scalar {
-    let about = About::new(
+/// `workload_args`: all other entries.
+pub(super) fn workload_args_udf() -> Scalar {
+    let about = FunctionDocs::new(
         "workload_args",
         "All entries of a workload key but the first, as a JSON list; NULL for a key that is none",
         "SELECT workload_args('[\"12b88b\", 1, 56]')",
     )
-    .takes("workload_key", DataType::Utf8View, KEY)
-    .by("TVM, `auto_scheduler.workload_registry`");
-    Scalar::new(&about, DataType::Utf8View, |args| parts(args, arguments))
+    .argument("workload_key", DataType::Utf8View, KEY)
+    .source("TVM, `auto_scheduler.workload_registry`");
+    Scalar::new(&about, DataType::Utf8View, |args| {
+        key_parts(args, other_entries)
+    })
 }
 
 const KEY: &str = "the key, as `graphs.workload_key`";
 
-fn parts(args: &[ArrayRef], part: fn(&str) -> Option<String>) -> Result<ArrayRef> {
+fn key_parts(args: &[ArrayRef], part: fn(&str) -> Option<String>) -> Result<ArrayRef> {
     let keys = as_string_view_array(argument(args, 0)?)?.iter();
     let parts: StringViewArray = keys.map(|key| key.and_then(part)).collect();
     Ok(Arc::new(parts))
 }
 
-fn first(key: &str) -> Option<String> {
+fn first_entry(key: &str) -> Option<String> {
     serde_json::from_str(json::elements(key)?.first()?).ok()
 }
 
-fn arguments(key: &str) -> Option<String> {
+fn other_entries(key: &str) -> Option<String> {
     Some(format!(
         "[{}]",
         json::elements(key)?.get(1..).unwrap_or_default().join(", ")
@@ -70,9 +74,9 @@ mod tests {
                 r#"[1, [1, 1], "SAME", true]"#,
             ),
         ] {
-            assert_eq!(first(key).as_deref(), Some(name));
-            assert_eq!(arguments(key).as_deref(), Some(args));
+            assert_eq!(first_entry(key).as_deref(), Some(name));
+            assert_eq!(other_entries(key).as_deref(), Some(args));
         }
-        assert_eq!((first("matmul"), arguments("{}")), (None, None));
+        assert_eq!((first_entry("matmul"), other_entries("{}")), (None, None));
     }
 }

@@ -1,4 +1,4 @@
-//! `workload_shape`: the numbers of a workload key.
+//! `workload_shape`: the numbers in a workload key.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use datafusion::common::Result;
 use datafusion::common::cast::as_string_view_array;
 use serde_json::Value;
 
-use super::about::About;
-use super::elements::Elements;
+use super::elements::ElementNames;
+use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
-/// Numbers that are given.
+/// Number of elements of the result.
 const WIDTH: usize = 16;
 
 const SIZE: i32 = 16;
 
 pub(super) fn function() -> Scalar {
-    let about = About::new(
+    let about = FunctionDocs::new(
         "workload_shape",
         "The first 16 numbers of a workload key behind its first entry, lists flattened, true and false as 1 and 0, texts and nulls \
          left out, filled up with zeros: a list of fixed size. NULL for a key that is no JSON list",
         "SELECT workload_shape('[\"12b88b\", 1, 56, [3, 3], \"SAME\"]')",
     )
-    .takes("workload_key", DataType::Utf8View, "the key, as `graphs.workload_key`")
-    .with_elements(|| Elements::always((0..WIDTH).map(|place| format!("number_{place}"))))
-    .by("keys: TVM, `auto_scheduler.workload_registry`; 16: tsql");
+    .argument("workload_key", DataType::Utf8View, "the key, as `graphs.workload_key`")
+    .with_elements(|| ElementNames::unconditional((0..WIDTH).map(|place| format!("number_{place}"))))
+    .source("keys: TVM, `auto_scheduler.workload_registry`; 16: tsql");
     let list = DataType::new_fixed_size_list(DataType::Float32, SIZE, false);
     Scalar::new(&about, list, lists)
 }
@@ -37,7 +37,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut numbers = Vec::with_capacity(keys.len() * WIDTH);
     let there = keys.iter().map(|key| {
         let before = numbers.len();
-        let shape = key.and_then(shape);
+        let shape = key.and_then(workload_shape);
         let is_there = shape.is_some();
         numbers.extend(shape.into_iter().flatten().take(WIDTH));
         numbers.resize(before + WIDTH, 0.0);
@@ -52,7 +52,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     )?))
 }
 
-fn shape(key: &str) -> Option<Vec<f32>> {
+fn workload_shape(key: &str) -> Option<Vec<f32>> {
     let Ok(Value::Array(entries)) = serde_json::from_str(key) else {
         return None;
     };
@@ -60,7 +60,7 @@ fn shape(key: &str) -> Option<Vec<f32>> {
     entries
         .iter()
         .skip(1)
-        .for_each(|entry| flatten(entry, &mut numbers));
+        .for_each(|entry| flatten_entry(entry, &mut numbers));
     Some(numbers)
 }
 
@@ -68,9 +68,11 @@ fn shape(key: &str) -> Option<Vec<f32>> {
     clippy::cast_possible_truncation,
     reason = "a model is told so in 32 bits"
 )]
-fn flatten(entry: &Value, numbers: &mut Vec<f32>) {
+fn flatten_entry(entry: &Value, numbers: &mut Vec<f32>) {
     match entry {
-        Value::Array(entries) => entries.iter().for_each(|entry| flatten(entry, numbers)),
+        Value::Array(entries) => entries
+            .iter()
+            .for_each(|entry| flatten_entry(entry, numbers)),
         Value::Bool(flag) => numbers.push(f32::from(*flag)),
         Value::Number(number) => numbers.push(number.as_f64().unwrap_or_default() as f32),
         Value::Null | Value::String(_) | Value::Object(_) => {}
@@ -85,10 +87,17 @@ mod tests {
     fn numbers_come_in_the_order_of_the_key() {
         let key =
             r#"["conv2d", 1, [[7, 2.5], 3], "SAME", true, null, ["TENSOR", [1, 768], "float32"]]"#;
-        assert_eq!(shape(key).unwrap(), [1.0, 7.0, 2.5, 3.0, 1.0, 1.0, 768.0]);
-        assert_eq!(shape(r#"["x"]"#).unwrap(), [0.0; 0]);
         assert_eq!(
-            (shape("{}"), shape("matmul"), shape("")),
+            workload_shape(key).unwrap(),
+            [1.0, 7.0, 2.5, 3.0, 1.0, 1.0, 768.0]
+        );
+        assert_eq!(workload_shape(r#"["x"]"#).unwrap(), [0.0; 0]);
+        assert_eq!(
+            (
+                workload_shape("{}"),
+                workload_shape("matmul"),
+                workload_shape("")
+            ),
             (None, None, None)
         );
     }

@@ -1,24 +1,24 @@
-//! The ready-made questions of `queries/`, and those of the user's own folders.
+//! Library of named queries: the built-in ones in `queries/`, and those in folders of the user.
 //!
-//! A file is named by its question. Its first comment line is the title, lines of these kinds follow, then
+//! The file name is the query name. The first comment line is the title. Lines of the following kinds may follow, then
 //! one `SELECT` with `$NAME` placeholders:
 //!
-//! | line | what it says |
+//! | line | meaning |
 //! |---|---|
 //! | `-- parameter NAME = DEFAULT : meaning` | a value that may be set |
-//! | `-- platform NAME : meaning` | a value that is a platform of the store; where none is given, one that the store has most records of |
-//! | `-- file NAME : meaning` | a table that the user brings |
-//! | `-- plot: kind=KIND x=COLUMN ...` | the picture of its answer, in the words of `tsql plot` |
-//! | `-- needs TABLE [WHERE CONDITION] : what` | without such rows there is no answer; the condition also says which platforms are meant |
+//! | `-- platform NAME : meaning` | a platform of the store; by default one with the most records |
+//! | `-- file NAME : meaning` | a table that the user provides |
+//! | `-- plot: kind=KIND x=COLUMN ...` | the chart of the result, in the syntax of `tsql plot` |
+//! | `-- needs TABLE [WHERE CONDITION] : what` | rows required for a result; the condition also restricts the platforms |
 
-mod asking;
-mod empty;
-mod own;
+mod missing_data;
 mod question;
+mod run;
+mod user_queries;
 
-pub use asking::platforms;
-pub use own::{OwnQuestions, own_questions, question_folders};
-pub use question::{Need, Parameter, Question};
+pub use question::{NamedQuery, Parameter, RequiredRows};
+pub use run::platforms;
+pub use user_queries::{UserQueries, query_folders, user_queries};
 
 use crate::error::{Error, Result};
 
@@ -28,8 +28,8 @@ macro_rules! questions {
     };
 }
 
-/// Name and text of each, by name. A test compares it with the folder.
-const FILES: &[(&str, &str)] = &questions![
+/// Name and text of each built-in query, sorted by name. A test compares the list with the folder.
+const BUILT_IN_FILES: &[(&str, &str)] = &questions![
     "best-by-month",
     "best-program-elsewhere",
     "best-program-per-graph",
@@ -87,28 +87,28 @@ const FILES: &[(&str, &str)] = &questions![
     "widest-tasks",
 ];
 
-/// All questions that come with tsql, by name.
+/// All built-in queries by name.
 #[must_use]
-pub fn questions() -> Vec<Question> {
-    FILES
+pub fn built_in_queries() -> Vec<NamedQuery> {
+    BUILT_IN_FILES
         .iter()
-        .map(|(name, sql)| Question::parse(name, sql))
+        .map(|(name, sql)| NamedQuery::parse(name, sql))
         .collect()
 }
 
-/// The question of this name.
+/// Finds a built-in query by name.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
-pub fn question(name: &str) -> Result<Question> {
-    among(questions(), name)
+/// [`Error::Unknown`] if there is none.
+pub fn built_in_query(name: &str) -> Result<NamedQuery> {
+    find_query(built_in_queries(), name)
 }
 
-/// The question of this name among some.
+/// Finds a query by name in a list.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
-pub(crate) fn among(questions: Vec<Question>, name: &str) -> Result<Question> {
+/// [`Error::Unknown`] if there is none.
+pub(crate) fn find_query(questions: Vec<NamedQuery>, name: &str) -> Result<NamedQuery> {
     let names: Vec<String> = questions.iter().map(|one| one.name.clone()).collect();
     let found = questions.into_iter().find(|question| question.name == name);
     found.ok_or_else(|| Error::Unknown {
@@ -133,7 +133,7 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        let mut listed: Vec<String> = questions()
+        let mut listed: Vec<String> = built_in_queries()
             .iter()
             .map(|question| format!("{}.sql", question.name))
             .chain(["duckdb-views.sql".to_owned()])
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_like_a_questions_is_seen_through() {
-        let error = question("platform-sumary").unwrap_err().to_string();
+        let error = built_in_query("platform-sumary").unwrap_err().to_string();
         assert!(
             error.contains("did you mean `platform-summary`?"),
             "{error}"
@@ -156,8 +156,8 @@ mod tests {
         let given = given.iter();
         let given = given.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let given: Vec<_> = given.collect();
-        let question = question(name).unwrap();
-        let frame = question.ask(context, &given).await.unwrap();
+        let question = built_in_query(name).unwrap();
+        let frame = question.run(context, &given).await.unwrap();
         let batches = frame.collect().await.unwrap();
         let options = FormatOptions::default().with_null("NULL");
         let mut rows = Vec::new();
@@ -173,7 +173,7 @@ mod tests {
         rows
     }
 
-    /// A network for two kinds of target that share task 1, and its records on platforms with one of them and with both.
+    /// A network for two target kinds that share task 1, with records on platforms with one kind and with both.
     #[tokio::test]
     async fn networks_meet_the_records_of_their_target() {
         let store = Store::create("memory:").await.unwrap();
@@ -194,7 +194,7 @@ mod tests {
         ] {
             context.sql(sql).await.unwrap();
         }
-        // Counted by hand: weights times best times, and operations over them.
+        // Computed by hand: weights times best times, and operations divided by them.
         for (platform, wanted) in [
             ("cpu", vec!["net [1] llvm 2 2 105.0 2.0"]),
             ("gpu", vec!["net [1] cuda 2 2 23.0 8.826086956521738"]),

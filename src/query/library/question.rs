@@ -1,53 +1,53 @@
-//! A question: what its file says.
+//! A named query, parsed from its file.
 
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// A question with its SQL.
+/// A named query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Question {
+pub struct NamedQuery {
     /// Its name.
     pub name: String,
-    /// What it asks.
+    /// Title.
     pub title: String,
-    /// What can be set.
+    /// Parameters.
     pub parameters: Vec<Parameter>,
-    /// Tables that must be given as files: name and meaning.
+    /// Tables that must be provided as files: name and description.
     pub files: Vec<(String, String)>,
-    /// What the store must have for an answer.
-    pub needs: Vec<Need>,
-    /// The picture that shows its answer: `kind=bar x=platform y=record_count`.
+    /// Rows required for a result.
+    pub needs: Vec<RequiredRows>,
+    /// Chart of the result: `kind=bar x=platform y=record_count`.
     pub plot: Option<String>,
-    /// The query with `$NAME` placeholders.
+    /// SQL text with `$NAME` placeholders.
     pub sql: String,
-    /// The file that it comes from; `None` for those that come with tsql.
+    /// Source file; `None` for built-in queries.
     pub path: Option<PathBuf>,
 }
 
-/// A value that a question asks for.
+/// A parameter of a query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its value where none is given; `None` for a platform, which is one of the store then.
+    /// Default value; `None` for a platform, which is then chosen from the store.
     pub default: Option<String>,
-    /// What it is.
+    /// Description.
     pub doc: String,
 }
 
-/// Rows without which a question has no answer.
+/// Rows that a query requires for a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Need {
-    /// The table, with a condition where not all rows count: `records WHERE dataset = 'tenset'`.
+pub struct RequiredRows {
+    /// The table, with a condition if not all rows count: `records WHERE dataset = 'tenset'`.
     pub rows: String,
-    /// What they are, in words.
+    /// Description of the rows.
     pub doc: String,
 }
 
-impl Question {
+impl NamedQuery {
     pub(super) fn parse(name: &str, sql: &str) -> Self {
         let mut question = Self {
             name: name.to_owned(),
@@ -64,22 +64,22 @@ impl Question {
             title.trim().clone_into(&mut question.title);
         }
         for comment in comments {
-            question.said(comment);
+            question.parse_comment(comment);
         }
         question
     }
 
-    /// Its SQL with what it needs, by which the tables are known that it may look at.
+    /// SQL that references all tables of the query and of its requirements.
     #[must_use]
-    pub fn names(&self) -> String {
+    pub fn referenced_sql(&self) -> String {
         let needs = self.needs.iter();
         let needs = needs.map(|need| format!(";SELECT 1 FROM {}", need.rows));
         let own = [format!("{}\n", self.sql)].into_iter();
         own.chain(needs).collect()
     }
 
-    /// Takes what a comment line says; others are for whoever reads the file.
-    fn said(&mut self, comment: &str) -> Option<()> {
+    /// Parses a comment line; other comments are for readers of the file.
+    fn parse_comment(&mut self, comment: &str) -> Option<()> {
         let (kind, rest) = comment.split_once(' ')?;
         if kind == "plot:" {
             self.plot = Some(rest.trim().to_owned());
@@ -89,7 +89,7 @@ impl Question {
         let (what, doc) = (what.trim(), doc.trim().to_owned());
         match kind {
             "file" => self.files.push((what.to_owned(), doc)),
-            "needs" => self.needs.push(Need {
+            "needs" => self.needs.push(RequiredRows {
                 rows: what.to_owned(),
                 doc,
             }),
@@ -121,7 +121,7 @@ mod tests {
         let text = "-- Title.\n-- parameter k = 5 : how many\n-- platform p : where\n-- Nothing : of it\n\
             -- needs records WHERE dataset = 'tenset' : records of TenSet\n-- file f : mine\n\
             -- plot: kind=bar x=a\nSELECT $k";
-        let question = Question::parse("q", text);
+        let question = NamedQuery::parse("q", text);
         assert_eq!(question.title, "Title.");
         assert_eq!(question.plot.as_deref(), Some("kind=bar x=a"));
         let parameters = question.parameters.iter();

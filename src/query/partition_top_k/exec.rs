@@ -1,4 +1,4 @@
-//! The operator, and how it reads its input.
+//! The operator, and the stream over its input.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,41 +25,42 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::keys::{Key, OrderKeys, Partitions, Spec};
+use super::keys::{EncodedKey, OrderKeys, PartitionNumbers, TopKSpec};
 use super::selection::Selection;
 use crate::query::sort_keys::LongKey;
 
 const NAME: &str = "PartitionTopKExec";
 
-/// Rows after which the partial stage looks at how many it has dropped.
+/// Number of rows after which the partial stage checks how many it has dropped.
 const PROBE_ROWS: usize = 1 << 17;
 
-/// The partial stage gives up where it holds more than 3 of 4 rows.
+/// The partial stage gives up if it retains more than 3 of 4 rows.
 const MAX_HELD: (usize, usize) = (3, 4);
 
-/// Which rows the operator sees.
+/// Stage of the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The rows of one input partition.
+    /// Before the repartition: rows of one input partition.
     Partial,
-    /// All rows of its partitions.
+    /// After the repartition: all rows of a key.
     Final,
 }
 
-/// Drops rows that are not among the first of their partition.
+/// Drops rows that are not among the first k of their partition.
 #[derive(Debug)]
 pub(super) struct PartitionTopKExec {
     input: Arc<dyn ExecutionPlan>,
-    spec: Arc<Spec>,
+    spec: Arc<TopKSpec>,
     stage: Stage,
     metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
 }
 
 impl PartitionTopKExec {
-    pub(super) fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<Spec>, stage: Stage) -> Self {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, spec: Arc<TopKSpec>, stage: Stage) -> Self {
         let mut equivalences = input.equivalence_properties().clone();
-        // Rows stay in order, but a sort that is told so goes below, where it sorts all of them.
+        // The order is maintained, but it is not declared: the optimizer would push the sort below, where it sorts all
+        // rows.
         equivalences.clear_orderings();
         let properties = PlanProperties::new(
             equivalences,
@@ -76,7 +77,7 @@ impl PartitionTopKExec {
         }
     }
 
-    /// The partial stage of the same over `input`.
+    /// Returns the partial stage of this operator over `input`.
     pub(super) fn partial(&self, input: Arc<dyn ExecutionPlan>) -> Self {
         Self::new(input, Arc::clone(&self.spec), Stage::Partial)
     }
@@ -100,7 +101,7 @@ impl DisplayAs for PartitionTopKExec {
             Stage::Partial => "partial",
             Stage::Final => "final",
         };
-        let Spec {
+        let TopKSpec {
             function,
             k,
             partition,
@@ -163,8 +164,8 @@ impl ExecutionPlan for PartitionTopKExec {
         let rows = self.input.execute(part, Arc::clone(&context))?;
         let schema = self.schema();
         let order = OrderKeys::try_new(&self.spec, &schema)?;
-        let reader = Reader {
-            partitions: Partitions::try_new(&self.spec, &schema)?,
+        let reader = TopKReader {
+            partitions: PartitionNumbers::try_new(&self.spec, &schema)?,
             memory: MemoryConsumer::new(NAME)
                 .with_can_spill(true)
                 .register(context.memory_pool()),
@@ -177,9 +178,9 @@ impl ExecutionPlan for PartitionTopKExec {
             order,
         };
         if reader.order.are_short() {
-            Ok(reader.selected::<u128>(rows))
+            Ok(reader.select::<u128>(rows))
         } else {
-            Ok(reader.selected::<LongKey>(rows))
+            Ok(reader.select::<LongKey>(rows))
         }
     }
 
@@ -207,11 +208,11 @@ impl ExecutionPlan for PartitionTopKExec {
     }
 }
 
-/// Reads the rows of one thread.
-struct Reader {
-    spec: Arc<Spec>,
+/// Reads one input partition and selects its first rows.
+struct TopKReader {
+    spec: Arc<TopKSpec>,
     schema: SchemaRef,
-    partitions: Partitions,
+    partitions: PartitionNumbers,
     order: OrderKeys,
     memory: MemoryReservation,
     metrics: BaselineMetrics,
@@ -220,14 +221,14 @@ struct Reader {
     is_partial: bool,
 }
 
-impl Reader {
-    fn selected<K: Key>(self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+impl TopKReader {
+    fn select<K: EncodedKey>(self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
         let selected = stream::once(self.read::<K>(rows)).try_flatten();
         Box::pin(RecordBatchStreamAdapter::new(schema, selected))
     }
 
-    async fn read<K: Key>(
+    async fn read<K: EncodedKey>(
         mut self,
         mut rows: SendableRecordBatchStream,
     ) -> Result<SendableRecordBatchStream> {
@@ -261,8 +262,8 @@ impl Reader {
         Ok(self.output(selection.into_batches(), rest))
     }
 
-    /// Reserves what is held; returns false if there is no memory for it.
-    fn reserve<K: Key>(&self, selection: &Selection<K>) -> Result<bool> {
+    /// Reserves the memory of the retained rows; returns false if there is not enough.
+    fn reserve<K: EncodedKey>(&self, selection: &Selection<K>) -> Result<bool> {
         let keys = self.partitions.memory_bytes() + self.order.memory_bytes();
         match self.memory.try_resize(keys + selection.memory_bytes()) {
             Ok(()) => Ok(true),
@@ -273,7 +274,7 @@ impl Reader {
         }
     }
 
-    /// The rows that are held, then the rest of the input; memory is released batch by batch.
+    /// Returns the retained rows, then the rest of the input. Memory is released batch by batch.
     fn output(
         self,
         held: Vec<RecordBatch>,

@@ -1,4 +1,4 @@
-//! Keys of rows: the partition of a row as a number, and its sort key as bytes whose order is that of rows.
+//! Encodes keys: the partition of a row as a number, and its sort key as bytes with the same order.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
-use crate::query::sort_keys::{LongKey, prefix, with_equal_floats};
+use crate::query::sort_keys::{LongKey, key_prefix, normalize_floats};
 
-/// A function whose value is at most k.
+/// A ranking function that is compared with k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum RankFunction {
     RowNumber,
     Rank,
     DenseRank,
 }
 
-impl Function {
+impl RankFunction {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::RowNumber => "row_number",
@@ -34,17 +34,17 @@ impl Function {
     }
 }
 
-/// Which rows of which partitions are wanted.
+/// The rows to select: function, k, partition keys and sort keys.
 #[derive(Debug)]
-pub(super) struct Spec {
-    pub(super) function: Function,
+pub(super) struct TopKSpec {
+    pub(super) function: RankFunction,
     pub(super) k: usize,
     pub(super) partition: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) order: Vec<PhysicalSortExpr>,
 }
 
-impl Spec {
-    /// How sort keys become bytes.
+impl TopKSpec {
+    /// Returns the row format of the sort keys.
     pub(super) fn order_fields(&self, schema: &Schema) -> Result<Vec<SortField>> {
         let field = |key: &PhysicalSortExpr| {
             let data_type = key.expr.data_type(schema)?;
@@ -60,26 +60,26 @@ impl Spec {
     }
 }
 
-/// A sort key that is kept.
-pub(super) trait Key: Ord + Clone + Send + 'static {
-    /// The key with these bytes.
+/// A stored sort key.
+pub(super) trait EncodedKey: Ord + Clone + Send + 'static {
+    /// Returns the key with these bytes.
     fn from_bytes(bytes: &[u8]) -> Self;
 
-    /// Compares the key with bytes of another.
+    /// Compares the key with another encoded key.
     fn compare(&self, bytes: &[u8]) -> Ordering;
 
-    /// Bytes beside the value itself.
+    /// Heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 }
 
 /// A key of at most 16 bytes.
-impl Key for u128 {
+impl EncodedKey for u128 {
     fn from_bytes(bytes: &[u8]) -> Self {
-        prefix(bytes)
+        key_prefix(bytes)
     }
 
     fn compare(&self, bytes: &[u8]) -> Ordering {
-        self.cmp(&prefix(bytes))
+        self.cmp(&key_prefix(bytes))
     }
 
     fn heap_bytes(&self) -> usize {
@@ -88,7 +88,7 @@ impl Key for u128 {
 }
 
 /// A key of any length.
-impl Key for LongKey {
+impl EncodedKey for LongKey {
     fn from_bytes(bytes: &[u8]) -> Self {
         bytes.into()
     }
@@ -105,14 +105,14 @@ impl Key for LongKey {
 /// Computes sort keys of batches.
 pub(super) struct OrderKeys {
     order: Vec<PhysicalSortExpr>,
-    /// `None` without sort keys: all rows are equal.
+    /// `None` without sort keys; all rows are equal then.
     converter: Option<RowConverter>,
     are_short: bool,
     has_ties: bool,
 }
 
 impl OrderKeys {
-    pub(super) fn try_new(spec: &Spec, schema: &Schema) -> Result<Self> {
+    pub(super) fn try_new(spec: &TopKSpec, schema: &Schema) -> Result<Self> {
         let fields = spec.order_fields(schema)?;
         let mut bytes = Some(0);
         for key in &spec.order {
@@ -128,16 +128,16 @@ impl OrderKeys {
             order: spec.order.clone(),
             converter,
             are_short: bytes.is_some_and(|bytes| bytes <= size_of::<u128>()),
-            has_ties: spec.function != Function::RowNumber,
+            has_ties: spec.function != RankFunction::RowNumber,
         })
     }
 
-    /// Whether each key fits into a `u128`.
+    /// Returns whether each key fits into a `u128`.
     pub(super) fn are_short(&self) -> bool {
         self.are_short
     }
 
-    /// The keys of a batch; `None` if all are equal.
+    /// Encodes the keys of a batch; `None` if all are equal.
     pub(super) fn compute(&mut self, batch: &RecordBatch) -> Result<Option<Rows>> {
         let Some(converter) = &self.converter else {
             return Ok(None);
@@ -145,9 +145,10 @@ impl OrderKeys {
         let mut columns = Vec::with_capacity(self.order.len());
         for key in &self.order {
             let values = key.expr.evaluate(batch)?.into_array(batch.num_rows())?;
-            // What a rank may take for equal is equal; the order of others stays, so no row of a lower rank is dropped.
+            // Floats that a rank may take as equal are made equal. Other orders are unchanged, so no row of a lower
+            // rank is dropped.
             columns.push(if self.has_ties {
-                with_equal_floats(values)
+                normalize_floats(values)
             } else {
                 values
             });
@@ -160,7 +161,7 @@ impl OrderKeys {
     }
 }
 
-/// Bytes of a value of fixed width in a key, with the one that says whether it is NULL.
+/// Returns the encoded bytes of a value of fixed width, including the byte for NULL.
 fn encoded_bytes(data_type: &DataType) -> Option<usize> {
     match data_type {
         DataType::Boolean => Some(2),
@@ -169,13 +170,13 @@ fn encoded_bytes(data_type: &DataType) -> Option<usize> {
 }
 
 /// Numbers the partitions of rows.
-pub(super) struct Partitions {
+pub(super) struct PartitionNumbers {
     exprs: Vec<Arc<dyn PhysicalExpr>>,
     known: Box<dyn GroupValues>,
 }
 
-impl Partitions {
-    pub(super) fn try_new(spec: &Spec, schema: &Schema) -> Result<Self> {
+impl PartitionNumbers {
+    pub(super) fn try_new(spec: &TopKSpec, schema: &Schema) -> Result<Self> {
         let mut fields = Vec::with_capacity(spec.partition.len());
         for (index, expr) in spec.partition.iter().enumerate() {
             let data_type = stored_type(expr.data_type(schema)?);
@@ -188,11 +189,13 @@ impl Partitions {
         })
     }
 
-    /// Sets `numbers` to the partition of each row; new ones get the next numbers.
+    /// Sets `numbers` to the partition number of each row; new partitions get the next numbers.
     pub(super) fn find(&mut self, batch: &RecordBatch, numbers: &mut Vec<usize>) -> Result<()> {
         let mut columns = Vec::with_capacity(self.exprs.len());
         for expr in &self.exprs {
-            columns.push(bits(expr.evaluate(batch)?.into_array(batch.num_rows())?));
+            columns.push(float_bits(
+                expr.evaluate(batch)?.into_array(batch.num_rows())?,
+            ));
         }
         self.known.intern(&columns, numbers)
     }
@@ -206,7 +209,7 @@ impl Partitions {
     }
 }
 
-/// The type of [`bits`].
+/// Returns the type of [`float_bits`].
 fn stored_type(data_type: DataType) -> DataType {
     match data_type {
         DataType::Float64 => DataType::Int64,
@@ -216,8 +219,9 @@ fn stored_type(data_type: DataType) -> DataType {
     }
 }
 
-/// Floats as their bits: values that a window may tell apart are told apart, so its partitions are unions of these.
-fn bits(values: ArrayRef) -> ArrayRef {
+/// Reinterprets floats as integers. Values that a window may distinguish stay distinct, so its partitions are unions of
+/// these.
+fn float_bits(values: ArrayRef) -> ArrayRef {
     fn as_bits<From: ArrowPrimitiveType, To: ArrowPrimitiveType>(values: &ArrayRef) -> ArrayRef {
         let values = values.as_primitive::<From>();
         let bits = values.values().inner().clone().into();

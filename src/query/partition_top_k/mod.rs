@@ -9,11 +9,12 @@
 //!                                                       input
 //! ```
 //!
-//! The operator is a filter that knows its own predicate: its output is a subset of its input and holds each row whose rank is
-//! at most k. The window and the filter above it compute the result, so the operator may give up at any time
-//! and pass rows on: the partial stage does where it drops few rows, both stages do where memory ends, and the sort above them spills.
+//! The operator is a filter: its output is a subset of its input, and contains each row whose rank is at most k. The
+//! window and the filter above it compute the result, so the operator may give up at any time and pass rows on. The
+//! partial stage gives up if it drops few rows. Both stages give up if memory runs out, and the sort above them spills.
 //!
-//! `row_number`, `rank` and `dense_rank`, with any partition and sort keys. `SET tsql.rules.partition_topk = false` switches it off.
+//! Supports `row_number`, `rank` and `dense_rank`, with any partition and sort keys.
+//! `SET tsql.rules.partition_topk = false` switches it off.
 
 mod exec;
 mod keys;
@@ -41,9 +42,9 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowUDFExpr};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
 use exec::{PartitionTopKExec, Stage};
-use keys::{Function, Spec};
+use keys::{RankFunction, TopKSpec};
 
-/// Largest k for which the operator is used; a sort does as well for more.
+/// Maximum k; for a larger k, a sort is as fast.
 const MAX_K: u64 = 1000;
 
 /// Places the final stage below windows whose rank is filtered.
@@ -131,14 +132,14 @@ fn with_final_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Exec
     let Some(expr) = window.window_expr().first() else {
         return Ok(None);
     };
-    let (function, order) = compared(function, expr.order_by(), &window.input().schema())?;
-    let spec = Spec {
+    let (function, order) = comparison_keys(function, expr.order_by(), &window.input().schema())?;
+    let spec = TopKSpec {
         function,
         k,
         partition: expr.partition_by().to_vec(),
         order,
     };
-    // Sorted rows are not to be held.
+    // Rows that are already sorted need no buffer.
     if is_sorted(window)? || !is_supported(&spec, window.input())? {
         return Ok(None);
     }
@@ -167,15 +168,16 @@ fn with_partial_stage(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Ex
     replace_children_if_necessary(Arc::clone(node), vec![repartition]).map(Some)
 }
 
-/// The function and the sort keys that rows are compared by: keys up to the first float.
+/// Returns the function and the sort keys by which rows are compared: the keys up to the first float.
 ///
-/// Both zeros are equal here, as a window may take them. It may also tell them apart, so keys after a float say nothing: `(-0.0, 2)`
-/// comes before `(0.0, 1)` then. Each row has a rank by the first keys that is not above its place by all of them.
-fn compared(
-    function: Function,
+/// Both zeros are equal here, because a window may take them as equal. A window may also distinguish them, and then
+/// `(-0.0, 2)` comes before `(0.0, 1)`. So the keys after a float are ignored. The rank of a row by the first keys is
+/// at most its rank by all keys.
+fn comparison_keys(
+    function: RankFunction,
     order: &[PhysicalSortExpr],
     schema: &Schema,
-) -> Result<(Function, Vec<PhysicalSortExpr>)> {
+) -> Result<(RankFunction, Vec<PhysicalSortExpr>)> {
     let mut keys = Vec::with_capacity(order.len());
     for key in order {
         keys.push(key.clone());
@@ -184,7 +186,7 @@ fn compared(
         }
     }
     let function = match function {
-        Function::RowNumber if keys.len() < order.len() => Function::Rank,
+        RankFunction::RowNumber if keys.len() < order.len() => RankFunction::Rank,
         _ => function,
     };
     Ok((function, keys))
@@ -195,23 +197,24 @@ fn is_partial(node: &Arc<dyn ExecutionPlan>) -> bool {
         .is_some_and(PartitionTopKExec::is_partial)
 }
 
-/// The function of each window expression; `None` if one of them is no rank, because its value may depend on dropped rows.
-fn rank_functions(expressions: &[Arc<dyn WindowExpr>]) -> Option<Vec<Function>> {
+/// Returns the function of each window expression. Returns `None` if one of them is not a ranking function, because its
+/// value may depend on dropped rows.
+fn rank_functions(expressions: &[Arc<dyn WindowExpr>]) -> Option<Vec<RankFunction>> {
     let function = |expr: &Arc<dyn WindowExpr>| {
         let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
         let function = standard.get_standard_func_expr();
         let function = function.as_any().downcast_ref::<WindowUDFExpr>()?;
         match function.fun().name() {
-            "row_number" => Some(Function::RowNumber),
-            "rank" => Some(Function::Rank),
-            "dense_rank" => Some(Function::DenseRank),
+            "row_number" => Some(RankFunction::RowNumber),
+            "rank" => Some(RankFunction::Rank),
+            "dense_rank" => Some(RankFunction::DenseRank),
             _ => None,
         }
     };
     expressions.iter().map(function).collect()
 }
 
-/// The column and the maximum k of a predicate that implies `column <= k`.
+/// Returns the column and the maximum k of a predicate that implies `column <= k`.
 fn upper_bound(predicate: &Arc<dyn PhysicalExpr>) -> Option<(usize, usize)> {
     let compared = predicate.downcast_ref::<BinaryExpr>()?;
     if *compared.op() == Operator::Or {
@@ -245,10 +248,11 @@ fn column_index(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     expr.downcast_ref::<Column>().map(Column::index)
 }
 
-/// Whether keys of these types can be compared as bytes, and ties of ranks are found exactly.
-fn is_supported(spec: &Spec, input: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+/// Returns whether keys of these types can be compared as bytes, with exact ties for ranks.
+fn is_supported(spec: &TopKSpec, input: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let schema = input.schema();
-    if spec.partition.is_empty() || (spec.order.is_empty() && spec.function != Function::RowNumber)
+    if spec.partition.is_empty()
+        || (spec.order.is_empty() && spec.function != RankFunction::RowNumber)
     {
         return Ok(false);
     }
@@ -258,7 +262,7 @@ fn is_supported(spec: &Spec, input: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     };
     for key in &spec.order {
         let data_type = key.expr.data_type(&schema)?;
-        if spec.function != Function::RowNumber && !ties_are_exact(&data_type) {
+        if spec.function != RankFunction::RowNumber && !ties_are_exact(&data_type) {
             return Ok(false);
         }
     }
@@ -268,7 +272,7 @@ fn is_supported(spec: &Spec, input: &Arc<dyn ExecutionPlan>) -> Result<bool> {
         .all(|fields| RowConverter::supports_fields(fields)))
 }
 
-/// Whether the rows of a window come sorted as it needs them.
+/// Returns whether the input of a window is already sorted.
 fn is_sorted(window: &BoundedWindowAggExec) -> Result<bool> {
     let required = window.required_input_ordering().into_iter().next();
     let Some(required) = required.flatten() else {

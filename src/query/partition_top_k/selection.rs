@@ -1,4 +1,4 @@
-//! The rows of each partition that may be among its first k.
+//! Retains the rows of each partition that may be among its first k.
 
 use std::cmp::Ordering;
 
@@ -8,16 +8,16 @@ use arrow::row::Rows;
 use datafusion::common::utils::memory::get_record_batch_memory_size;
 use datafusion::common::{Result, exec_datafusion_err};
 
-use super::keys::{Function, Key};
-use crate::query::full_sort::compacted;
+use super::keys::{EncodedKey, RankFunction};
+use crate::query::full_sort::compact_views;
 
-/// Rows beyond twice those that were left by the last compaction, at which the next one follows.
+/// Number of rows beyond twice those of the last compaction at which the next compaction runs.
 const SLACK_ROWS: usize = 1 << 16;
 
-/// Batches at which rows are put together.
+/// Number of batches at which rows are compacted.
 const MAX_BATCHES: usize = 1 << 12;
 
-/// A row that is held.
+/// A retained row.
 #[derive(Clone)]
 struct Entry<K> {
     key: K,
@@ -26,25 +26,25 @@ struct Entry<K> {
     row: u32,
 }
 
-/// Rows that are held, and per partition what a further row must be below.
+/// Retained rows, and for each partition the upper bound for further rows.
 pub(super) struct Selection<K> {
-    function: Function,
+    function: RankFunction,
     k: usize,
     batch_rows: usize,
-    /// Of each partition the key of its k-th row, once k rows are known.
+    /// For each partition, the key of its k-th row, if at least k rows were seen.
     limits: Vec<Option<K>>,
-    /// Of each partition the entry with the lowest key, where one row of each is wanted.
+    /// For each partition, the entry with the lowest key, if one row per partition is selected.
     best: Vec<usize>,
     entries: Vec<Entry<K>>,
     batches: Vec<RecordBatch>,
     batch_bytes: usize,
     key_bytes: usize,
-    /// Entries after the last compaction.
+    /// Number of entries after the last compaction.
     compacted: usize,
 }
 
-impl<K: Key> Selection<K> {
-    pub(super) fn new(function: Function, k: usize, batch_rows: usize) -> Self {
+impl<K: EncodedKey> Selection<K> {
+    pub(super) fn new(function: RankFunction, k: usize, batch_rows: usize) -> Self {
         Self {
             function,
             k,
@@ -59,13 +59,13 @@ impl<K: Key> Selection<K> {
         }
     }
 
-    /// Whether exactly one row of each partition is wanted.
+    /// Returns whether exactly one row per partition is selected.
     fn is_single(&self) -> bool {
-        self.k == 1 && self.function == Function::RowNumber
+        self.k == 1 && self.function == RankFunction::RowNumber
     }
 
-    /// Adds the rows of a batch that may be among the first; `partitions` is the partition of each row, of `count` in all, `keys`
-    /// its sort key, `None` if all keys are equal.
+    /// Adds the rows of a batch that may be among the first k. `partitions` is the partition number of each row,
+    /// `count` the number of partitions, and `keys` the sort keys (`None` if all are equal).
     pub(super) fn add(
         &mut self,
         batch: &RecordBatch,
@@ -77,7 +77,7 @@ impl<K: Key> Selection<K> {
         if self.is_single() {
             self.best.resize(self.limits.len(), 0);
         }
-        let batch_index = position(self.batches.len())?;
+        let batch_index = to_u32(self.batches.len())?;
         let mut taken: Vec<u32> = Vec::new();
         for (row, &partition) in partitions.iter().enumerate() {
             let key: &[u8] = match keys {
@@ -89,7 +89,7 @@ impl<K: Key> Selection<K> {
             };
             let is_below = limit.as_ref().is_none_or(|limit| match limit.compare(key) {
                 Ordering::Greater => true,
-                Ordering::Equal => self.function != Function::RowNumber,
+                Ordering::Equal => self.function != RankFunction::RowNumber,
                 Ordering::Less => false,
             });
             if !is_below {
@@ -107,14 +107,14 @@ impl<K: Key> Selection<K> {
                 key,
                 partition,
                 batch: batch_index,
-                row: position(taken.len())?,
+                row: to_u32(taken.len())?,
             });
-            taken.push(position(row)?);
+            taken.push(to_u32(row)?);
         }
         if taken.is_empty() {
             return Ok(());
         }
-        self.push(taken_rows(batch, taken)?);
+        self.push(take_rows(batch, taken)?);
         let is_large = self.entries.len() > 2 * self.compacted + SLACK_ROWS;
         if is_large || self.is_scattered() {
             self.compact()?;
@@ -122,7 +122,7 @@ impl<K: Key> Selection<K> {
         Ok(())
     }
 
-    /// Whether rows lie in many small batches.
+    /// Returns whether the rows are scattered over many small batches.
     fn is_scattered(&self) -> bool {
         self.batches.len() > MAX_BATCHES + 2 * self.compacted / self.batch_rows
     }
@@ -132,7 +132,7 @@ impl<K: Key> Selection<K> {
         self.batches.push(batch);
     }
 
-    /// Drops rows that are not among the first any more.
+    /// Drops rows that are no more among the first k.
     pub(super) fn compact(&mut self) -> Result<()> {
         let entries = std::mem::take(&mut self.entries);
         let before = entries.len();
@@ -169,7 +169,7 @@ impl<K: Key> Selection<K> {
         Ok(())
     }
 
-    /// The entries of rank k or less in the order in which they came; sets the limits of their partitions.
+    /// Returns the entries of rank k or less in arrival order, and updates the limits of their partitions.
     fn first_of_each(&mut self, mut entries: Vec<Entry<K>>) -> Vec<Entry<K>> {
         let arrival = |entry: &Entry<K>| (entry.batch, entry.row);
         entries.sort_unstable_by(|one, other| {
@@ -180,8 +180,8 @@ impl<K: Key> Selection<K> {
         let mut live = Vec::with_capacity(entries.len());
         for partition in entries.chunk_by(|one, next| one.partition == next.partition) {
             let last = match self.function {
-                Function::RowNumber | Function::Rank => partition.get(self.k - 1),
-                Function::DenseRank => partition
+                RankFunction::RowNumber | RankFunction::Rank => partition.get(self.k - 1),
+                RankFunction::DenseRank => partition
                     .chunk_by(|one, next| one.key == next.key)
                     .nth(self.k - 1)
                     .and_then(<[Entry<K>]>::first),
@@ -194,8 +194,8 @@ impl<K: Key> Selection<K> {
                 *limit = Some(last.key.clone());
             }
             let rows = match self.function {
-                Function::RowNumber => self.k,
-                Function::Rank | Function::DenseRank => {
+                RankFunction::RowNumber => self.k,
+                RankFunction::Rank | RankFunction::DenseRank => {
                     partition.partition_point(|entry| entry.key <= last.key)
                 }
             };
@@ -205,7 +205,7 @@ impl<K: Key> Selection<K> {
         live
     }
 
-    /// Puts the rows of these entries into batches of their own.
+    /// Copies the rows of these entries into new batches.
     fn gather(&mut self, entries: &mut [Entry<K>]) -> Result<()> {
         let batches = std::mem::take(&mut self.batches);
         let sources: Vec<&RecordBatch> = batches.iter().collect();
@@ -215,23 +215,28 @@ impl<K: Key> Selection<K> {
             let rows = rows.map(|entry| (entry.batch as usize, entry.row as usize));
             let rows: Vec<(usize, usize)> = rows.collect();
             let gathered = interleave_record_batch(&sources, &rows)?;
-            let batch = position(self.batches.len())?;
+            let batch = to_u32(self.batches.len())?;
             for (row, entry) in entries.iter_mut().enumerate() {
                 entry.batch = batch;
-                entry.row = position(row)?;
+                entry.row = to_u32(row)?;
             }
-            let columns = gathered.columns().iter().cloned().map(compacted).collect();
+            let columns = gathered
+                .columns()
+                .iter()
+                .cloned()
+                .map(compact_views)
+                .collect();
             self.push(with_columns(&gathered, columns, entries.len())?);
         }
         Ok(())
     }
 
-    /// Rows that are held.
+    /// Number of retained rows.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Bytes of all that is held; rows twice, as compaction copies them.
+    /// Memory in bytes. Rows count twice, because compaction copies them.
     pub(super) fn memory_bytes(&self) -> usize {
         2 * self.batch_bytes
             + self.key_bytes
@@ -240,26 +245,26 @@ impl<K: Key> Selection<K> {
             + self.entries.capacity() * size_of::<Entry<K>>()
     }
 
-    /// The rows that are held, in the order in which they came.
+    /// Returns the retained rows in arrival order.
     pub(super) fn into_batches(self) -> Vec<RecordBatch> {
         self.batches
     }
 }
 
-/// A position in 32 bits.
-fn position(index: usize) -> Result<u32> {
+/// Converts a position to 32 bits.
+fn to_u32(index: usize) -> Result<u32> {
     u32::try_from(index)
         .map_err(|_| exec_datafusion_err!("{index} rows are too many for one batch"))
 }
 
-/// These rows of a batch, without the text of others.
-fn taken_rows(batch: &RecordBatch, rows: Vec<u32>) -> Result<RecordBatch> {
+/// Copies rows of a batch, without the string data of other rows.
+fn take_rows(batch: &RecordBatch, rows: Vec<u32>) -> Result<RecordBatch> {
     if rows.len() == batch.num_rows() {
         return Ok(batch.clone());
     }
     let count = rows.len();
     let columns = take_arrays(batch.columns(), &UInt32Array::from(rows), None)?;
-    let columns = columns.into_iter().map(compacted).collect();
+    let columns = columns.into_iter().map(compact_views).collect();
     with_columns(batch, columns, count)
 }
 

@@ -9,25 +9,25 @@ use datafusion::physical_plan::{self, ExecutionPlan, displayable};
 use datafusion::prelude::SessionContext;
 
 use crate::query::collect;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 use crate::query::limits::Limits;
 
-/// A session with `threads` and a memory limit, over these batches as a table `t` of three parts.
+/// Returns a session with these limits, and a table `t` of three partitions.
 fn session(batches: &[RecordBatch], threads: usize, memory: Option<usize>) -> SessionContext {
     let limits = Limits {
         memory_bytes: memory,
         threads: Some(threads),
         ..Limits::default()
     };
-    let context = engine(limits).unwrap();
+    let context = new_context(limits).unwrap();
     let parts = (0..3).map(|part| batches.iter().skip(part).step_by(3).cloned().collect());
     let table = MemTable::try_new(batches[0].schema(), parts.collect()).unwrap();
     context.register_table("t", Arc::new(table)).unwrap();
     context
 }
 
-/// The same without the operator.
-async fn sorting(batches: &[RecordBatch]) -> SessionContext {
+/// Returns a session without the operator.
+async fn session_without_rule(batches: &[RecordBatch]) -> SessionContext {
     let context = session(batches, 2, None);
     switch_off(&context).await;
     context
@@ -43,7 +43,7 @@ async fn plan(context: &SessionContext, sql: &str) -> Arc<dyn ExecutionPlan> {
     frame.create_physical_plan().await.unwrap()
 }
 
-async fn stages(context: &SessionContext, sql: &str) -> usize {
+async fn count_stages(context: &SessionContext, sql: &str) -> usize {
     let plan = plan(context, sql).await;
     let text = displayable(plan.as_ref()).indent(false).to_string();
     text.matches("PartitionTopKExec").count()
@@ -57,7 +57,7 @@ async fn result(context: &SessionContext, sql: &str) -> Vec<String> {
     lines
 }
 
-/// Sum of a metric over all operators of this name in an executed plan.
+/// Returns the sum of a metric over all `PartitionTopKExec` of an executed plan.
 async fn metric(context: &SessionContext, sql: &str, name: &str) -> usize {
     let plan = plan(context, sql).await;
     let rows = physical_plan::collect(Arc::clone(&plan), context.task_ctx()).await;
@@ -93,7 +93,7 @@ async fn rows(count: usize, seed: u64) -> Vec<RecordBatch> {
             make_array(y % 5, x % 3) AS list
          FROM (SELECT x, (x * 7919 + {seed}) * 31 % 101 AS y FROM (SELECT unnest(range(0, {count})) AS x))"
     );
-    let batches = collect(&engine(None).unwrap(), &sql).await.unwrap();
+    let batches = collect(&new_context(None).unwrap(), &sql).await.unwrap();
     let all = concat_batches(&batches[0].schema(), &batches).unwrap();
     let starts = (0..all.num_rows()).step_by(300);
     let slices = starts.map(|start| all.slice(start, 300.min(all.num_rows() - start)));
@@ -109,7 +109,7 @@ const KEYS: [&str; 15] = [
 async fn rows_are_those_of_the_sorted_plan() {
     let seed = 11;
     let batches = rows(4_000, seed).await;
-    let sorting = sorting(&batches).await;
+    let sorting = session_without_rule(&batches).await;
     let sessions = [
         session(&batches, 1, None),
         session(&batches, 2, None),
@@ -127,7 +127,7 @@ async fn rows_are_those_of_the_sorted_plan() {
         }
         for _ in 0..=random.usize(..2) {
             let key = one(&mut random, &KEYS);
-            // Ties of lists are left to the sort.
+            // Ties of lists are not supported.
             let key = if key != "list" { key } else { "x".to_owned() };
             let direction = one(&mut random, &["ASC", "DESC"]);
             let nulls = one(&mut random, &["NULLS FIRST", "NULLS LAST"]);
@@ -144,27 +144,30 @@ async fn rows_are_those_of_the_sorted_plan() {
             partition.join(", "),
             order.join(", ")
         );
-        assert_eq!(stages(&sorting, &sql).await, 0, "{sql}");
+        assert_eq!(count_stages(&sorting, &sql).await, 0, "{sql}");
         let expected = result(&sorting, &sql).await;
         for session in &sessions {
-            assert!(stages(session, &sql).await > 0, "seed {seed}: {sql}");
+            assert!(count_stages(session, &sql).await > 0, "seed {seed}: {sql}");
             assert_eq!(result(session, &sql).await, expected, "seed {seed}: {sql}");
         }
     }
 }
 
-/// Rows of equal sort keys are taken from any row, but as many as without the operator, and with the same keys.
+/// Rows with equal sort keys may be any, but their number and their keys are the same as without the operator.
 #[tokio::test]
 async fn ties_of_row_numbers_are_as_many() {
     let batches = rows(3_000, 5).await;
-    let (session, sorting) = (session(&batches, 2, None), sorting(&batches).await);
+    let (session, sorting) = (
+        session(&batches, 2, None),
+        session_without_rule(&batches).await,
+    );
     for k in [1, 3] {
         for order in ["ORDER BY f", "ORDER BY word DESC", ""] {
             let value = order.split(' ').nth(2).unwrap_or("1");
             let sql = format!(
                 "SELECT few, {value} FROM (SELECT *, row_number() OVER (PARTITION BY few {order}) AS r FROM t) WHERE r <= {k}"
             );
-            assert!(stages(&session, &sql).await > 0, "{sql}");
+            assert!(count_stages(&session, &sql).await > 0, "{sql}");
             assert_eq!(
                 result(&session, &sql).await,
                 result(&sorting, &sql).await,
@@ -177,7 +180,10 @@ async fn ties_of_row_numbers_are_as_many() {
 #[tokio::test]
 async fn only_windows_of_ranks_see_fewer_rows() {
     let batches = rows(2_000, 3).await;
-    let (session, sorting) = (session(&batches, 2, None), sorting(&batches).await);
+    let (session, sorting) = (
+        session(&batches, 2, None),
+        session_without_rule(&batches).await,
+    );
     let over = "OVER (PARTITION BY few ORDER BY f, x)";
     let place = format!("row_number() {over} AS place");
     for (columns, condition, is_used) in [
@@ -241,8 +247,8 @@ async fn only_windows_of_ranks_see_fewer_rows() {
         let sql = format!(
             "SELECT * FROM (SELECT x, few, word, f, x % 7 AS y, {columns} FROM t) WHERE {condition}"
         );
-        let used = stages(&session, &sql).await > 0;
-        // A window over other windows may lie on either side.
+        let used = count_stages(&session, &sql).await > 0;
+        // A window over other windows may be on either side.
         if !columns.contains("PARTITION BY word") {
             assert_eq!(used, is_used, "{columns} {condition}");
         }
@@ -254,23 +260,23 @@ async fn only_windows_of_ranks_see_fewer_rows() {
     }
     let qualified =
         "SELECT x, few FROM t QUALIFY row_number() OVER (PARTITION BY few ORDER BY f, x) = 1";
-    assert!(stages(&session, qualified).await > 0);
+    assert!(count_stages(&session, qualified).await > 0);
     assert_eq!(
         result(&session, qualified).await,
         result(&sorting, qualified).await
     );
 }
 
-/// Rows that come sorted are not held.
+/// Sorted input is not buffered.
 #[tokio::test]
 async fn sorted_rows_stream_through_their_window() {
     let context = session(&rows(1_000, 2).await, 1, None);
     let sql = "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY few ORDER BY x) AS r FROM (SELECT few, x FROM t ORDER BY few, x LIMIT 900)) WHERE r <= 2";
-    assert_eq!(stages(&context, sql).await, 0);
+    assert_eq!(count_stages(&context, sql).await, 0);
 }
 
-/// 600,000 rows of 200,000 partitions: the partial stage drops nothing in the first rows and gives up; with a small memory limit both
-/// stages do, and the sort spills.
+/// 600,000 rows of 200,000 partitions: the partial stage drops nothing among the first rows and gives up. With a small
+/// memory limit, both stages give up and the sort spills.
 #[tokio::test]
 async fn the_operator_gives_up_where_it_does_not_help() {
     let sql = |k: usize| {
@@ -285,10 +291,10 @@ async fn the_operator_gives_up_where_it_does_not_help() {
         threads: Some(2),
         ..Limits::default()
     };
-    let sorting = engine(limits(None)).unwrap();
+    let sorting = new_context(limits(None)).unwrap();
     switch_off(&sorting).await;
-    let large = engine(limits(None)).unwrap();
-    let small = engine(limits(Some(64 << 20))).unwrap();
+    let large = new_context(limits(None)).unwrap();
+    let small = new_context(limits(Some(64 << 20))).unwrap();
     for k in [1, 2] {
         let expected = result(&sorting, &sql(k)).await;
         assert_eq!(result(&large, &sql(k)).await, expected);
@@ -301,10 +307,10 @@ async fn the_operator_gives_up_where_it_does_not_help() {
     assert!(metric(&small, &sql(1), "gave_up").await >= gave_up);
 }
 
-/// Ten partitions of 600,000 rows are a handful of rows to sort.
+/// Ten partitions of 600,000 rows leave few rows to sort.
 #[tokio::test]
 async fn few_partitions_leave_few_rows() {
-    let context = engine(Limits {
+    let context = new_context(Limits {
         threads: Some(2),
         ..Limits::default()
     })

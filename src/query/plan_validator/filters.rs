@@ -1,4 +1,4 @@
-//! Filters of joins, and the columns that they read.
+//! Validates filters of joins and the columns that they read.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::projection::ProjectionExec;
 
-use super::operators::unwrapped;
+use super::operators::original_operator;
 use crate::query::range_join::RangeJoinExec;
 
-/// Proves that filters of joins read the columns that they were written for.
+/// Validates that filters of joins read the columns for which they were written.
 pub(super) fn validate(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
-    let node = unwrapped(plan);
+    let node = original_operator(plan);
     if let Some((filter, [left, right])) = join_filter(node) {
-        columns_of_filter(node, filter, left, right)?;
+        check_filter_columns(node, filter, left, right)?;
     }
     node.children().into_iter().try_for_each(validate)
 }
@@ -43,8 +43,8 @@ fn join_filter(node: &Arc<dyn ExecutionPlan>) -> Option<(&JoinFilter, Sides<'_>)
     Some((join.filter()?, [join.left(), join.right()]))
 }
 
-/// Proves that the columns of a filter are those that it was written for.
-fn columns_of_filter(
+/// Validates the columns of a filter: side, type, name and order.
+fn check_filter_columns(
     node: &Arc<dyn ExecutionPlan>,
     filter: &JoinFilter,
     left: &Arc<dyn ExecutionPlan>,
@@ -68,7 +68,7 @@ fn columns_of_filter(
         if found.data_type() != field.data_type() {
             return wrong("a column of another type");
         }
-        if !was_named(side, column.index, field.name()) {
+        if !had_name(side, column.index, field.name()) {
             return wrong("a column of another name");
         }
     }
@@ -92,9 +92,9 @@ fn columns_of_filter(
     }
 }
 
-/// Returns whether a column has this name, or had it below projections that rename it.
-fn was_named(node: &Arc<dyn ExecutionPlan>, place: usize, name: &str) -> bool {
-    let node = unwrapped(node);
+/// Returns whether a column has this name, or has it below projections that rename it.
+fn had_name(node: &Arc<dyn ExecutionPlan>, place: usize, name: &str) -> bool {
+    let node = original_operator(node);
     let schema = node.schema();
     if schema
         .fields()
@@ -106,11 +106,12 @@ fn was_named(node: &Arc<dyn ExecutionPlan>, place: usize, name: &str) -> bool {
     if let Some(projection) = node.downcast_ref::<ProjectionExec>() {
         let source = projection.expr().get(place).map(|source| &source.expr);
         let column = source.and_then(|source| source.downcast_ref::<Column>());
-        return column.is_some_and(|column| was_named(projection.input(), column.index(), name));
+        return column.is_some_and(|column| had_name(projection.input(), column.index(), name));
     }
     match node.children().as_slice() {
-        [input] if input.schema() == schema => was_named(input, place, name),
-        // It may have taken over the projection that renames it, but not where it still has that name.
+        [input] if input.schema() == schema => had_name(input, place, name),
+        // The operator may have absorbed a projection that renames the column. But then no other column may have the
+        // name.
         _ => !schema.fields().iter().any(|field| field.name() == name),
     }
 }

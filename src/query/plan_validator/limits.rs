@@ -1,4 +1,4 @@
-//! Limits of a plan against those of its query.
+//! Validates the limits of a physical plan against those of its logical plan.
 
 use std::sync::Arc;
 
@@ -24,33 +24,37 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
-use super::operators::unwrapped;
+use super::operators::original_operator;
 use crate::query::common_subplan::MaterializeExec;
 use crate::query::range_join::RangeJoinExec;
-use crate::query::upstream_workarounds::{below_projection, rows_read};
+use crate::query::upstream_workarounds::{below_projection, lookahead_rows};
 
-/// Proves that each limit leaves out only rows that a limit of the query leaves out.
+/// Validates that each limit drops only rows that a limit of the query drops.
 pub(super) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     let mut written = Vec::new();
-    limits_written(logical, Above::default(), &mut written)?;
-    limits(plan, &Demand::All, Above::default(), &written)
+    collect_logical_limits(logical, OperatorCounts::default(), &mut written)?;
+    check_limits(plan, &Demand::All, OperatorCounts::default(), &written)
 }
 
-/// How many operators whose results depend on all of their rows are between a limit and the result.
+/// Number of operators between a limit and the result whose output depends on all of their rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Above {
+struct OperatorCounts {
     windows: usize,
     aggregates: usize,
     joins: usize,
 }
 
 /// A limit of a logical plan.
-struct Written {
+struct LogicalLimit {
     rows: usize,
-    above: Above,
+    above: OperatorCounts,
 }
 
-fn limits_written(plan: &LogicalPlan, above: Above, found: &mut Vec<Written>) -> Result<()> {
+fn collect_logical_limits(
+    plan: &LogicalPlan,
+    above: OperatorCounts,
+    found: &mut Vec<LogicalLimit>,
+) -> Result<()> {
     let rows = match plan {
         LogicalPlan::Limit(limit) => match (limit.get_skip_type()?, limit.get_fetch_type()?) {
             (SkipType::Literal(skip), FetchType::Literal(fetch)) => {
@@ -62,7 +66,7 @@ fn limits_written(plan: &LogicalPlan, above: Above, found: &mut Vec<Written>) ->
         LogicalPlan::TableScan(scan) => scan.fetch,
         _ => None,
     };
-    found.extend(rows.map(|rows| Written { rows, above }));
+    found.extend(rows.map(|rows| LogicalLimit { rows, above }));
     let mut below = above;
     match plan {
         LogicalPlan::Window(_) => below.windows += 1,
@@ -71,27 +75,27 @@ fn limits_written(plan: &LogicalPlan, above: Above, found: &mut Vec<Written>) ->
         _ => {}
     }
     for input in plan.inputs() {
-        limits_written(input, below, found)?;
+        collect_logical_limits(input, below, found)?;
     }
     plan.apply_subqueries(|query| {
-        limits_written(query, Above::default(), found)?;
+        collect_logical_limits(query, OperatorCounts::default(), found)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(())
 }
 
-/// The rows of an operator that the result depends on.
+/// The rows of an operator on which the result depends.
 #[derive(Clone, Debug)]
 enum Demand {
     All,
-    /// The first rows of each partition, in the order in which they come.
+    /// The first rows of each partition, in input order.
     First(usize),
-    /// The first rows of all by an order.
+    /// The first rows of all partitions by an order.
     FirstBy(usize, LexOrdering),
 }
 
 impl Demand {
-    /// Returns whether a limit that chooses rows by `order`, or as they come, leaves out none of them.
+    /// Returns whether a limit by `order` (`None`: in input order) drops none of these rows.
     fn is_met(&self, rows: usize, order: Option<&LexOrdering>) -> bool {
         match self {
             Self::All => false,
@@ -108,18 +112,18 @@ impl Demand {
     }
 }
 
-fn limits(
+fn check_limits(
     node: &Arc<dyn ExecutionPlan>,
     demand: &Demand,
-    above: Above,
-    written: &[Written],
+    above: OperatorCounts,
+    written: &[LogicalLimit],
 ) -> Result<()> {
-    let node = unwrapped(node);
+    let node = original_operator(node);
     if node.is::<MaterializeExec>() {
-        // A plan of its own, which was proven against its own logical plan.
+        // This plan was validated against its own logical plan.
         return Ok(());
     }
-    if let Some(rows) = fetched(node)
+    if let Some(rows) = effective_fetch(node)
         && !demand.is_met(rows, order_of(node))
         && !written
             .iter()
@@ -136,30 +140,30 @@ fn limits(
     if let Some(subqueries) = node.downcast_ref::<ScalarSubqueryExec>() {
         for (place, input) in subqueries.children().into_iter().enumerate() {
             match place {
-                0 => limits(input, demand, above, written)?,
-                _ => limits(input, &Demand::All, Above::default(), written)?,
+                0 => check_limits(input, demand, above, written)?,
+                _ => check_limits(input, &Demand::All, OperatorCounts::default(), written)?,
             }
         }
         return Ok(());
     }
-    let below = Above {
+    let below = OperatorCounts {
         windows: above.windows + usize::from(is_window(node)),
         aggregates: above.aggregates + usize::from(is_last_stage(node)),
         joins: above.joins + usize::from(is_join(node)),
     };
     let demand = demand_below(node, demand);
     for input in node.children() {
-        limits(input, &demand, below, written)?;
+        check_limits(input, &demand, below, written)?;
     }
     Ok(())
 }
 
-/// The limit of an operator itself, with rows that it leaves out at the beginning.
-fn fetched(node: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+/// Returns the limit of an operator, including the rows that it skips.
+fn effective_fetch(node: &Arc<dyn ExecutionPlan>) -> Option<usize> {
     if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
         return Some(limit.fetch()?.saturating_add(limit.skip()));
     }
-    // These report the limit of their input.
+    // These operators report the limit of their input.
     let is_of_input = node.is::<ProjectionExec>()
         || node.is::<CooperativeExec>()
         || node.is::<BufferExec>()
@@ -173,9 +177,9 @@ fn order_of(node: &Arc<dyn ExecutionPlan>) -> Option<&LexOrdering> {
     sort.or_else(|| merge.map(SortPreservingMergeExec::expr))
 }
 
-/// What an operator needs of its inputs for the rows that are wanted of it.
+/// Returns the demand on the inputs of an operator, given the demand on its output.
 fn demand_below(node: &Arc<dyn ExecutionPlan>, demand: &Demand) -> Demand {
-    let own = fetched(node);
+    let own = effective_fetch(node);
     let rows = match (own, demand.rows()) {
         (Some(own), Some(rows)) => Some(own.min(rows)),
         (own, rows) => own.or(rows),
@@ -184,7 +188,7 @@ fn demand_below(node: &Arc<dyn ExecutionPlan>, demand: &Demand) -> Demand {
         return Demand::All;
     };
     if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
-        // A skip without a fetch needs what is skipped, too.
+        // A skip without a fetch needs the skipped rows, too.
         return match limit.fetch() {
             Some(_) => Demand::First(own.unwrap_or(rows)),
             None => Demand::First(rows.saturating_add(limit.skip())),
@@ -194,7 +198,7 @@ fn demand_below(node: &Arc<dyn ExecutionPlan>, demand: &Demand) -> Demand {
         return Demand::FirstBy(rows, sort.expr().clone());
     }
     if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
-        return match (demand, rows_read(window)) {
+        return match (demand, lookahead_rows(window)) {
             (Demand::First(_), Some(ahead)) => Demand::First(rows.saturating_add(ahead)),
             _ => Demand::All,
         };

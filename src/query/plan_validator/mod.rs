@@ -1,14 +1,14 @@
-//! Proves physical plans in debug builds and tests.
+//! Validates physical plans in debug builds and tests.
 //!
-//! | proven | against |
+//! | validated | against |
 //! |---|---|
-//! | each limit | a limit of the logical plan of at most so many rows, below as many windows, aggregations and joins |
-//! | each required order | what follows from the inputs, computed anew from the leaves |
-//! | constants and orders of grouping sets and outer joins | columns to which these add NULL |
-//! | limited sorts of several partitions | the order of the merge above, by which they share a threshold |
+//! | each limit | a limit of the logical plan of at most as many rows, below as many windows, aggregations and joins |
+//! | each required order | the order that follows from the inputs, recomputed from the leaves |
+//! | constants of grouping sets and outer joins | columns to which these add NULL |
+//! | limited sorts of several partitions | the order of the merge above, because they share a threshold |
 //! | filters of joins | the names and types of the columns at their positions |
 //!
-//! A plan is reported only where something is proven to be wrong. Operators that are not known hold for anything.
+//! Only proven errors are reported. Unknown operators pass.
 
 mod filters;
 mod limits;
@@ -23,10 +23,10 @@ use datafusion::common::Result;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
-/// Proves a plan.
+/// Validates a plan.
 ///
 /// # Errors
-/// What is wrong, and the operator where it is.
+/// An internal error that names the operator and the violated property.
 pub(super) fn validate(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     limits::validate(logical, plan)?;
     orders::validate(plan)?;

@@ -1,4 +1,4 @@
-//! Operators by what they do, ours as those that they stand for.
+//! Maps substituted operators to their originals.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::query::operator_substitution::original;
 use crate::query::run_aggregate::RunAggregate;
 use crate::query::streaming_window::StreamingWindow;
 
-/// The operator that `node` stands for.
-pub(super) fn unwrapped(node: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+/// Returns the operator that `node` replaces, or `node` itself.
+pub(super) fn original_operator(node: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
     original::<StreamingWindow>(node)
         .or_else(|| original::<RunAggregate>(node))
         .or_else(|| original::<FullSort>(node))

@@ -1,4 +1,4 @@
-//! Orders that operators rely on.
+//! Validates the orders on which operators rely.
 
 use std::sync::Arc;
 
@@ -16,21 +16,22 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-use super::operators::unwrapped;
+use super::operators::original_operator;
 use crate::query::upstream_workarounds::{below_projection, below_window};
 
-/// Proves that rows come in the orders that operators require.
+/// Validates that inputs have the orders that operators require.
 pub(super) fn validate(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
-    partitions_by_one_order(plan, None)?;
-    properties(plan).map(|_| ())
+    check_shared_thresholds(plan, None)?;
+    recompute_properties(plan).map(|_| ())
 }
 
-/// Proves that partitions of limited sorts, which share a threshold, compare their rows by all that differs between them.
-fn partitions_by_one_order(
+/// Validates that limited sorts, whose partitions share a threshold, compare rows by all keys that differ between
+/// partitions.
+fn check_shared_thresholds(
     node: &Arc<dyn ExecutionPlan>,
     order: Option<&LexOrdering>,
 ) -> Result<()> {
-    let node = unwrapped(node);
+    let node = original_operator(node);
     if let (Some(sort), Some(order)) = (node.downcast_ref::<SortExec>(), order)
         && sort.fetch().is_some()
         && sort.properties().output_partitioning().partition_count() > 1
@@ -57,15 +58,15 @@ fn partitions_by_one_order(
         order.filter(|_| node.is::<CooperativeExec>()).cloned()
     };
     for input in node.children() {
-        partitions_by_one_order(input, order.as_ref())?;
+        check_shared_thresholds(input, order.as_ref())?;
     }
     Ok(())
 }
 
-/// The same plan with properties that follow from those of its leaves.
-fn properties(node: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let node = unwrapped(node);
-    let inputs = node.children().into_iter().map(properties);
+/// Returns the plan with properties recomputed from its leaves.
+fn recompute_properties(node: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let node = original_operator(node);
+    let inputs = node.children().into_iter().map(recompute_properties);
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     for (input, required) in inputs.iter().zip(node.required_input_ordering()) {
         let Some(required) = required else {
@@ -113,14 +114,14 @@ fn properties(node: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
             recomputed.input_order_mode()
         );
     }
-    nothing_known_of_nulls(&recomputed)?;
+    check_null_extended(&recomputed)?;
     Ok(recomputed)
 }
 
-/// Proves that nothing is taken for constant to which an operator adds NULL.
-fn nothing_known_of_nulls(node: &Arc<dyn ExecutionPlan>) -> Result<()> {
+/// Validates that no column is taken as constant to which an operator adds NULL.
+fn check_null_extended(node: &Arc<dyn ExecutionPlan>) -> Result<()> {
     let known = node.equivalence_properties();
-    for place in extended_with_null(node) {
+    for place in null_extended_columns(node) {
         let schema = node.schema();
         let Some(field) = schema.fields().get(place) else {
             continue;
@@ -137,8 +138,8 @@ fn nothing_known_of_nulls(node: &Arc<dyn ExecutionPlan>) -> Result<()> {
     Ok(())
 }
 
-/// The columns that are NULL in some rows of an operator, and not in others.
-fn extended_with_null(node: &Arc<dyn ExecutionPlan>) -> Vec<usize> {
+/// Returns the columns that an operator sets to NULL in some rows only.
+fn null_extended_columns(node: &Arc<dyn ExecutionPlan>) -> Vec<usize> {
     if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
         let groups = aggregate.group_expr();
         if aggregate.mode().input_mode() != AggregateInputMode::Raw {

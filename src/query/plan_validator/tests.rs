@@ -1,4 +1,4 @@
-//! Plans that are wrong are found, and right ones are not.
+//! Wrong plans are rejected, and right ones pass.
 
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::prelude::SessionContext;
 
 use super::validate;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 use crate::query::range_join::RangeJoinExec;
 
 const ROWS: &str = "(SELECT value AS x, value % 3 AS y FROM generate_series(1, 50) AS s(value))";
 
 async fn context() -> SessionContext {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let set = "SET datafusion.execution.target_partitions = 2";
     context.sql(set).await.unwrap();
     context
 }
 
-/// A query, and its right plan.
-async fn planned(context: &SessionContext, sql: &str) -> (LogicalPlan, Arc<dyn ExecutionPlan>) {
+/// Returns the logical and the physical plan of a query, after validating them.
+async fn valid_plan(context: &SessionContext, sql: &str) -> (LogicalPlan, Arc<dyn ExecutionPlan>) {
     let frame = context.sql(sql).await.unwrap();
     let logical = frame.clone().into_optimized_plan().unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
@@ -42,12 +42,16 @@ async fn planned(context: &SessionContext, sql: &str) -> (LogicalPlan, Arc<dyn E
     (logical, plan)
 }
 
-fn refused(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> String {
+fn validation_error(logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> String {
     validate(logical, plan).unwrap_err().strip_backtrace()
 }
 
-/// The plan with a limit of `rows` below all operators of this name.
-fn limited_below(plan: &Arc<dyn ExecutionPlan>, name: &str, rows: usize) -> Arc<dyn ExecutionPlan> {
+/// Returns the plan with a limit of `rows` below all operators of this name.
+fn with_limit_below(
+    plan: &Arc<dyn ExecutionPlan>,
+    name: &str,
+    rows: usize,
+) -> Arc<dyn ExecutionPlan> {
     let plan = Arc::clone(plan).transform_up(|node| {
         if node.name() != name {
             return Ok(Transformed::no(node));
@@ -81,8 +85,8 @@ async fn a_limit_below_what_sees_all_rows_is_found() {
             "AggregateExec",
         ),
     ] {
-        let (logical, plan) = planned(&context, &sql).await;
-        let wrong = refused(&logical, &limited_below(&plan, below, 3));
+        let (logical, plan) = valid_plan(&context, &sql).await;
+        let wrong = validation_error(&logical, &with_limit_below(&plan, below, 3));
         assert!(wrong.contains("takes 3 rows below"), "{wrong}");
     }
 }
@@ -105,7 +109,7 @@ async fn a_limit_of_the_query_is_not_found() {
             "(SELECT x FROM {ROWS} AS r ORDER BY x LIMIT 2) UNION ALL (SELECT y FROM {ROWS} AS r LIMIT 1) LIMIT 2"
         ),
     ] {
-        planned(&context, &sql).await;
+        valid_plan(&context, &sql).await;
     }
 }
 
@@ -121,7 +125,7 @@ fn ordering(names: &[&str], plan: &Arc<dyn ExecutionPlan>) -> LexOrdering {
 #[tokio::test]
 async fn a_merge_of_unsorted_rows_is_found() {
     let context = context().await;
-    let (logical, plan) = planned(&context, &format!("SELECT y, x FROM {ROWS} AS r")).await;
+    let (logical, plan) = valid_plan(&context, &format!("SELECT y, x FROM {ROWS} AS r")).await;
     let parts = RepartitionExec::try_new(plan, Partitioning::RoundRobinBatch(3)).unwrap();
     let parts: Arc<dyn ExecutionPlan> = Arc::new(parts);
     let order = ordering(&["y"], &parts);
@@ -129,7 +133,7 @@ async fn a_merge_of_unsorted_rows_is_found() {
         order.clone(),
         Arc::clone(&parts),
     ));
-    let wrong = refused(&logical, &merge);
+    let wrong = validation_error(&logical, &merge);
     assert!(
         wrong.contains("SortPreservingMergeExec requires an order"),
         "{wrong}"
@@ -156,13 +160,13 @@ async fn a_merge_of_unsorted_rows_is_found() {
         )
         .unwrap(),
     );
-    assert!(refused(&logical, &join).contains("requires an order"));
+    assert!(validation_error(&logical, &join).contains("requires an order"));
 }
 
 #[tokio::test]
 async fn a_constant_of_grouping_sets_is_found() {
     let context = context().await;
-    let (logical, plan) = planned(
+    let (logical, plan) = valid_plan(
         &context,
         &format!("SELECT y, x FROM {ROWS} AS r WHERE y = 1"),
     )
@@ -174,7 +178,7 @@ async fn a_constant_of_grouping_sets_is_found() {
     let groups =
         AggregateExec::try_new(AggregateMode::Single, groups, vec![], vec![], plan, schema);
     let groups: Arc<dyn ExecutionPlan> = Arc::new(groups.unwrap());
-    let wrong = refused(&logical, &groups);
+    let wrong = validation_error(&logical, &groups);
     assert!(
         wrong.contains("takes `y` for constant, to which it adds NULL"),
         "{wrong}"
@@ -184,7 +188,7 @@ async fn a_constant_of_grouping_sets_is_found() {
 #[tokio::test]
 async fn a_threshold_of_partitions_that_differ_is_found() {
     let context = context().await;
-    let (logical, plan) = planned(&context, &format!("SELECT x, y FROM {ROWS} AS r")).await;
+    let (logical, plan) = valid_plan(&context, &format!("SELECT x, y FROM {ROWS} AS r")).await;
     let constant = |value: i64| {
         let x = Arc::new(Column::new("x", 0)) as Arc<dyn PhysicalExpr>;
         let exprs = [
@@ -214,7 +218,7 @@ async fn a_threshold_of_partitions_that_differ_is_found() {
 async fn a_filter_of_a_range_join_that_reads_another_column_is_found() {
     let context = context().await;
     let sql = format!("SELECT a.x, b.y FROM {ROWS} AS a JOIN {ROWS} AS b ON a.x > b.x");
-    let (logical, plan) = planned(&context, &sql).await;
+    let (logical, plan) = valid_plan(&context, &sql).await;
     let mut any = false;
     let broken = plan.transform_up(|node| {
         let Some(join) = node.downcast_ref::<RangeJoinExec>() else {
@@ -234,7 +238,7 @@ async fn a_filter_of_a_range_join_that_reads_another_column_is_found() {
         });
         Ok(Transformed::yes(Arc::new(broken) as _))
     });
-    let wrong = refused(&logical, &broken.data().unwrap());
+    let wrong = validation_error(&logical, &broken.data().unwrap());
     assert!(any);
     let said = "the filter of RangeJoinExec reads a column";
     assert!(wrong.contains(said), "{wrong}");
@@ -245,7 +249,7 @@ async fn a_filter_that_reads_another_column_is_found() {
     let context = context().await;
     let sql =
         format!("SELECT a.x, b.y FROM {ROWS} AS a JOIN {ROWS} AS b ON a.y = b.y AND a.x > b.x");
-    let (logical, plan) = planned(&context, &sql).await;
+    let (logical, plan) = valid_plan(&context, &sql).await;
     for index in [1, 7] {
         let mut any = false;
         let broken = Arc::clone(&plan).transform_up(|node| {
@@ -278,7 +282,7 @@ async fn a_filter_that_reads_another_column_is_found() {
         });
         let broken = broken.data().unwrap();
         assert!(any);
-        let wrong = refused(&logical, &broken);
+        let wrong = validation_error(&logical, &broken);
         assert!(
             wrong.contains("the filter of HashJoinExec reads a column"),
             "{wrong}"

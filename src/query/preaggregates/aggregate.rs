@@ -1,4 +1,4 @@
-//! An aggregate over rows as one over their sums.
+//! Rewrites an aggregate over rows to one over their pre-aggregates.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use datafusion::logical_expr::{
     Aggregate, Case, Expr, ExprSchemable as _, LogicalPlan, LogicalPlanBuilder, cast, lit, when,
 };
 
-use super::cases;
-use super::rollup_plan::{Measure, RollupPlan, weighed};
+use super::case_branches;
+use super::rollup_plan::{Measure, RollupPlan, plan_over_rollups};
 
 /// Name of the function that counts distinct integers in a bitmap.
 const BITMAP_DISTINCT: &str = "count_distinct_dense";
 
-/// The same rows from sums; `None` where rows have to be read.
-pub(super) fn answered(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
-    let Some(input) = weighed(&aggregate.input)? else {
+/// Rewrites an aggregate to pre-aggregates; `None` if it must read rows.
+pub(super) fn rewrite_aggregate(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
+    let Some(input) = plan_over_rollups(&aggregate.input)? else {
         return Ok(None);
     };
     let names = NamePreserver::new_for_projection();
@@ -33,10 +33,10 @@ pub(super) fn answered(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
         };
         groups.push(names.save(group).restore(labels));
     }
-    let mut parts = Parts::default();
+    let mut parts = RollupAggregates::default();
     let mut answers = Vec::with_capacity(aggregate.aggr_expr.len());
     for expr in &aggregate.aggr_expr {
-        let Expr::AggregateFunction(function) = unaliased(expr) else {
+        let Expr::AggregateFunction(function) = strip_alias(expr) else {
             return Ok(None);
         };
         let Some(answer) = parts.add(function, &input)? else {
@@ -72,24 +72,25 @@ pub(super) fn answered(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     Ok(Some(plan))
 }
 
-/// What an alias is given to.
-pub(super) fn unaliased(expr: &Expr) -> &Expr {
+/// Returns the expression below aliases.
+pub(super) fn strip_alias(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Alias(alias) => unaliased(&alias.expr),
+        Expr::Alias(alias) => strip_alias(&alias.expr),
         other => other,
     }
 }
 
-/// What is computed over sums.
+/// Aggregates over the rows of a [`RollupPlan`].
 #[derive(Default)]
-struct Parts {
+struct RollupAggregates {
     aggregates: Vec<Expr>,
-    /// Statistics of whole files would do, if nothing is filtered or grouped.
+    /// Whether file statistics suffice for all functions, if nothing is filtered or grouped.
     in_statistics: bool,
 }
 
-impl Parts {
-    /// Computes a function from sums; returns what it is in terms of the aggregates.
+impl RollupAggregates {
+    /// Adds the aggregates of a function; returns the function in terms of these. Returns `None` if it cannot be
+    /// computed from pre-aggregates.
     fn add(&mut self, function: &AggregateFunction, input: &RollupPlan) -> Result<Option<Expr>> {
         let params = &function.params;
         let [arg] = params.args.as_slice() else {
@@ -116,22 +117,22 @@ impl Parts {
             }
             let column = |column: &Column| Expr::Column(column.clone());
             return Ok(match name {
-                "count" => Some(or_zero(self.sum(present(input, measure)?, filter))?),
+                "count" => Some(or_zero(self.sum(non_null_rows(input, measure)?, filter))?),
                 "sum" => Some(self.sum(column(&measure.sum), filter)),
                 "avg" => {
                     let total = self.sum(column(&measure.sum), filter.clone());
-                    let count = self.sum(present(input, measure)?, filter);
+                    let count = self.sum(non_null_rows(input, measure)?, filter);
                     Some(total / cast(count, DataType::Float64))
                 }
-                "min" => Some(self.other(function, column(&measure.least), filter)),
-                "max" => Some(self.other(function, column(&measure.greatest), filter)),
+                "min" => Some(self.push_same_function(function, column(&measure.least), filter)),
+                "max" => Some(self.push_same_function(function, column(&measure.greatest), filter)),
                 _ => None,
             });
         }
         let Some(labels) = input.over_labels(arg)? else {
             return match arg {
                 Expr::Case(case)
-                    if !params.distinct && !cases::may_fail(case, input.plan.schema()) =>
+                    if !params.distinct && !case_branches::may_fail(case, input.plan.schema()) =>
                 {
                     self.add_case(function, case, input)
                 }
@@ -140,7 +141,7 @@ impl Parts {
         };
         let counts_distinct = (name == "count" && params.distinct) || name == BITMAP_DISTINCT;
         if matches!(name, "min" | "max") || counts_distinct {
-            return Ok(Some(self.other(function, labels, filter)));
+            return Ok(Some(self.push_same_function(function, labels, filter)));
         }
         if params.distinct {
             return Ok(None);
@@ -167,17 +168,17 @@ impl Parts {
         })
     }
 
-    /// Computes a function of what a CASE chooses.
+    /// Adds a function of a CASE over labels, by its branches.
     fn add_case(
         &mut self,
         function: &AggregateFunction,
         case: &Case,
         input: &RollupPlan,
     ) -> Result<Option<Expr>> {
-        let of_values = cases::of_values(function, case);
+        let of_values = case_branches::branch_aggregates(function, case);
         let of_values = of_values.iter().map(|of_value| self.add(of_value, input));
         match of_values.collect::<Result<Option<Vec<Expr>>>>()? {
-            Some(of_values) => cases::together(function.func.name(), of_values),
+            Some(of_values) => case_branches::combine_branches(function.func.name(), of_values),
             None => Ok(None),
         }
     }
@@ -188,8 +189,13 @@ impl Parts {
         self.push(sum)
     }
 
-    /// The same function of something else.
-    fn other(&mut self, function: &AggregateFunction, of: Expr, filter: Option<Expr>) -> Expr {
+    /// Adds the same function of another expression.
+    fn push_same_function(
+        &mut self,
+        function: &AggregateFunction,
+        of: Expr,
+        filter: Option<Expr>,
+    ) -> Expr {
         let (distinct, filter) = (function.params.distinct, filter.map(Box::new));
         let func = Arc::clone(&function.func);
         let other = AggregateFunction::new_udf(func, vec![of], distinct, filter, vec![], None);
@@ -204,14 +210,14 @@ impl Parts {
     }
 }
 
-/// Rows in which a measure is not NULL.
-fn present(input: &RollupPlan, measure: &Measure) -> Result<Expr> {
+/// Returns the number of rows of a pre-aggregate in which a measure is not NULL.
+fn non_null_rows(input: &RollupPlan, measure: &Measure) -> Result<Expr> {
     let missing = Expr::Column(measure.missing.clone());
     when(missing, lit(0_i64)).otherwise(Expr::Column(input.rows.clone()))
 }
 
-/// A sum over no rows counts none. No `coalesce`, which a later pass would have to write out, and this
-/// may be the last; but what it becomes, which plans of all kinds know to be never NULL.
+/// Returns a sum of counts, or zero for no rows. Writes out `coalesce`, because this pass may be the last that would
+/// simplify it. The planner and the operators know that this CASE is never NULL.
 fn or_zero(sum: Expr) -> Result<Expr> {
     when(sum.clone().is_not_null(), sum).otherwise(lit(0_i64))
 }

@@ -1,18 +1,18 @@
-//! Aggregates that are answered from the sums that data files keep, without reading a row.
+//! Computes aggregates from the pre-aggregates that data files store, without reading rows.
 //!
 //! ```text
-//! Aggregate                                Projection: what was asked for
+//! Aggregate                                Projection: the same columns
 //!   avg(runtime_ns) by platform              Aggregate
 //!   Filter: error_no = 0            ─▶         sum(__runtime_ns_sum), sum(__rows ...) by platform
 //!     records                                  Filter: error_no = 0
-//!                                                sums of records
+//!                                                pre-aggregates of records
 //! ```
 //!
-//! Between the aggregate and the table may lie filters, projections and joins, as long as they look
-//! at labels only: all rows that a row of sums stands for fare alike then.
+//! Between the aggregate and the table there may be filters, projections and joins, as long as they read only labels.
+//! Then all rows that a pre-aggregate stands for are treated alike.
 
 mod aggregate;
-mod cases;
+mod case_branches;
 mod rollup_plan;
 #[cfg(test)]
 pub(super) mod tests;
@@ -23,9 +23,9 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use aggregate::answered;
+use aggregate::rewrite_aggregate;
 
-/// The rule of the optimizer that does so.
+/// Optimizer rule that rewrites aggregates and windows to pre-aggregates.
 #[derive(Debug)]
 pub(super) struct RollupRewrite;
 
@@ -43,14 +43,14 @@ impl OptimizerRule for RollupRewrite {
         plan: LogicalPlan,
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        // What cannot be expressed over sums for whatever reason is read from rows.
+        // A plan that cannot be rewritten reads rows.
         if let LogicalPlan::Aggregate(aggregate) = &plan
-            && let Ok(Some(answer)) = answered(aggregate)
+            && let Ok(Some(answer)) = rewrite_aggregate(aggregate)
         {
             return Ok(Transformed::yes(answer));
         }
         if let LogicalPlan::Window(window) = &plan
-            && let Ok(Some(joined)) = window::joined(window)
+            && let Ok(Some(joined)) = window::rewrite_window(window)
         {
             return Ok(Transformed::yes(joined));
         }

@@ -1,4 +1,4 @@
-//! Plans whose rows stand for several rows each.
+//! Plans over pre-aggregates, whose rows stand for several rows each.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use datafusion::logical_expr::{
 use crate::store::rollup;
 use crate::store::{RollupTable, StoredTable};
 
-/// A plan over sums in the place of one over rows.
+/// A plan over pre-aggregates that replaces one over rows.
 pub(super) struct RollupPlan {
     pub(super) plan: LogicalPlan,
-    /// How many rows a row of it stands for.
+    /// Column with the number of rows that a row stands for.
     pub(super) rows: Column,
-    /// No row of the table was left out or doubled.
+    /// Whether no row of the table was dropped or duplicated.
     pub(super) whole: bool,
-    /// By what they are called here.
+    /// Measures by their column in this plan.
     measures: HashMap<Column, Measure>,
 }
 
-/// A column of which there are sums and extremes only.
+/// A column for which there are only sums, minima and maxima.
 #[derive(Clone)]
 pub(super) struct Measure {
     pub(super) sum: Column,
@@ -36,13 +36,13 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    fn of(table: &TableReference, name: &str) -> Self {
+    fn new(table: &TableReference, name: &str) -> Self {
         let column = |name: String| Column::new(Some(table.clone()), name);
         Self {
-            sum: column(rollup::sum(name)),
-            least: column(rollup::least(name)),
-            greatest: column(rollup::greatest(name)),
-            missing: column(rollup::missing(name)),
+            sum: column(rollup::sum_column(name)),
+            least: column(rollup::min_column(name)),
+            greatest: column(rollup::max_column(name)),
+            missing: column(rollup::is_null_column(name)),
         }
     }
 
@@ -50,7 +50,7 @@ impl Measure {
         [&self.sum, &self.least, &self.greatest, &self.missing]
     }
 
-    fn named(&self, alias: &TableReference) -> Self {
+    fn with_qualifier(&self, alias: &TableReference) -> Self {
         let named = |column: &Column| Column::new(Some(alias.clone()), &column.name);
         Self {
             sum: named(&self.sum),
@@ -62,7 +62,7 @@ impl Measure {
 }
 
 impl RollupPlan {
-    /// The measure that `expr` is.
+    /// Returns the measure of a column expression.
     pub(super) fn measure(&self, expr: &Expr) -> Option<&Measure> {
         match expr {
             Expr::Column(column) => self.measures.get(column),
@@ -71,7 +71,8 @@ impl RollupPlan {
         }
     }
 
-    /// `expr` where it looks at labels only; whether a measure is NULL is a label.
+    /// Returns `expr` over the columns of this plan if it reads only labels; `None` otherwise. Whether a measure is
+    /// NULL counts as a label.
     pub(super) fn over_labels(&self, expr: &Expr) -> Result<Option<Expr>> {
         if expr.is_volatile() || expr.exists(|part| Ok(is_subquery(part)))? {
             return Ok(None);
@@ -99,8 +100,8 @@ fn is_subquery(expr: &Expr) -> bool {
     )
 }
 
-/// `plan` over sums, without the columns that there are no sums of; `None` where it looks at single rows.
-pub(super) fn weighed(plan: &LogicalPlan) -> Result<Option<RollupPlan>> {
+/// Rewrites a plan to pre-aggregates, without the columns that have none. Returns `None` if the plan reads single rows.
+pub(super) fn plan_over_rollups(plan: &LogicalPlan) -> Result<Option<RollupPlan>> {
     match plan {
         LogicalPlan::TableScan(plan) => scan(plan),
         LogicalPlan::Filter(plan) => filter(plan),
@@ -129,7 +130,7 @@ fn scan(scan: &TableScan) -> Result<Option<RollupPlan>> {
         .map(|name| {
             (
                 Column::new(Some(table.clone()), name),
-                Measure::of(table, name),
+                Measure::new(table, name),
             )
         })
         .collect();
@@ -148,7 +149,7 @@ fn scan(scan: &TableScan) -> Result<Option<RollupPlan>> {
         let filtered = Filter::try_new(filter, Arc::new(weighed.plan))?;
         weighed.plan = LogicalPlan::Filter(filtered);
     }
-    // No more columns than there were: a name must not mean two things further up.
+    // Only the original columns: a name must not become ambiguous further up.
     let mut outputs = vec![Expr::Column(weighed.rows.clone())];
     for (qualifier, field) in scan.projected_schema.iter() {
         let column = Column::new(qualifier.cloned(), field.name());
@@ -167,7 +168,7 @@ fn scan(scan: &TableScan) -> Result<Option<RollupPlan>> {
 }
 
 fn filter(filter: &Filter) -> Result<Option<RollupPlan>> {
-    let Some(mut input) = weighed(&filter.input)? else {
+    let Some(mut input) = plan_over_rollups(&filter.input)? else {
         return Ok(None);
     };
     let Some(predicate) = input.over_labels(&filter.predicate)? else {
@@ -179,7 +180,7 @@ fn filter(filter: &Filter) -> Result<Option<RollupPlan>> {
 }
 
 fn projection(projection: &Projection) -> Result<Option<RollupPlan>> {
-    let Some(input) = weighed(&projection.input)? else {
+    let Some(input) = plan_over_rollups(&projection.input)? else {
         return Ok(None);
     };
     let names = NamePreserver::new_for_projection();
@@ -196,7 +197,7 @@ fn projection(projection: &Projection) -> Result<Option<RollupPlan>> {
             measures.insert(name, measure.clone());
             continue;
         }
-        // What looks at single rows is left out: nobody may ask for it.
+        // Expressions over single rows are left out: they may be unused.
         if let Some(labels) = input.over_labels(expr)? {
             outputs.push(names.save(expr).restore(labels));
         }
@@ -210,13 +211,13 @@ fn projection(projection: &Projection) -> Result<Option<RollupPlan>> {
 }
 
 fn alias(alias: &SubqueryAlias) -> Result<Option<RollupPlan>> {
-    let Some(input) = weighed(&alias.input)? else {
+    let Some(input) = plan_over_rollups(&alias.input)? else {
         return Ok(None);
     };
     let name = &alias.alias;
     let named = |column: &Column| Column::new(Some(name.clone()), &column.name);
     let measures = input.measures.iter();
-    let measures = measures.map(|(column, measure)| (named(column), measure.named(name)));
+    let measures = measures.map(|(column, measure)| (named(column), measure.with_qualifier(name)));
     let measures = measures.collect();
     Ok(Some(RollupPlan {
         rows: named(&input.rows),
@@ -229,9 +230,12 @@ fn alias(alias: &SubqueryAlias) -> Result<Option<RollupPlan>> {
     }))
 }
 
-/// A join in which every row of the sums finds what all its rows would find.
+/// Rewrites a join in which each pre-aggregate matches the same rows as all of its rows do.
 fn join(join: &Join) -> Result<Option<RollupPlan>> {
-    let (left, right) = (weighed(&join.left)?, weighed(&join.right)?);
+    let (left, right) = (
+        plan_over_rollups(&join.left)?,
+        plan_over_rollups(&join.right)?,
+    );
     let (left_kept, right_kept) = match join.join_type {
         JoinType::Inner => (true, true),
         JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => (true, false),

@@ -1,4 +1,4 @@
-//! Answers from sums are those from rows.
+//! Results from pre-aggregates equal those from rows.
 
 mod random;
 
@@ -15,14 +15,14 @@ use crate::store::file::{self, DataFile, Effort};
 use crate::store::rollup::layout;
 use crate::store::{Change, Snapshot, Store};
 
-/// Rows of a file: enough that sums are worth it.
+/// Rows of a file: enough that pre-aggregates are written.
 const ROWS: i64 = 40_000;
 
-/// Graphs in it.
+/// Number of graphs in a file.
 const GRAPHS: i64 = 10;
 
-/// Queries that need no row.
-const ANSWERED: [&str; 29] = [
+/// Queries that need no rows.
+const REWRITTEN: [&str; 29] = [
     "SELECT platform, count(*), avg(runtime_ns), sum(CASE WHEN error_no <> 0 THEN 1 ELSE 0 END) FROM records GROUP BY platform",
     "SELECT platform, graph_id, min(runtime_ns), max(runtime_ns) FROM records GROUP BY platform, graph_id",
     "SELECT sum(runtime_ns), count(runtime_ns), avg(runtime_ns) FROM records WHERE error_no = 0",
@@ -54,8 +54,8 @@ const ANSWERED: [&str; 29] = [
     "SELECT platform, sum(10 / error_no) FILTER (WHERE error_no > 0), count(10 / error_no) FILTER (WHERE error_no > 0) FROM records GROUP BY platform",
 ];
 
-/// Queries that look at single rows.
-const READ: [&str; 14] = [
+/// Queries that must read rows.
+const NOT_REWRITTEN: [&str; 14] = [
     "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     "SELECT platform, avg(runtime_ns * 2) FROM records GROUP BY platform",
     "SELECT platform, avg(CASE WHEN error_no = 0 THEN runtime_ns ELSE 0 END) FROM records GROUP BY platform",
@@ -67,7 +67,7 @@ const READ: [&str; 14] = [
     "SELECT config_id, sum(runtime_ns) OVER (PARTITION BY graph_id ORDER BY line) FROM records",
     "SELECT config_id, min(runtime_ns) OVER (PARTITION BY graph_id) FROM records WHERE runtime_ns > 5000",
     "SELECT platform, count(*) FROM records WHERE random() < 2 AND error_no = 0 GROUP BY platform",
-    // A CASE evaluates what may fail for some rows only.
+    // A CASE evaluates expressions that may fail for some rows only.
     "SELECT platform, sum(CASE WHEN error_no = 0 THEN 0.0 WHEN 10 / error_no > 2 THEN runtime_ns ELSE 1.0 END) FROM records GROUP BY platform",
     "SELECT sum(CASE WHEN error_no = 0 THEN runtime_ns ELSE 10 / error_no END), count(CASE error_no WHEN 0 THEN runtime_ns WHEN 8 % error_no THEN 1.0 END) FROM records",
     "SELECT count(CASE WHEN platform = 'k80' THEN runtime_ns WHEN CAST(substr(platform, 2) AS INT) = 4 THEN 1.0 END) FROM records",
@@ -135,7 +135,7 @@ pub(crate) async fn store() -> Store {
 }
 
 /// Adds another file of records.
-pub(crate) async fn more(store: &Store) {
+pub(crate) async fn add_records(store: &Store) {
     let partition = [("dataset", "tenset"), ("platform", "k80")];
     add(store, "records", &partition, records(3)).await;
 }
@@ -175,16 +175,17 @@ async fn write(
     written.await.unwrap()
 }
 
-pub(crate) async fn answer(context: &SessionContext, sql: &str) -> Vec<String> {
+pub(crate) async fn result_lines(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
-    let mut lines: Vec<String> = text.lines().map(rounded).collect();
+    let mut lines: Vec<String> = text.lines().map(round_floats).collect();
     lines.sort();
     lines
 }
 
-/// The line with fractions of ten digits: sums are added up in another order. Borders are as wide as the digits that they were made for.
-pub(crate) fn rounded(line: &str) -> String {
+/// Returns the line with floats rounded to ten digits, because sums are added in another order. Borders are shortened,
+/// because their width depends on the digits.
+pub(crate) fn round_floats(line: &str) -> String {
     if line.starts_with('+') {
         return "+".to_owned();
     }
@@ -195,8 +196,8 @@ pub(crate) fn rounded(line: &str) -> String {
     line.split_whitespace().map(word).collect()
 }
 
-/// Does the plan read sums, which are in memory?
-async fn reads_sums(context: &SessionContext, sql: &str) -> bool {
+/// Returns whether the plan reads pre-aggregates, which are in memory.
+async fn reads_rollups(context: &SessionContext, sql: &str) -> bool {
     let frame = context.sql(sql).await.unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
     let text = displayable(plan.as_ref()).indent(false).to_string();
@@ -214,17 +215,21 @@ async fn answers_are_the_same() {
         .await
         .unwrap();
     compare(&sums, &rows).await;
-    for sql in READ {
-        assert!(!reads_sums(&sums, sql).await, "{sql}");
+    for sql in NOT_REWRITTEN {
+        assert!(!reads_rollups(&sums, sql).await, "{sql}");
     }
 }
 
-/// The queries in a session that answers from sums, and one that does not.
+/// Compares the queries in a session with pre-aggregates and one without.
 async fn compare(sums: &SessionContext, rows: &SessionContext) {
-    for sql in ANSWERED {
-        assert!(reads_sums(sums, sql).await, "{sql}");
-        assert!(!reads_sums(rows, sql).await, "{sql}");
-        assert_eq!(answer(sums, sql).await, answer(rows, sql).await, "{sql}");
+    for sql in REWRITTEN {
+        assert!(reads_rollups(sums, sql).await, "{sql}");
+        assert!(!reads_rollups(rows, sql).await, "{sql}");
+        assert_eq!(
+            result_lines(sums, sql).await,
+            result_lines(rows, sql).await,
+            "{sql}"
+        );
     }
 }
 
@@ -273,8 +278,8 @@ async fn distinct_programs_are_counted_in_a_bitmap() {
             rows.map(|line| line.replace('-', "")).collect()
         };
         assert_eq!(
-            values(answer(&context, dense).await),
-            values(answer(&context, hashed).await),
+            values(result_lines(&context, dense).await),
+            values(result_lines(&context, hashed).await),
             "{dense}"
         );
     }
@@ -311,7 +316,7 @@ async fn scattered_numbers_are_not_counted_in_a_bitmap() {
 #[tokio::test]
 async fn files_without_sums_are_added_up() {
     let store = store().await;
-    // Few rows of each label: such a file keeps no sums.
+    // Few rows of each label: such a file stores no pre-aggregates.
     let mut few = records(3);
     few.insert(
         "graph_id",
@@ -344,7 +349,7 @@ async fn sums_by_other_labels_are_not_used() {
     let rollup = other.rollup.as_mut().unwrap();
     rollup.by.retain(|label| label != "repeat_count");
     rollup.of.push("baseline_ns".to_owned());
-    // Such a file says so, or a tag promises what is not there.
+    // The file declares another layout, or its tag is wrong.
     for promised in [false, true] {
         let store = store().await;
         let partition = [("dataset", "tenset"), ("platform", "v100")];
@@ -365,8 +370,12 @@ async fn sums_by_other_labels_are_not_used() {
         rows.sql("SET tsql.rules.preaggregates = false")
             .await
             .unwrap();
-        for sql in &ANSWERED[..5] {
-            assert_eq!(answer(&sums, sql).await, answer(&rows, sql).await, "{sql}");
+        for sql in &REWRITTEN[..5] {
+            assert_eq!(
+                result_lines(&sums, sql).await,
+                result_lines(&rows, sql).await,
+                "{sql}"
+            );
         }
     }
 }

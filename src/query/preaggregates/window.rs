@@ -1,14 +1,14 @@
-//! Windows over all rows of a label: one value for each, joined from sums.
+//! Rewrites windows over all rows of a label: joins one value per label from pre-aggregates.
 //!
 //! ```text
-//! WindowAggr                               Projection: what was asked for
+//! WindowAggr                               Projection: the same columns
 //!   min(runtime_ns)                          Join: graph_id
-//!     PARTITION BY graph_id        ─▶          min(__runtime_ns_min) by graph_id, from sums
+//!     PARTITION BY graph_id        ─▶          min(__runtime_ns_min) by graph_id, from pre-aggregates
 //!     records                                  records
 //! ```
 //!
-//! Labels of training sets are such windows: a program's runtime beside the best of its graph.
-//! Rows need no sort then.
+//! Targets of training sets are often such windows: the runtime of a program relative to the best of its graph. With
+//! the join, rows need no sort.
 
 use datafusion::common::{Column, JoinType, NullEquality, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
@@ -16,17 +16,17 @@ use datafusion::logical_expr::{
     Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Window, WindowFunctionDefinition,
 };
 
-use super::aggregate::{answered, unaliased};
+use super::aggregate::{rewrite_aggregate, strip_alias};
 
-/// The same rows with the values joined; `None` where they have to be read in windows.
-pub(super) fn joined(window: &Window) -> Result<Option<LogicalPlan>> {
+/// Joins the window values to the rows; `None` if the window must read rows.
+pub(super) fn rewrite_window(window: &Window) -> Result<Option<LogicalPlan>> {
     let mut partition: Option<&[Expr]> = None;
     let mut aggregates = Vec::with_capacity(window.window_expr.len());
     for expr in &window.window_expr {
-        let Expr::WindowFunction(call) = unaliased(expr) else {
+        let Expr::WindowFunction(call) = strip_alias(expr) else {
             return Ok(None);
         };
-        let Some(aggregate) = over_all_rows(call) else {
+        let Some(aggregate) = whole_partition_aggregate(call) else {
             return Ok(None);
         };
         if *partition.get_or_insert(&call.params.partition_by) != call.params.partition_by {
@@ -43,10 +43,10 @@ pub(super) fn joined(window: &Window) -> Result<Option<LogicalPlan>> {
     }
     let labels = columns.iter().map(|column| Expr::Column((*column).clone()));
     let aggregate = Aggregate::try_new(window.input.clone(), labels.collect(), aggregates)?;
-    let Some(values) = answered(&aggregate)? else {
+    let Some(values) = rewrite_aggregate(&aggregate)? else {
         return Ok(None);
     };
-    // Names of their own: the rows have columns of the same names.
+    // Fresh names, because the rows have columns of the same names.
     let label_name = |place: usize| format!("__label_{place}");
     let names = (0..columns.len()).map(label_name);
     let names = names.chain((0..window.window_expr.len()).map(value_name));
@@ -79,9 +79,8 @@ fn value_name(place: usize) -> String {
     format!("__value_{place}")
 }
 
-/// The aggregate that a window function is; `None` unless it looks at all rows of its partition,
-/// in whatever order.
-fn over_all_rows(call: &WindowFunction) -> Option<AggregateFunction> {
+/// Returns the aggregate of a window function; `None` unless its frame is the whole partition, in any order.
+fn whole_partition_aggregate(call: &WindowFunction) -> Option<AggregateFunction> {
     let (params, frame) = (&call.params, &call.params.window_frame);
     let WindowFunctionDefinition::AggregateUDF(function) = &call.fun else {
         return None;

@@ -1,4 +1,4 @@
-//! The operator.
+//! The range join operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,32 +29,32 @@ use futures::TryStreamExt as _;
 use futures::stream;
 use tokio::sync::OnceCell;
 
-use super::index::{Index, keys};
-use super::output::Output;
-use super::terms::{Term, terms};
+use super::index::{RangeIndex, encode_keys};
+use super::output::JoinOutput;
+use super::terms::{RangeTerm, range_terms};
 
 const NAME: &str = "RangeJoinExec";
 
-/// A join whose pairs are searched by sorted keys.
+/// A join that finds candidate pairs by sorted keys.
 #[derive(Debug)]
 pub(in crate::query) struct RangeJoinExec {
-    /// DataFusion's operator, which has the same rows.
+    /// DataFusion's operator with the same output.
     nested_loop: Arc<dyn ExecutionPlan>,
     left: Arc<dyn ExecutionPlan>,
     right: Arc<dyn ExecutionPlan>,
-    terms: Arc<[Term]>,
-    output: Output,
-    held: Arc<OnceCell<Arc<Held>>>,
+    terms: Arc<[RangeTerm]>,
+    output: JoinOutput,
+    held: Arc<OnceCell<Arc<BuildSide>>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl RangeJoinExec {
-    /// The operator in the place of a nested loop; `None` where there is nothing to search by.
+    /// Returns the operator that replaces a nested loop join; `None` if the condition has no range terms.
     pub(super) fn try_new(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() else {
             return Ok(None);
         };
-        let (terms, Some(filter)) = (terms(join)?, join.filter()) else {
+        let (terms, Some(filter)) = (range_terms(join)?, join.filter()) else {
             return Ok(None);
         };
         Ok((!terms.is_empty()).then(|| Self {
@@ -62,7 +62,7 @@ impl RangeJoinExec {
             left: Arc::clone(join.left()),
             right: Arc::clone(join.right()),
             terms: terms.into(),
-            output: Output {
+            output: JoinOutput {
                 schema: node.schema(),
                 join_type: *join.join_type(),
                 filter: filter.clone(),
@@ -73,13 +73,14 @@ impl RangeJoinExec {
         }))
     }
 
-    /// The filter and the inputs of its columns.
+    /// Returns the join filter and its inputs.
     #[cfg(any(test, debug_assertions))]
     pub(in crate::query) fn filter(&self) -> (&JoinFilter, [&Arc<dyn ExecutionPlan>; 2]) {
         (&self.output.filter, [&self.left, &self.right])
     }
 
-    /// The operator with another filter, which is true for the same pairs. The keys stay those of the first one.
+    /// Returns the operator with another filter, which must be true for the same pairs. The range terms stay those of
+    /// the original filter.
     pub(in crate::query) fn with_filter(
         &self,
         replace: impl Fn(&JoinFilter) -> JoinFilter,
@@ -89,7 +90,7 @@ impl RangeJoinExec {
             left: Arc::clone(&self.left),
             right: Arc::clone(&self.right),
             terms: Arc::clone(&self.terms),
-            output: Output {
+            output: JoinOutput {
                 filter: replace(&self.output.filter),
                 ..self.output.clone()
             },
@@ -160,14 +161,14 @@ impl ExecutionPlan for RangeJoinExec {
         let schema = self.schema();
         let probe = self.right.execute(part, Arc::clone(&context))?;
         let metrics = BaselineMetrics::new(&self.metrics, part);
-        let reading = Reading {
+        let reading = BuildSideLoader {
             left: Arc::clone(&self.left),
             terms: Arc::clone(&self.terms),
             parts: self.right.output_partitioning().partition_count(),
             held: Arc::clone(&self.held),
             needs_matches: self.output.held_rows().is_some(),
         };
-        let probing = Probing {
+        let probing = ProbeStream {
             output: self.output.clone(),
             terms: Arc::clone(&self.terms),
             probe_schema: probe.schema(),
@@ -179,7 +180,7 @@ impl ExecutionPlan for RangeJoinExec {
             rest: None,
         };
         let rows = stream::once(async move {
-            let held = reading.held(context).await?;
+            let held = reading.load_once(context).await?;
             let rows = stream::try_unfold((probing, held), |(mut probing, held)| async move {
                 let batch = probing.next(&held).await?;
                 Ok(batch.map(|batch| (batch, (probing, held))))
@@ -211,21 +212,21 @@ impl ExecutionPlan for RangeJoinExec {
     }
 }
 
-/// The held side, which all threads read.
+/// The indexed build side, which all partitions share.
 #[derive(Debug)]
-struct Held {
+struct BuildSide {
     rows: RecordBatch,
-    index: Index,
-    /// Whether a row has a match; empty where nobody needs it.
+    index: RangeIndex,
+    /// Whether each row has a match; empty if the join type does not need it.
     has_match: Vec<AtomicBool>,
-    /// Threads that are not at their end.
+    /// Number of partitions that have not finished.
     unfinished: AtomicUsize,
     _memory: MemoryReservation,
 }
 
-impl Held {
-    /// The rows that are returned at the end of the last thread.
-    fn rows_at_end(&self, output: &Output) -> Option<Vec<u32>> {
+impl BuildSide {
+    /// Returns the build rows to emit after the last partition has finished; `None` before that.
+    fn rows_at_end(&self, output: &JoinOutput) -> Option<Vec<u32>> {
         let wanted = output.held_rows()?;
         if self.unfinished.fetch_sub(1, Ordering::AcqRel) != 1 {
             return None;
@@ -236,41 +237,41 @@ impl Held {
     }
 }
 
-/// How the held side is read, once.
-struct Reading {
+/// Reads the build side once.
+struct BuildSideLoader {
     left: Arc<dyn ExecutionPlan>,
-    terms: Arc<[Term]>,
+    terms: Arc<[RangeTerm]>,
     parts: usize,
-    held: Arc<OnceCell<Arc<Held>>>,
+    held: Arc<OnceCell<Arc<BuildSide>>>,
     needs_matches: bool,
 }
 
-impl Reading {
-    async fn held(self, context: Arc<TaskContext>) -> Result<Arc<Held>> {
+impl BuildSideLoader {
+    async fn load_once(self, context: Arc<TaskContext>) -> Result<Arc<BuildSide>> {
         let cell = Arc::clone(&self.held);
         let held = cell.get_or_try_init(|| self.read(context)).await?;
         Ok(Arc::clone(held))
     }
 
-    async fn read(self, context: Arc<TaskContext>) -> Result<Arc<Held>> {
+    async fn read(self, context: Arc<TaskContext>) -> Result<Arc<BuildSide>> {
         let memory = MemoryConsumer::new(NAME).register(context.memory_pool());
         let mut rows = self.left.execute(0, context)?;
         let mut batches = Vec::new();
         while let Some(batch) = rows.try_next().await? {
-            // Rows are put together once.
+            // Batches are concatenated once, so their memory counts twice.
             memory.try_grow(2 * get_record_batch_memory_size(&batch))?;
             batches.push(batch);
         }
         let rows = concat_batches(&rows.schema(), &batches)?;
         drop(batches);
-        let index = Index::try_new(&self.terms, &rows)?;
+        let index = RangeIndex::try_new(&self.terms, &rows)?;
         let matches = if self.needs_matches {
             rows.num_rows()
         } else {
             0
         };
         memory.try_resize(get_record_batch_memory_size(&rows) + index.memory_bytes() + matches)?;
-        Ok(Arc::new(Held {
+        Ok(Arc::new(BuildSide {
             index,
             has_match: (0..matches).map(|_| AtomicBool::new(false)).collect(),
             unfinished: AtomicUsize::new(self.parts),
@@ -280,37 +281,37 @@ impl Reading {
     }
 }
 
-/// A thread's part of the other side.
-struct Probing {
-    output: Output,
-    terms: Arc<[Term]>,
+/// The probe side of one partition.
+struct ProbeStream {
+    output: JoinOutput,
+    terms: Arc<[RangeTerm]>,
     probe_schema: SchemaRef,
     batch_rows: usize,
     metrics: BaselineMetrics,
     compared: Count,
     probe: SendableRecordBatchStream,
-    portion: Option<Portion>,
-    /// Held rows that are returned at the end.
+    portion: Option<ProbeBatch>,
+    /// Build rows to emit at the end.
     rest: Option<std::vec::IntoIter<u32>>,
 }
 
-/// A batch of the other side.
-struct Portion {
+/// A probe batch and its search state.
+struct ProbeBatch {
     rows: RecordBatch,
     first: Vec<Option<u128>>,
     second: Vec<Option<u128>>,
-    /// The row that is searched next.
+    /// Next row to search.
     next: usize,
-    /// Pairs that are found, from `start` on not compared yet.
+    /// Candidate pairs; those from `start` on are not compared yet.
     held_rows: Vec<u32>,
     probe_rows: Vec<u32>,
     start: usize,
     has_match: Vec<bool>,
 }
 
-impl Probing {
-    /// The next rows, at least one.
-    async fn next(&mut self, held: &Held) -> Result<Option<RecordBatch>> {
+impl ProbeStream {
+    /// Returns the next non-empty batch.
+    async fn next(&mut self, held: &BuildSide) -> Result<Option<RecordBatch>> {
         loop {
             let batch = if self.portion.is_some() {
                 self.compare(held)?
@@ -320,7 +321,10 @@ impl Probing {
                     return Ok(None);
                 }
                 let rows = UInt32Array::from(rows);
-                Some(self.output.of_held(&held.rows, &self.probe_schema, &rows)?)
+                Some(
+                    self.output
+                        .build_only_rows(&held.rows, &self.probe_schema, &rows)?,
+                )
             } else if let Some(rows) = self.probe.try_next().await? {
                 self.portion = Some(self.portion(rows)?);
                 None
@@ -337,18 +341,18 @@ impl Probing {
         }
     }
 
-    fn portion(&self, rows: RecordBatch) -> Result<Portion> {
+    fn portion(&self, rows: RecordBatch) -> Result<ProbeBatch> {
         let _timer = self.metrics.elapsed_compute().timer();
         let [first, others @ ..] = self.terms.as_ref() else {
             return Err(internal_datafusion_err!("{NAME} has a term"));
         };
         let second = match others.first() {
-            Some(second) => keys(&second.probe, &rows)?,
+            Some(second) => encode_keys(&second.probe, &rows)?,
             None => vec![Some(0); rows.num_rows()],
         };
         let needs_matches = self.output.probe_rows().is_some();
-        Ok(Portion {
-            first: keys(&first.probe, &rows)?,
+        Ok(ProbeBatch {
+            first: encode_keys(&first.probe, &rows)?,
             second,
             next: 0,
             held_rows: Vec::new(),
@@ -359,8 +363,8 @@ impl Probing {
         })
     }
 
-    /// Searches and compares the next pairs of the portion, or ends it.
-    fn compare(&mut self, held: &Held) -> Result<Option<RecordBatch>> {
+    /// Searches and compares the next candidate pairs of the probe batch, or finishes the batch.
+    fn compare(&mut self, held: &BuildSide) -> Result<Option<RecordBatch>> {
         let _timer = self.metrics.elapsed_compute().timer();
         let Some(portion) = &mut self.portion else {
             return Ok(None);
@@ -369,7 +373,9 @@ impl Probing {
         let end = portion.held_rows.len().min(portion.start + self.batch_rows);
         if portion.start == end {
             let portion = self.portion.take();
-            return portion.map_or(Ok(None), |portion| self.unmatched(&portion, held));
+            return portion.map_or(Ok(None), |portion| {
+                self.rows_at_end_of_batch(&portion, held)
+            });
         }
         let part = portion.start..end;
         let pairs = |rows: &[u32]| UInt32Array::from_iter_values(rows.iter().copied());
@@ -402,8 +408,12 @@ impl Probing {
             .map(Some)
     }
 
-    /// Rows of the portion that are returned at its end.
-    fn unmatched(&self, portion: &Portion, held: &Held) -> Result<Option<RecordBatch>> {
+    /// Returns the probe rows to emit at the end of the batch, with or without a match by join type.
+    fn rows_at_end_of_batch(
+        &self,
+        portion: &ProbeBatch,
+        held: &BuildSide,
+    ) -> Result<Option<RecordBatch>> {
         let Some(wanted) = self.output.probe_rows() else {
             return Ok(None);
         };
@@ -412,14 +422,14 @@ impl Probing {
         let rows = UInt32Array::from_iter_values(rows.map(|(row, _)| row));
         let schema = held.rows.schema();
         self.output
-            .of_probe(&schema, &portion.rows, &rows)
+            .probe_only_rows(&schema, &portion.rows, &rows)
             .map(Some)
     }
 }
 
-impl Portion {
-    /// Searches rows until there are pairs for a batch, if there are any left to be compared.
-    fn search(&mut self, held: &Held, batch_rows: usize) {
+impl ProbeBatch {
+    /// Searches rows until there are enough candidate pairs for a batch, unless some are still to be compared.
+    fn search(&mut self, held: &BuildSide, batch_rows: usize) {
         if self.start < self.held_rows.len() {
             return;
         }
@@ -433,7 +443,7 @@ impl Portion {
             };
             self.next += 1;
             if let (Some(first), Some(second), Ok(row)) = (*first, *second, u32::try_from(row)) {
-                held.index.each(first, second, &mut |held_row| {
+                held.index.for_each_match(first, second, &mut |held_row| {
                     self.held_rows.push(held_row);
                     self.probe_rows.push(row);
                 });

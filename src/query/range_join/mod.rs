@@ -1,14 +1,14 @@
-//! Joins by inequalities: sorted keys are searched where DataFusion compares each row with each.
+//! Joins by inequalities with a search in sorted keys. DataFusion compares each row with each.
 //!
 //! ```text
 //! NestedLoopJoinExec: x >= low AND x < high   ─▶   RangeJoinExec: low <= x, high >= x; x >= low AND x < high
-//!   ranges                                           ranges (held, sorted by low)
+//!   ranges                                           ranges (build side, sorted by low)
 //!   records                                          records
 //! ```
 //!
-//! One or two terms that compare an expression of the held side with one of the other side choose pairs of rows ([`index`]); the
-//! whole condition is computed for those only. Keys are compared by their first 16 bytes and without strictness, so pairs are never
-//! too few. `SET tsql.rules.range_join = false` switches it off.
+//! One or two terms compare an expression of the build side with one of the probe side. They select candidate pairs
+//! ([`index`]), and the whole condition is evaluated only for those. Keys are compared by their first 16 bytes and
+//! without strictness, so no pair is missed. `SET tsql.rules.range_join = false` switches it off.
 
 mod exec;
 mod index;
@@ -29,10 +29,10 @@ use datafusion::physical_plan::joins::NestedLoopJoinExec;
 use super::join_selection;
 pub(super) use exec::RangeJoinExec;
 
-/// The rule that puts the operator into plans, after all others.
+/// Optimizer rule that replaces nested loop joins. Runs after all other rules.
 #[derive(Debug)]
 pub(super) struct RangeJoins {
-    /// Memory that the held side may take, where a nested loop would use temporary files.
+    /// Maximum size of the build side in bytes. For a larger one, the nested loop join stays, which spills.
     pub(super) held_bytes: Option<usize>,
 }
 

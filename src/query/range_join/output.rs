@@ -1,4 +1,4 @@
-//! Rows of a join by the numbers of the rows that they are made of.
+//! Builds output rows of a join from row numbers of both sides.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use datafusion::common::cast::as_boolean_array;
 use datafusion::common::{JoinSide, JoinType, Result, exec_datafusion_err};
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
-/// What a join returns.
+/// Output of a join: type, filter and columns.
 #[derive(Clone, Debug)]
-pub(super) struct Output {
+pub(super) struct JoinOutput {
     pub(super) schema: SchemaRef,
     pub(super) join_type: JoinType,
     pub(super) filter: JoinFilter,
-    /// Which of the columns of both sides are returned.
+    /// Returned columns of both sides.
     pub(super) projection: Option<Vec<usize>>,
 }
 
-impl Output {
-    /// Whether pairs are returned, and not rows of one side only.
+impl JoinOutput {
+    /// Returns whether the join returns pairs, rather than rows of one side.
     pub(super) fn has_pairs(&self) -> bool {
         matches!(
             self.join_type,
@@ -28,7 +28,8 @@ impl Output {
         )
     }
 
-    /// Of held rows: whether those with a match are returned at the end, or those without; `None` for neither.
+    /// Returns which build rows are emitted at the end: those with a match (true) or those without (false); `None` for
+    /// neither.
     pub(super) fn held_rows(&self) -> Option<bool> {
         match self.join_type {
             JoinType::Left | JoinType::Full | JoinType::LeftAnti => Some(false),
@@ -37,7 +38,8 @@ impl Output {
         }
     }
 
-    /// The same of rows of the other side, after each batch.
+    /// Returns which probe rows are emitted after each batch: those with a match (true) or those without (false);
+    /// `None` for neither.
     pub(super) fn probe_rows(&self) -> Option<bool> {
         match self.join_type {
             JoinType::Right | JoinType::Full | JoinType::RightAnti => Some(false),
@@ -46,7 +48,7 @@ impl Output {
         }
     }
 
-    /// The pairs for which the condition is true.
+    /// Returns the pairs for which the condition is true.
     pub(super) fn matches(
         &self,
         held: &RecordBatch,
@@ -75,7 +77,7 @@ impl Output {
         Ok((chosen(&held_rows)?, chosen(&probe_rows)?))
     }
 
-    /// Pairs as rows.
+    /// Returns the output rows of pairs.
     pub(super) fn pairs(
         &self,
         held: &RecordBatch,
@@ -93,8 +95,8 @@ impl Output {
         )
     }
 
-    /// Rows of the held side, with NULL for the other one in outer joins.
-    pub(super) fn of_held(
+    /// Returns rows of the build side, with NULL for the probe side in outer joins.
+    pub(super) fn build_only_rows(
         &self,
         held: &RecordBatch,
         probe: &SchemaRef,
@@ -112,8 +114,8 @@ impl Output {
         })
     }
 
-    /// Rows of the other side, with NULL for the held one in outer joins.
-    pub(super) fn of_probe(
+    /// Returns rows of the probe side, with NULL for the build side in outer joins.
+    pub(super) fn probe_only_rows(
         &self,
         held: &SchemaRef,
         probe: &RecordBatch,
@@ -131,7 +133,7 @@ impl Output {
         })
     }
 
-    /// A batch of those of `width` columns that are returned.
+    /// Builds a batch of the projected columns, out of `width` columns.
     fn rows(
         &self,
         width: usize,

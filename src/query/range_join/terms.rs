@@ -1,4 +1,4 @@
-//! Terms of a join condition that compare one side with the other.
+//! Terms of a join condition that compare both sides.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 
-/// A term of a join condition, without its strictness.
+/// A comparison of both sides, with strict operators relaxed to `<=` or `>=`.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
-    /// An expression over the rows of the held side.
+pub(super) struct RangeTerm {
+    /// Expression over the build side.
     pub(super) held: Arc<dyn PhysicalExpr>,
-    /// An expression over the rows of the other side.
+    /// Expression over the probe side.
     pub(super) probe: Arc<dyn PhysicalExpr>,
     /// `held <= probe` if true, `held >= probe` if not.
     pub(super) is_at_most: bool,
 }
 
-impl std::fmt::Display for Term {
+impl std::fmt::Display for RangeTerm {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let operator = if self.is_at_most { "<=" } else { ">=" };
         write!(to, "{} {operator} {}", self.held, self.probe)
     }
 }
 
-/// The terms by which pairs are searched, two at most; none if there is nothing to search by.
-pub(super) fn terms(join: &NestedLoopJoinExec) -> Result<Vec<Term>> {
+/// Returns up to two terms by which pairs are searched; none if there are no range terms.
+pub(super) fn range_terms(join: &NestedLoopJoinExec) -> Result<Vec<RangeTerm>> {
     let is_supported = !matches!(join.join_type(), JoinType::LeftMark | JoinType::RightMark);
     let Some(filter) = join.filter().filter(|_| is_supported) else {
         return Ok(Vec::new());
@@ -41,7 +41,7 @@ pub(super) fn terms(join: &NestedLoopJoinExec) -> Result<Vec<Term>> {
     let (held, probe) = (join.left().schema(), join.right().schema());
     let mut terms = Vec::new();
     for part in split_conjunction(filter.expression()) {
-        if let Some(term) = term(part, filter)?
+        if let Some(term) = range_term(part, filter)?
             && is_sortable(&term, &held, &probe)?
             && terms.len() < 2
         {
@@ -51,8 +51,8 @@ pub(super) fn terms(join: &NestedLoopJoinExec) -> Result<Vec<Term>> {
     Ok(terms)
 }
 
-/// The term that a part of a condition is, if it compares one side with the other.
-fn term(part: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<Term>> {
+/// Returns the range term of a conjunct, if it compares both sides.
+fn range_term(part: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<RangeTerm>> {
     let Some(compared) = part.downcast_ref::<BinaryExpr>() else {
         return Ok(None);
     };
@@ -67,14 +67,15 @@ fn term(part: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<Term
         (Some(JoinSide::Right), Some(JoinSide::Left)) => (right, left, !is_at_most),
         _ => return Ok(None),
     };
-    Ok(Some(Term {
-        held: of_side(held, filter)?,
-        probe: of_side(probe, filter)?,
+    Ok(Some(RangeTerm {
+        held: over_side(held, filter)?,
+        probe: over_side(probe, filter)?,
         is_at_most,
     }))
 }
 
-/// The side whose columns an expression has; `None` for those of both or none.
+/// Returns the side of all columns of an expression; `None` for columns of both sides, no columns, and volatile
+/// expressions.
 fn side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<JoinSide>> {
     let mut sides = Vec::new();
     expr.apply(|part| {
@@ -93,8 +94,8 @@ fn side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Option<Join
     })
 }
 
-/// The same expression over the rows of its side.
-fn of_side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Arc<dyn PhysicalExpr>> {
+/// Rewrites an expression from the columns of the filter to those of its side.
+fn over_side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Arc<dyn PhysicalExpr>> {
     let columns = filter.column_indices();
     Arc::clone(expr)
         .transform(|part| {
@@ -111,8 +112,8 @@ fn of_side(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter) -> Result<Arc<dyn 
         .data()
 }
 
-/// Whether both expressions have the same type, whose values are compared as they are sorted.
-fn is_sortable(term: &Term, held: &Schema, probe: &Schema) -> Result<bool> {
+/// Returns whether both expressions have the same type, and its encoded order equals the order of comparisons.
+fn is_sortable(term: &RangeTerm, held: &Schema, probe: &Schema) -> Result<bool> {
     let data_type = term.held.data_type(held)?;
     Ok(data_type == term.probe.data_type(probe)?
         && (data_type.is_primitive() || data_type.is_string() || data_type.is_binary())

@@ -2,7 +2,7 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::SessionContext;
 
 use crate::query::collect;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 use crate::query::limits::Limits;
 
 const TABLES: [&str; 2] = [
@@ -18,7 +18,7 @@ async fn session(threads: usize, memory_bytes: Option<usize>) -> SessionContext 
         memory_bytes,
         ..Limits::default()
     };
-    let context = engine(limits).unwrap();
+    let context = new_context(limits).unwrap();
     for table in TABLES {
         collect(&context, table).await.unwrap();
     }
@@ -30,7 +30,7 @@ async fn session(threads: usize, memory_bytes: Option<usize>) -> SessionContext 
 async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
     let rows = collect(context, sql).await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
-    // Without a row there may be no batch, and so no names of columns.
+    // An empty result may have no batch, and so no column names.
     let lines = text.lines().filter(|line| line.starts_with('|')).skip(1);
     let mut lines: Vec<String> = lines.map(str::to_owned).collect();
     lines.sort();
@@ -102,7 +102,7 @@ async fn other_joins_stay_as_they_are() {
         assert!(!is_used(&context, sql).await, "{sql}");
         rows(&context, sql).await;
     }
-    // One side of an empty join.
+    // Joins with an empty side.
     for kind in ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"] {
         let sql = format!(
             "SELECT count(*), count(a.x), count(c.y) FROM a {kind} (SELECT * FROM b WHERE random() > 2) c ON a.x < c.y"
@@ -120,7 +120,7 @@ async fn other_joins_stay_as_they_are() {
     }
 }
 
-/// A limit below the operator is the one that the query has there.
+/// A limit below the operator is the one of the query.
 #[tokio::test]
 async fn a_limit_of_one_side_stays_with_it() {
     let context = session(2, None).await;

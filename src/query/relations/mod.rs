@@ -1,11 +1,11 @@
-//! Relations of a query that need its columns: `SUMMARIZE`, `DESCRIBE`, and `SELECT * RENAME`.
+//! Relations that depend on the columns of a query: `SUMMARIZE`, `DESCRIBE`, and `SELECT * RENAME`.
 //!
-//! Text that people type has them as functions whose first argument is the query
-//! (`statement`); here these are planned.
+//! The `statement` module rewrites them to table functions whose first argument is the query. This module plans these
+//! functions.
 
-mod described;
-mod renamed;
-mod summarized;
+mod describe;
+mod rename;
+mod summarize;
 
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::planner::{
@@ -17,20 +17,20 @@ use datafusion::sql::sqlparser::ast::{
     Expr as SqlExpr, FunctionArg, FunctionArgExpr, TableAlias, TableFactor,
 };
 
-/// A query, of which it says what each column has.
+/// Table function that summarizes each column of a query.
 pub(super) const SUMMARIZE: &str = "__summarize";
 
-/// A query, of which it says which columns it has.
+/// Table function that describes the columns of a query.
 pub(super) const DESCRIBE: &str = "__describe";
 
-/// A query, then pairs of texts: the name of a column, and what it is called from here on.
+/// Table function that renames columns of a query. Pairs of texts follow the query: the old and the new name.
 pub(super) const RENAME: &str = "__rename";
 
-/// The planner of these.
+/// Planner of these table functions.
 #[derive(Debug)]
-pub(super) struct OfQueries;
+pub(super) struct QueryRelationPlanner;
 
-impl RelationPlanner for OfQueries {
+impl RelationPlanner for QueryRelationPlanner {
     fn plan_relation(
         &self,
         relation: TableFactor,
@@ -43,29 +43,38 @@ impl RelationPlanner for OfQueries {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let plan = match name.to_string().as_str() {
-            SUMMARIZE => summarized::plan(inner(args, context)?, context.context_provider())?,
-            DESCRIBE => described::plan(&inner(args, context)?)?,
-            RENAME => renamed::plan(inner(args, context)?, &texts(args, context)?)?,
+            SUMMARIZE => summarize::summarize_plan(
+                plan_argument(args, context)?,
+                context.context_provider(),
+            )?,
+            DESCRIBE => describe::describe_plan(&plan_argument(args, context)?)?,
+            RENAME => rename::rename_columns(
+                plan_argument(args, context)?,
+                &text_arguments(args, context)?,
+            )?,
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
-        Ok(planned(plan, alias.clone()))
+        Ok(original_or_planned(plan, alias.clone()))
     }
 }
 
-fn planned(plan: LogicalPlan, alias: Option<TableAlias>) -> RelationPlanning {
+fn original_or_planned(plan: LogicalPlan, alias: Option<TableAlias>) -> RelationPlanning {
     RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias)))
 }
 
-fn exprs(args: &[FunctionArg]) -> impl Iterator<Item = &SqlExpr> {
+fn argument_exprs(args: &[FunctionArg]) -> impl Iterator<Item = &SqlExpr> {
     args.iter().filter_map(|argument| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
         _ => None,
     })
 }
 
-/// The plan of the query.
-fn inner(args: &[FunctionArg], context: &mut dyn RelationPlannerContext) -> Result<LogicalPlan> {
-    let Some(SqlExpr::Subquery(subquery)) = exprs(args).next() else {
+/// Plan of the query argument.
+fn plan_argument(
+    args: &[FunctionArg],
+    context: &mut dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let Some(SqlExpr::Subquery(subquery)) = argument_exprs(args).next() else {
         return plan_err!("a query is needed");
     };
     context.plan(TableFactor::Derived {
@@ -76,10 +85,13 @@ fn inner(args: &[FunctionArg], context: &mut dyn RelationPlannerContext) -> Resu
     })
 }
 
-/// The texts behind it.
-fn texts(args: &[FunctionArg], context: &mut dyn RelationPlannerContext) -> Result<Vec<String>> {
+/// Text arguments after the query.
+fn text_arguments(
+    args: &[FunctionArg],
+    context: &mut dyn RelationPlannerContext,
+) -> Result<Vec<String>> {
     let mut texts = Vec::new();
-    for expr in exprs(args).skip(1) {
+    for expr in argument_exprs(args).skip(1) {
         let expr = context.sql_to_expr(expr.clone(), &DFSchema::empty())?;
         if let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = expr {
             texts.push(text);

@@ -1,4 +1,4 @@
-//! DataFusion's rules with ours among them.
+//! Inserts our rules into DataFusion's lists.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use datafusion::optimizer::Optimizer;
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 
-use super::all;
-use super::switched::Switched;
+use super::all_rules;
+use super::switchable_rule::SwitchableRule;
 use crate::query::limits::Limits;
-use crate::query::rule::{Analyzer, At, Logical, Physical, Place};
+use crate::query::rule::{Analyzer, Logical, Physical, PlanningStep, Position};
 
-/// Name of the rule that computes common parts of expressions once.
+/// Name of DataFusion's rule for common subexpressions.
 const COMMON_EXPRESSIONS: &str = "common_sub_expression_eliminate";
 
-/// The rules of a step, each with the name of DataFusion's by which others find their place; `None` for ours.
-struct Step<R>(Vec<(Option<String>, Arc<R>)>)
+/// Rules of a planning step. DataFusion's rules have a name, by which others are placed. Our rules have `None`.
+struct RuleList<R>(Vec<(Option<String>, Arc<R>)>)
 where
     R: ?Sized;
 
-impl<R: ?Sized> Step<R> {
+impl<R: ?Sized> RuleList<R> {
     fn new(rules: Vec<Arc<R>>, name: fn(&R) -> &str) -> Self {
         let rules = rules.into_iter();
         Self(
@@ -30,30 +30,30 @@ impl<R: ?Sized> Step<R> {
         )
     }
 
-    /// Adds a rule; `make` is called for each place that it gets.
-    fn add(&mut self, at: At, make: impl Fn() -> Arc<R>) {
+    /// Adds a rule at each occurrence of its anchor; `make` is called for each.
+    fn add(&mut self, at: Position, make: impl Fn() -> Arc<R>) {
         let anchor = match at {
-            At::End => {
+            Position::End => {
                 self.0.push((None, make()));
                 return;
             }
-            At::Before(anchor) | At::After(anchor) => anchor,
+            Position::Before(anchor) | Position::After(anchor) => anchor,
         };
         let mut rules = Vec::with_capacity(self.0.len() + 1);
         for (name, rule) in self.0.drain(..) {
             let is_anchor = name.as_deref() == Some(anchor);
-            if is_anchor && matches!(at, At::Before(_)) {
+            if is_anchor && matches!(at, Position::Before(_)) {
                 rules.push((None, make()));
             }
             rules.push((name, rule));
-            if is_anchor && matches!(at, At::After(_)) {
+            if is_anchor && matches!(at, Position::After(_)) {
                 rules.push((None, make()));
             }
         }
         self.0 = rules;
     }
 
-    /// Puts a rule in the place of others.
+    /// Replaces DataFusion's rules of these names.
     fn replace(&mut self, names: &[&str], make: impl Fn(Arc<R>) -> Arc<R>) {
         for (name, rule) in &mut self.0 {
             let is_named = name.as_deref().is_some_and(|name| names.contains(&name));
@@ -68,38 +68,38 @@ impl<R: ?Sized> Step<R> {
     }
 }
 
-/// Gives a session its rules. `is_local`: whether it has no workers.
-pub(in crate::query) fn assembled(
+/// Adds all rules to a session. `is_local` means that the session has no workers.
+pub(in crate::query) fn with_rules(
     mut state: SessionStateBuilder,
     is_local: bool,
     limits: &Limits,
 ) -> SessionStateBuilder {
-    let mut logical = Step::new(logical_rules(), |rule| rule.name());
-    let mut physical = Step::new(PhysicalOptimizer::new().rules, |rule| rule.name());
-    for rule in all().filter(|rule| rule.scope.has(is_local, limits)) {
+    let mut logical = RuleList::new(logical_rules(), |rule| rule.name());
+    let mut physical = RuleList::new(PhysicalOptimizer::new().rules, |rule| rule.name());
+    for rule in all_rules().filter(|rule| rule.scope.includes(is_local, limits)) {
         let name = rule.name;
         for place in rule.places {
             match *place {
-                Place::Analyzer(make) => {
-                    state = state.with_analyzer_rule(Arc::new(Switched::<Analyzer>::new(
+                PlanningStep::Analyzer(make) => {
+                    state = state.with_analyzer_rule(Arc::new(SwitchableRule::<Analyzer>::new(
                         name,
                         make(),
                         None,
                     )));
                 }
-                Place::Logical(at, make) => logical.add(at, || -> Logical {
-                    Arc::new(Switched::new(name, make(), None))
+                PlanningStep::Logical(at, make) => logical.add(at, || -> Logical {
+                    Arc::new(SwitchableRule::new(name, make(), None))
                 }),
-                Place::AroundLogical(names, make) => logical.replace(names, |original| {
+                PlanningStep::AroundLogical(names, make) => logical.replace(names, |original| {
                     let rule = make(Arc::clone(&original));
-                    Arc::new(Switched::new(name, rule, Some(original)))
+                    Arc::new(SwitchableRule::new(name, rule, Some(original)))
                 }),
-                Place::Physical(at, make) => physical.add(at, || -> Physical {
-                    Arc::new(Switched::new(name, make(limits), None))
+                PlanningStep::Physical(at, make) => physical.add(at, || -> Physical {
+                    Arc::new(SwitchableRule::new(name, make(limits), None))
                 }),
-                Place::AroundPhysical(names, make) => physical.replace(names, |original| {
+                PlanningStep::AroundPhysical(names, make) => physical.replace(names, |original| {
                     let rule = make(Arc::clone(&original));
-                    Arc::new(Switched::new(name, rule, Some(original)))
+                    Arc::new(SwitchableRule::new(name, rule, Some(original)))
                 }),
             }
         }
@@ -109,9 +109,9 @@ pub(in crate::query) fn assembled(
         .with_physical_optimizer_rules(physical.into_rules())
 }
 
-/// DataFusion's logical rules, one of them twice: a condition on a column that a view computes is simplified once more after it was
-/// moved into the view, before common parts of its comparisons are computed apart. Times are compared as stored seconds
-/// then, by which pages are chosen.
+/// Returns DataFusion's logical rules, with `SimplifyExpressions` once more before common subexpressions are
+/// eliminated. A condition on a computed column of a view is pushed into the view, and must be simplified there before
+/// its comparisons are split. Then timestamps are compared as stored seconds, by which pages are pruned.
 fn logical_rules() -> Vec<Logical> {
     let mut rules: Vec<Logical> = Vec::new();
     for rule in Optimizer::new().rules {

@@ -1,4 +1,4 @@
-//! Explanations that name the rules which have changed a plan.
+//! Adds the rules that changed a plan to EXPLAIN.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner as _};
 
-use super::all;
+use super::all_rules;
 #[cfg(any(test, debug_assertions))]
 use crate::query::plan_validator::validate;
 
-/// The type of the row that names rules.
+/// Plan type of the row that lists rules.
 const RULES: &str = "rules";
 
-/// DataFusion's planner. In debug builds and tests its plans are proven.
+/// DataFusion's planner. Debug builds and tests validate its plans.
 #[derive(Debug)]
 pub(in crate::query) struct LocalPlanner;
 
@@ -39,12 +39,14 @@ impl QueryPlanner for LocalPlanner {
     }
 }
 
-/// A planner whose explanations name our rules.
+/// A planner whose EXPLAIN output lists our rules.
 #[derive(Debug)]
-pub(in crate::query) struct NamingPlanner(pub(in crate::query) Arc<dyn QueryPlanner + Send + Sync>);
+pub(in crate::query) struct ExplainRulesPlanner(
+    pub(in crate::query) Arc<dyn QueryPlanner + Send + Sync>,
+);
 
 #[async_trait]
-impl QueryPlanner for NamingPlanner {
+impl QueryPlanner for ExplainRulesPlanner {
     async fn create_physical_plan(
         &self,
         logical: &LogicalPlan,
@@ -55,10 +57,10 @@ impl QueryPlanner for NamingPlanner {
     }
 }
 
-/// An explanation with a row for the rules that have changed the plan; other plans as they are.
+/// Adds a row with the rules that changed the plan to an EXPLAIN; returns other plans unchanged.
 ///
 /// # Errors
-/// Failures to build its rows.
+/// If the rows cannot be built.
 fn with_changed_rules(
     logical: &LogicalPlan,
     plan: Arc<dyn ExecutionPlan>,
@@ -68,8 +70,8 @@ fn with_changed_rules(
     else {
         return Ok(plan);
     };
-    let changed = changed(explained.stringified_plans());
-    // A verbose one shows the plan after each rule.
+    let changed = changed_rules(explained.stringified_plans());
+    // EXPLAIN VERBOSE shows the plan after each rule.
     let is_short = explain.explain_format == ExplainFormat::Indent && !explain.verbose;
     if !is_short || changed.is_empty() {
         return Ok(plan);
@@ -97,8 +99,8 @@ fn with_changed_rules(
     Ok(plan)
 }
 
-/// The names of our rules after which a plan looks otherwise than before, in their order.
-fn changed(plans: &[StringifiedPlan]) -> Vec<&'static str> {
+/// Returns the names of our rules that changed a plan, in their order.
+fn changed_rules(plans: &[StringifiedPlan]) -> Vec<&'static str> {
     let mut found = Vec::new();
     let (mut logical, mut physical) = (None, None);
     for plan in plans {
@@ -115,7 +117,7 @@ fn changed(plans: &[StringifiedPlan]) -> Vec<&'static str> {
             _ => continue,
         };
         let before = before.replace(&plan.plan);
-        let ours = rule.and_then(|rule| all().find(|ours| ours.name == rule));
+        let ours = rule.and_then(|rule| all_rules().find(|ours| ours.name == rule));
         if let (Some(before), Some(ours)) = (before, ours)
             && *before != plan.plan
             && !found.contains(&ours.name)

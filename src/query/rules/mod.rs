@@ -1,27 +1,27 @@
-//! The rules that this engine adds to DataFusion's: their names, order and documentation.
+//! Rules that this engine adds to DataFusion's: names, order and documentation.
 //!
-//! Each can be switched off in a session: `SET tsql.rules.NAME = false`. `SHOW tsql.rules` lists them, and `EXPLAIN` names those
-//! that have changed a plan. Optimizations change only how fast a result is computed and how much memory that takes; without a
-//! workaround some results are wrong (see [`upstream_workarounds`]).
+//! Each rule can be switched off in a session: `SET tsql.rules.NAME = false`. `SHOW tsql.rules` lists them, and
+//! `EXPLAIN` names those that changed a plan. Optimizations change only the time and memory of a query. Without a
+//! workaround, some results are wrong (see [`upstream_workarounds`]).
 //!
-//! Rules that others rely on have no switch: settings that make results wrong stay off, `COPY` writes whole files, filters of windows
-//! are conditions on their arguments, and panics of readers are errors.
+//! Rules on which others rely have no switch: settings that make results wrong stay off, `COPY` writes complete files,
+//! filters of windows become conditions on their arguments, and panics of readers become errors.
 
 mod assembly;
 mod explain;
 mod optimizations;
-mod switched;
+mod switchable_rule;
 
 use std::sync::LazyLock;
 
 use super::rule::Rule;
 use super::upstream_workarounds;
 use crate::store::{RuleSwitch, RuleSwitches};
-pub(super) use assembly::assembled;
-pub(super) use explain::{LocalPlanner, NamingPlanner};
+pub(super) use assembly::with_rules;
+pub(super) use explain::{ExplainRulesPlanner, LocalPlanner};
 
-/// All rules, in their order.
-fn all() -> impl Iterator<Item = &'static Rule> {
+/// Returns all rules in their order.
+fn all_rules() -> impl Iterator<Item = &'static Rule> {
     let rules = [
         optimizations::FIRST,
         upstream_workarounds::RULES,
@@ -30,10 +30,10 @@ fn all() -> impl Iterator<Item = &'static Rule> {
     rules.into_iter().flatten()
 }
 
-/// The switches of a session, all of them on.
+/// Returns the switches of a session, all of them on.
 pub(super) fn switches() -> RuleSwitches {
     static SWITCHES: LazyLock<Vec<RuleSwitch>> = LazyLock::new(|| {
-        let switches = all().map(|rule| RuleSwitch {
+        let switches = all_rules().map(|rule| RuleSwitch {
             name: rule.name,
             documentation: rule.documentation,
         });

@@ -1,4 +1,4 @@
-//! The optimizations, in their order.
+//! Optimizations, in their order.
 
 use std::sync::Arc;
 
@@ -7,75 +7,87 @@ use crate::query::common_subplan::CommonSubplanElimination;
 use crate::query::eager_aggregation::EagerAggregation;
 use crate::query::full_sort::FullSort;
 use crate::query::join_selection::{self, SortMergeLargeJoins};
-use crate::query::not_in::NotIn;
+use crate::query::not_in::NotInRewrite;
 use crate::query::operator_substitution::Substitute;
 use crate::query::partition_top_k::{FinalStage, PartialStage};
 use crate::query::per_column_pruning::PerColumnPruning;
 use crate::query::preaggregates::RollupRewrite;
 use crate::query::range_join::RangeJoins;
-use crate::query::rule::{At, Place, Rule, Scope};
+use crate::query::rule::{PlanningStep, Position, Rule, Scope};
 use crate::query::run_aggregate::RunAggregate;
 use crate::query::split_pruning::SplitPruning;
 use crate::query::streaming_window::StreamingWindow;
 use crate::query::topk_file_order::TopKFileOrder;
 
-/// DataFusion's rule that chooses the held side of joins.
+/// DataFusion's rule that chooses the build side of joins.
 const JOIN_SELECTION: &str = "join_selection";
 
 /// DataFusion's rule that places repartitions and sorts.
 const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 
-/// The optimizations that run before the workarounds.
+/// Optimizations that run before the workarounds.
 pub(super) const FIRST: &[Rule] = &[
     Rule {
         name: "bitmap_distinct",
         documentation: "Counts distinct values of dense integers in a bitmap",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(BitmapDistinct::new()))],
+        places: &[PlanningStep::Analyzer(|| Arc::new(BitmapDistinct::new()))],
     },
     Rule {
         name: "split_pruning",
         documentation: "Reads only the files and pages that have graphs of a part of a split",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(SplitPruning))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(SplitPruning)
+        })],
     },
     Rule {
         name: "eager_aggregation",
         documentation: "Aggregates below joins, unions and coarser grouping sets where that leaves few groups",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(EagerAggregation))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(EagerAggregation)
+        })],
     },
     Rule {
         name: "preaggregates",
         documentation: "Computes aggregates from the pre-aggregates of data files",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(RollupRewrite))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(RollupRewrite)
+        })],
     },
     Rule {
         name: "spilling_joins",
         documentation: "Joins large sides by merging sorted rows, which may use temporary files",
         scope: Scope::Limited,
-        places: &[Place::Physical(At::After(JOIN_SELECTION), |limits| {
-            Arc::new(SortMergeLargeJoins {
-                most_bytes: limits.memory_bytes.unwrap_or(usize::MAX) / join_selection::PART,
-            })
-        })],
+        places: &[PlanningStep::Physical(
+            Position::After(JOIN_SELECTION),
+            |limits| {
+                Arc::new(SortMergeLargeJoins {
+                    most_bytes: limits.memory_bytes.unwrap_or(usize::MAX)
+                        / join_selection::BUILD_SIDE_FRACTION,
+                })
+            },
+        )],
     },
 ];
 
-/// The optimizations that run after the workarounds.
+/// Optimizations that run after the workarounds.
 pub(super) const LAST: &[Rule] = &[
     Rule {
         name: "not_in",
         documentation: "Computes NOT IN over NULLs by an ordinary anti join of distinct values",
         scope: Scope::Local,
-        places: &[Place::Logical(At::End, || Arc::new(NotIn))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(NotInRewrite)
+        })],
     },
     Rule {
         name: "common_subplan",
         documentation: "Computes equal parts of a plan once",
         scope: Scope::Local,
-        places: &[Place::Logical(At::End, || {
+        places: &[PlanningStep::Logical(Position::End, || {
             Arc::new(CommonSubplanElimination)
         })],
     },
@@ -84,27 +96,35 @@ pub(super) const LAST: &[Rule] = &[
         documentation: "Drops rows that cannot be among the first k of their partition before a window sorts them",
         scope: Scope::Local,
         places: &[
-            Place::Physical(At::Before(ENSURE_REQUIREMENTS), |_| Arc::new(FinalStage)),
-            Place::Physical(At::After(ENSURE_REQUIREMENTS), |_| Arc::new(PartialStage)),
+            PlanningStep::Physical(Position::Before(ENSURE_REQUIREMENTS), |_| {
+                Arc::new(FinalStage)
+            }),
+            PlanningStep::Physical(Position::After(ENSURE_REQUIREMENTS), |_| {
+                Arc::new(PartialStage)
+            }),
         ],
     },
     Rule {
         name: "topk_file_order",
         documentation: "Starts a limited sort with the files that may have its first rows",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Arc::new(TopKFileOrder))],
+        places: &[PlanningStep::Physical(Position::End, |_| {
+            Arc::new(TopKFileOrder)
+        })],
     },
     Rule {
         name: "per_column_pruning",
         documentation: "Prunes pages by the bounds that a condition implies for each column",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Arc::new(PerColumnPruning))],
+        places: &[PlanningStep::Physical(Position::End, |_| {
+            Arc::new(PerColumnPruning)
+        })],
     },
     Rule {
         name: "streaming_window",
         documentation: "Computes windows over sorted rows in a stream",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| {
+        places: &[PlanningStep::Physical(Position::End, |_| {
             Substitute::<StreamingWindow>::new()
         })],
     },
@@ -112,7 +132,7 @@ pub(super) const LAST: &[Rule] = &[
         name: "run_aggregate",
         documentation: "Aggregates each run of equal keys as one unit",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| {
+        places: &[PlanningStep::Physical(Position::End, |_| {
             Substitute::<RunAggregate>::new()
         })],
     },
@@ -120,17 +140,19 @@ pub(super) const LAST: &[Rule] = &[
         name: "full_sort",
         documentation: "Sorts by encoded keys instead of comparing rows",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |_| Substitute::<FullSort>::new())],
+        places: &[PlanningStep::Physical(Position::End, |_| {
+            Substitute::<FullSort>::new()
+        })],
     },
     Rule {
         name: "range_join",
         documentation: "Joins by inequalities with a search in sorted keys instead of comparing all pairs of rows",
         scope: Scope::Local,
-        places: &[Place::Physical(At::End, |limits| {
+        places: &[PlanningStep::Physical(Position::End, |limits| {
             Arc::new(RangeJoins {
                 held_bytes: limits
                     .memory_bytes
-                    .map(|bytes| bytes / join_selection::PART),
+                    .map(|bytes| bytes / join_selection::BUILD_SIDE_FRACTION),
             })
         })],
     },

@@ -6,10 +6,10 @@ use datafusion::prelude::SessionContext;
 
 use super::*;
 use crate::query::collect;
-use crate::query::engine::engine;
-use crate::query::rule::Place;
+use crate::query::engine::new_context;
+use crate::query::rule::PlanningStep;
 
-/// Rules of ours without a switch.
+/// Our rules without a switch.
 const SAFETY: [&str; 4] = [
     "settings_stay_off",
     "copy_writes_whole_files",
@@ -22,7 +22,7 @@ async fn text(context: &SessionContext, sql: &str) -> String {
     pretty_format_batches(&rows).unwrap().to_string()
 }
 
-/// The names of all rules of a session.
+/// Returns the names of all rules of a session.
 fn names(context: &SessionContext) -> BTreeSet<String> {
     let state = context.state();
     let analyzer = state.analyzer().rules.iter().map(|rule| rule.name());
@@ -38,10 +38,10 @@ fn each_rule_of_a_session_is_registered_once() {
     let theirs = names(&SessionContext::new_with_state(theirs));
     let mut ours = BTreeSet::new();
     for limit in [None, Some(1 << 30)] {
-        let all = names(&engine(limit).unwrap());
+        let all = names(&new_context(limit).unwrap());
         ours.extend(all.difference(&theirs).cloned());
     }
-    let known: Vec<&str> = all().map(|rule| rule.name).collect();
+    let known: Vec<&str> = all_rules().map(|rule| rule.name).collect();
     assert_eq!(
         known.iter().collect::<BTreeSet<_>>().len(),
         known.len(),
@@ -51,19 +51,21 @@ fn each_rule_of_a_session_is_registered_once() {
         let is_known = known.contains(&name.as_str()) || SAFETY.contains(&name.as_str());
         assert!(is_known, "{name} has no entry");
     }
-    for rule in all() {
-        // A rule around DataFusion's has its name.
-        let is_around = rule
-            .places
-            .iter()
-            .all(|place| matches!(place, Place::AroundLogical(..) | Place::AroundPhysical(..)));
+    for rule in all_rules() {
+        // A wrapper of DataFusion's rule has the name of that rule.
+        let is_around = rule.places.iter().all(|place| {
+            matches!(
+                place,
+                PlanningStep::AroundLogical(..) | PlanningStep::AroundPhysical(..)
+            )
+        });
         assert!(is_around || ours.contains(rule.name), "{}", rule.name);
     }
 }
 
 #[tokio::test]
 async fn explanations_name_the_rules_that_changed_the_plan() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let sql = "EXPLAIN SELECT column1 FROM (VALUES (2), (1)) ORDER BY column1";
     assert!(
         text(&context, sql)
@@ -80,10 +82,10 @@ async fn explanations_name_the_rules_that_changed_the_plan() {
     assert!(text(&context, sql).await.contains("full_sort"));
 }
 
-/// Rules of each step of planning, around DataFusion's rules too.
+/// Rules of each planning step, including wrappers of DataFusion's rules.
 #[tokio::test]
 async fn rules_that_are_off_do_nothing() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     for (rule, sql) in [
         (
             "null_in_list",
@@ -108,7 +110,7 @@ async fn rules_that_are_off_do_nothing() {
 
 #[tokio::test]
 async fn unknown_rules_are_rejected() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let unknown = collect(&context, "SET tsql.rules.ful_sort = false").await;
     let unknown = unknown.unwrap_err().to_string();
     assert!(

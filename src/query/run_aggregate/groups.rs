@@ -1,4 +1,4 @@
-//! The groups of rows that lie together.
+//! Groups of adjacent rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,51 +14,55 @@ use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
-use super::reduced::of_runs;
+use super::run_state::run_states;
 
-/// Rows of a run, in the mean of a batch, from which on runs are worth more than rows.
-const LONG: usize = 16;
+/// Minimum mean length of a run in a batch for aggregation by runs.
+const MIN_RUN_ROWS: usize = 16;
 
-/// An aggregate and which rows count for it.
+/// An aggregate and its filter.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct FilteredAggregate {
     pub(super) aggregate: Arc<AggregateFunctionExpr>,
     pub(super) filter: Option<Arc<dyn PhysicalExpr>>,
 }
 
-/// What rows are grouped by.
+/// A grouping key.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
+pub(super) struct GroupKey {
     pub(super) expr: Arc<dyn PhysicalExpr>,
-    /// Do all rows of a file have it, so that it need not be looked up?
+    /// Whether all rows of a file have the same value, so that it is looked up once per file.
     pub(super) of_file: bool,
 }
 
-/// The groups so far, those of files with the same keys together.
+/// Groups so far, by the keys of their files.
 pub(super) struct Groups<'a> {
-    keys: &'a [Key],
-    parts: &'a [Part],
+    keys: &'a [GroupKey],
+    parts: &'a [FilteredAggregate],
     made: &'a SchemaRef,
-    of_files: Vec<(Vec<ScalarValue>, OfFiles)>,
-    /// Where the last rows went, which go on most often.
+    of_files: Vec<(Vec<ScalarValue>, FileGroups)>,
+    /// Position of the last used entry, which is most likely used next.
     last: usize,
 }
 
-/// The groups in the order in which they came. Names and sums are DataFusion's own, so that the second half of the aggregation finds
-/// what it expects.
-struct OfFiles {
+/// Groups of one file key, in order of appearance. Uses DataFusion's group values and accumulators, so that the final
+/// stage of the aggregation gets the expected state.
+struct FileGroups {
     known: Box<dyn GroupValues>,
-    /// The group of each run of a batch.
+    /// Group number of each run of a batch.
     of_runs: Vec<usize>,
-    /// The group of each row of a batch.
+    /// Group number of each row of a batch.
     of_rows: Vec<usize>,
-    /// What there is of each group.
-    sums: Vec<(Part, Box<dyn GroupsAccumulator>)>,
+    /// Accumulators of all groups.
+    sums: Vec<(FilteredAggregate, Box<dyn GroupsAccumulator>)>,
 }
 
 impl<'a> Groups<'a> {
-    /// No groups yet, whose rows have the columns of `made`: keys first.
-    pub(super) fn new(keys: &'a [Key], parts: &'a [Part], made: &'a SchemaRef) -> Self {
+    /// Returns no groups. `made` is the output schema: keys first.
+    pub(super) fn new(
+        keys: &'a [GroupKey],
+        parts: &'a [FilteredAggregate],
+        made: &'a SchemaRef,
+    ) -> Self {
         Self {
             keys,
             parts,
@@ -68,28 +72,28 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// How many there are.
+    /// Number of groups.
     pub(super) fn len(&self) -> usize {
         let known = self.of_files.iter().map(|(_, groups)| groups.known.len());
         known.sum()
     }
 
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
-        let of_file = evaluated(self.keys.iter().filter(|key| key.of_file), batch)?;
-        let others = evaluated(self.keys.iter().filter(|key| !key.of_file), batch)?;
+        let of_file = evaluate_keys(self.keys.iter().filter(|key| key.of_file), batch)?;
+        let others = evaluate_keys(self.keys.iter().filter(|key| !key.of_file), batch)?;
         for run in runs(&of_file, batch.num_rows())? {
             let (start, rows) = (run.start, run.len());
             let key = of_file.iter();
             let key = key.map(|key| ScalarValue::try_from_array(key, start));
             let others = others.iter().map(|key| key.slice(start, rows));
-            let groups = self.of(key.collect::<Result<_>>()?)?;
+            let groups = self.groups_of_file(key.collect::<Result<_>>()?)?;
             groups.add(&others.collect::<Vec<_>>(), &batch.slice(start, rows))?;
         }
         Ok(())
     }
 
-    /// The groups of files with these keys.
-    fn of(&mut self, key: Vec<ScalarValue>) -> Result<&mut OfFiles> {
+    /// Returns the groups of a file key, and adds them if they are new.
+    fn groups_of_file(&mut self, key: Vec<ScalarValue>) -> Result<&mut FileGroups> {
         if self
             .of_files
             .get(self.last)
@@ -101,7 +105,7 @@ impl<'a> Groups<'a> {
                 let named = self.made.fields().iter().zip(self.keys);
                 let names = named.filter(|(_, key)| !key.of_file);
                 let names = names.map(|(name, _)| Arc::clone(name));
-                let groups = OfFiles::new(Schema::new(names.collect::<Vec<_>>()), self.parts)?;
+                let groups = FileGroups::new(Schema::new(names.collect::<Vec<_>>()), self.parts)?;
                 self.of_files.push((key, groups));
             }
         }
@@ -110,7 +114,7 @@ impl<'a> Groups<'a> {
         found.ok_or_else(|| internal_datafusion_err!("groups that were made are missing"))
     }
 
-    /// A row for each: its keys, then what its aggregates have.
+    /// Returns one row per group: its keys, then the state of its aggregates.
     pub(super) fn finish(self) -> Result<RecordBatch> {
         let all = self.of_files.into_iter().map(|(key, groups)| {
             let rows = groups.known.len();
@@ -129,14 +133,15 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// A row for each row, where groups are as many: its keys, and what aggregates would have of it alone.
-pub(super) fn each_alone(
+/// Converts each row to a group of its own, if groups are nearly as many as rows: its keys, then the state of its
+/// aggregates.
+pub(super) fn convert_to_state(
     batch: &RecordBatch,
-    keys: &[Key],
-    parts: &[Part],
+    keys: &[GroupKey],
+    parts: &[FilteredAggregate],
     made: &SchemaRef,
 ) -> Result<RecordBatch> {
-    let mut columns = evaluated(keys.iter(), batch)?;
+    let mut columns = evaluate_keys(keys.iter(), batch)?;
     for part in parts {
         let (values, counts) = part.values(batch)?;
         let sums = part.aggregate.create_groups_accumulator()?;
@@ -145,16 +150,16 @@ pub(super) fn each_alone(
     Ok(RecordBatch::try_new(Arc::clone(made), columns)?)
 }
 
-fn evaluated<'a>(
-    keys: impl Iterator<Item = &'a Key>,
+fn evaluate_keys<'a>(
+    keys: impl Iterator<Item = &'a GroupKey>,
     batch: &RecordBatch,
 ) -> Result<Vec<ArrayRef>> {
     let keys = keys.map(|key| key.expr.evaluate(batch)?.into_array(batch.num_rows()));
     keys.collect()
 }
 
-impl Part {
-    /// Its values of these rows, and which of the rows count.
+impl FilteredAggregate {
+    /// Evaluates the arguments of the aggregate and its filter.
     fn values(&self, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Option<BooleanArray>)> {
         let rows = batch.num_rows();
         let values = self.aggregate.expressions().into_iter();
@@ -169,8 +174,8 @@ impl Part {
     }
 }
 
-impl OfFiles {
-    fn new(names: Schema, parts: &[Part]) -> Result<Self> {
+impl FileGroups {
+    fn new(names: Schema, parts: &[FilteredAggregate]) -> Result<Self> {
         let sums = parts.iter().map(|part| {
             let sums = part.aggregate.create_groups_accumulator()?;
             Ok((part.clone(), sums))
@@ -183,13 +188,13 @@ impl OfFiles {
         })
     }
 
-    /// Adds rows, of which these are the keys.
+    /// Adds rows with their keys.
     fn add(&mut self, keys: &[ArrayRef], batch: &RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
         let runs = runs(keys, rows)?;
         self.of_runs.clear();
         self.of_rows.clear();
-        let are_long = runs.len() * LONG <= rows;
+        let are_long = runs.len() * MIN_RUN_ROWS <= rows;
         if are_long {
             let first = runs.iter().map(|run| run.start as u64);
             let first = UInt64Array::from_iter_values(first);
@@ -203,7 +208,7 @@ impl OfFiles {
         for (part, sums) in &mut self.sums {
             let (values, counts) = part.values(batch)?;
             if are_long && counts.is_none() {
-                let states = of_runs(part.aggregate.fun().name(), &values, &runs);
+                let states = run_states(part.aggregate.fun().name(), &values, &runs);
                 if let Some(states) = states {
                     sums.merge_batch(&states, &self.of_runs, groups)?;
                     continue;
@@ -219,7 +224,7 @@ impl OfFiles {
         Ok(())
     }
 
-    /// Their keys, and what their aggregates have.
+    /// Returns the keys and the aggregate states of all groups.
     fn finish(mut self) -> Result<Vec<ArrayRef>> {
         let mut columns = self.known.emit(EmitTo::All)?;
         for (_, mut sums) in self.sums {
@@ -229,7 +234,7 @@ impl OfFiles {
     }
 }
 
-/// Rows after each other that have the same keys.
+/// Returns the runs of adjacent rows with equal keys.
 fn runs(keys: &[ArrayRef], rows: usize) -> Result<Vec<Range<usize>>> {
     let others = keys.iter().filter(|key| !is_one_value(key));
     let others: Vec<ArrayRef> = others.cloned().collect();
@@ -239,7 +244,7 @@ fn runs(keys: &[ArrayRef], rows: usize) -> Result<Vec<Range<usize>>> {
     })
 }
 
-/// Surely one value throughout: texts that lie in the same place.
+/// Returns whether a string view array surely has one value: all views are identical.
 fn is_one_value(key: &ArrayRef) -> bool {
     let Some(texts) = key.as_string_view_opt().filter(|_| key.null_count() == 0) else {
         return false;

@@ -1,10 +1,12 @@
-//! Groups whose rows lie together: by what all rows of a file share, a platform or a dataset, or by what files are sorted by, a graph.
+//! Aggregates runs of adjacent rows of one group. Rows are adjacent if they share a partition value of their file, as
+//! platform or dataset, or the sort key of their file, as graph.
 //!
-//! DataFusion looks the group of each row up, and adds row by row. Here a run of rows of one group is looked up once, and what an aggregate has of
-//! it is computed at once, over the values as they lie in memory. Other keys may stand beside those of files: then only the others are looked up.
+//! DataFusion looks up the group of each row, and accumulates row by row. Here the group is looked up once per run, and
+//! the aggregate of a run is computed over contiguous values. With other keys beside those of files, only the others
+//! are looked up.
 
 mod groups;
-mod reduced;
+mod run_state;
 
 use std::sync::Arc;
 
@@ -21,11 +23,11 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use futures::{StreamExt as _, TryStreamExt as _};
 
-use super::operator_substitution::{Made, Operator};
+use super::operator_substitution::{OperatorSubstitute, OutputContext};
 use crate::store::scan_of_store;
-use groups::{Groups, Key, Part, each_alone};
+use groups::{FilteredAggregate, GroupKey, Groups, convert_to_state};
 
-/// Aggregates whose state does not grow with the rows.
+/// Aggregates with a state of constant size.
 const BOUNDED: [&str; 12] = [
     "avg",
     "bool_and",
@@ -41,47 +43,46 @@ const BOUNDED: [&str; 12] = [
     "var_pop",
 ];
 
-/// Aggregates whose state is the values themselves: these are handed on before they are many.
-const GROWING: [&str; 1] = ["percentile_cont"];
+/// Aggregates that collect their values. Their state is emitted before it becomes large.
+const COLLECTING: [&str; 1] = ["percentile_cont"];
 
-/// Rows whose values are handed on at a time: so many batches, but not more than [`MOST_ROWS`].
-const BATCHES_OF_ROWS: usize = 16;
-const MOST_ROWS: usize = 1 << 18;
+/// Maximum number of rows before collected values are emitted: so many batches, but at most [`MAX_ROWS`].
+const MAX_ROW_BATCHES: usize = 16;
+const MAX_ROWS: usize = 1 << 18;
 
-/// Groups that are handed on at a time: so many batches, but not more than [`MOST_GROUPS`].
-const BATCHES_OF_GROUPS: usize = 4;
-const MOST_GROUPS: usize = 1 << 16;
+/// Maximum number of groups before they are emitted: so many batches, but at most [`MAX_GROUPS`].
+const MAX_GROUP_BATCHES: usize = 4;
+const MAX_GROUPS: usize = 1 << 16;
 
-/// The first half of an aggregation: what each thread has of each group.
+/// The partial stage of an aggregation.
 #[derive(Debug)]
 pub(super) struct RunAggregate {
-    keys: Arc<[Key]>,
-    parts: Arc<[Part]>,
-    /// Does the state of one of them grow with the rows?
+    keys: Arc<[GroupKey]>,
+    parts: Arc<[FilteredAggregate]>,
+    /// Whether the state of an aggregate grows with the number of rows.
     is_growing: bool,
 }
 
-impl Operator for RunAggregate {
+impl OperatorSubstitute for RunAggregate {
     const NAME: &'static str = "RunAggregateExec";
 
-    /// For groups by columns that are of files, by those that their rows are sorted by, and by others beside the first.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+    /// Replaces aggregates by partition columns of files, by the sort column of files, and by other keys beside
+    /// partition columns.
+    fn try_from_plan(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let aggregate = node.downcast_ref::<AggregateExec>();
-        Ok(aggregate.and_then(Self::of_aggregate))
+        Ok(aggregate.and_then(Self::try_from_aggregate))
     }
 
     fn execute(
         &self,
         rows: SendableRecordBatchStream,
-        made: Made,
+        made: OutputContext,
         context: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let batch_rows = context.session_config().batch_size();
         let (most_rows, most_groups) = (
-            batch_rows.saturating_mul(BATCHES_OF_ROWS).min(MOST_ROWS),
-            batch_rows
-                .saturating_mul(BATCHES_OF_GROUPS)
-                .min(MOST_GROUPS),
+            batch_rows.saturating_mul(MAX_ROW_BATCHES).min(MAX_ROWS),
+            batch_rows.saturating_mul(MAX_GROUP_BATCHES).min(MAX_GROUPS),
         );
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
         let (keys, parts) = (Arc::clone(&self.keys), Arc::clone(&self.parts));
@@ -100,7 +101,7 @@ impl Operator for RunAggregate {
                         return Ok(None);
                     };
                     let _timer = metrics.elapsed_compute().timer();
-                    let states = each_alone(&batch, &keys, &parts, &schema)?;
+                    let states = convert_to_state(&batch, &keys, &parts, &schema)?;
                     metrics.record_output(states.num_rows());
                     return Ok(Some((states, Some((rows, are_many)))));
                 }
@@ -128,7 +129,7 @@ impl Operator for RunAggregate {
 }
 
 impl RunAggregate {
-    fn of_aggregate(aggregate: &AggregateExec) -> Option<Self> {
+    fn try_from_aggregate(aggregate: &AggregateExec) -> Option<Self> {
         let (input, groups) = (aggregate.input(), aggregate.group_expr());
         let is_plain = *aggregate.mode() == AggregateMode::Partial
             && groups.is_single()
@@ -136,30 +137,31 @@ impl RunAggregate {
             && aggregate.limit_options().is_none();
         let keys = groups.expr().iter().filter(|_| is_plain);
         let keys = keys.map(|(key, _)| {
-            let rows = column(key).and_then(|place| together(input, place));
+            let rows = column(key).and_then(|place| column_clustering(input, place));
             (Arc::clone(key), rows)
         });
-        let keys: Vec<(Arc<dyn PhysicalExpr>, Option<Together>)> = keys.collect();
+        let keys: Vec<(Arc<dyn PhysicalExpr>, Option<Clustering>)> = keys.collect();
         let parts = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
         let parts = parts.map(|(aggregate, filter)| {
             let name = aggregate.fun().name();
-            // Those that grow are told apart by the order of their values only.
-            let is_known = GROWING.contains(&name)
+            // The order of values matters only for the collecting aggregates.
+            let is_known = COLLECTING.contains(&name)
                 || (BOUNDED.contains(&name) && aggregate.order_bys().is_empty());
             let is_known =
                 is_known && aggregate.groups_accumulator_supported() && !aggregate.is_distinct();
-            is_known.then(|| Part {
+            is_known.then(|| FilteredAggregate {
                 aggregate: Arc::clone(aggregate),
                 filter: filter.clone(),
             })
         });
-        let parts: Vec<Part> = parts.collect::<Option<_>>()?;
-        let is_growing = |part: &Part| GROWING.contains(&part.aggregate.fun().name());
+        let parts: Vec<FilteredAggregate> = parts.collect::<Option<_>>()?;
+        let is_growing =
+            |part: &FilteredAggregate| COLLECTING.contains(&part.aggregate.fun().name());
         let is_growing = parts.iter().any(is_growing);
-        let of_file = |(_, rows): &(_, Option<Together>)| *rows == Some(Together::OfFile);
+        let of_file = |(_, rows): &(_, Option<Clustering>)| *rows == Some(Clustering::OfFile);
         let (of_files, any_of_files) = (keys.iter().all(of_file), keys.iter().any(of_file));
         let are_together = keys.iter().all(|(_, rows)| rows.is_some());
-        // Groups of files with other keys follow each other, whatever order rows came in.
+        // Files of one partition value are adjacent, whatever the order of rows.
         let may_part = any_of_files && *aggregate.input_order_mode() == InputOrderMode::Linear;
         let is_ours = match is_growing {
             true => of_files,
@@ -168,7 +170,7 @@ impl RunAggregate {
         (!keys.is_empty() && is_ours).then(|| Self {
             keys: keys
                 .iter()
-                .map(|key| Key {
+                .map(|key| GroupKey {
                     of_file: of_file(key) && may_part && !of_files,
                     expr: Arc::clone(&key.0),
                 })
@@ -183,34 +185,34 @@ fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     expr.downcast_ref::<Column>().map(Column::index)
 }
 
-/// How rows that have the same value in a column lie together.
+/// How rows with the same value in a column are clustered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Together {
-    /// All rows of a file have it.
+enum Clustering {
+    /// All rows of a file have the same value.
     OfFile,
-    /// Those of a file that have it follow each other.
+    /// Rows of a file with the same value are adjacent.
     Sorted,
 }
 
-/// How the rows that this plan makes lie together by a column; `None` where they need not.
-fn together(plan: &Arc<dyn ExecutionPlan>, place: usize) -> Option<Together> {
+/// Returns how the output of a plan is clustered by a column; `None` if it is not.
+fn column_clustering(plan: &Arc<dyn ExecutionPlan>, place: usize) -> Option<Clustering> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         let place = match filter.projection() {
             Some(places) => *places.get(place)?,
             None => place,
         };
-        return together(filter.input(), place);
+        return column_clustering(filter.input(), place);
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let place = column(&projection.expr().get(place)?.expr)?;
-        return together(projection.input(), place);
+        return column_clustering(projection.input(), place);
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
         let (lists, input) = (unnest.list_column_indices(), unnest.input());
         let keeps_places = unnest.struct_column_indices().is_empty()
             && input.schema().fields().len() == unnest.schema().fields().len()
             && lists.iter().all(|list| list.index_in_input_schema != place);
-        return together(input, place).filter(|_| keeps_places);
+        return column_clustering(input, place).filter(|_| keeps_places);
     }
     let scan = scan_of_store(plan)?;
     let source = scan.file_source();
@@ -218,10 +220,10 @@ fn together(plan: &Arc<dyn ExecutionPlan>, place: usize) -> Option<Together> {
     let in_files = source.table_schema().file_schema().fields().len();
     let all = in_files + source.table_schema().table_partition_cols().len();
     if (in_files..all).contains(&place) {
-        return Some(Together::OfFile);
+        return Some(Clustering::OfFile);
     }
     let first = scan.output_ordering.first()?.first();
-    (column(&first.expr)? == place).then_some(Together::Sorted)
+    (column(&first.expr)? == place).then_some(Clustering::Sorted)
 }
 
 #[cfg(test)]
@@ -231,18 +233,19 @@ mod tests {
 
     use crate::Store;
 
-    async fn answer(context: &SessionContext, sql: &str) -> String {
+    async fn result_text(context: &SessionContext, sql: &str) -> String {
         let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
         pretty_format_batches(&batches).unwrap().to_string()
     }
 
-    async fn is_by_runs(context: &SessionContext, sql: &str) -> bool {
-        answer(context, &format!("EXPLAIN {sql}"))
+    async fn uses_run_aggregate(context: &SessionContext, sql: &str) -> bool {
+        result_text(context, &format!("EXPLAIN {sql}"))
             .await
             .contains("RunAggregateExec")
     }
 
-    /// The sample, queried by two threads in batches of one row: groups are handed on several times.
+    /// Returns a session over the sample store with two threads and batches of one row, so that groups are emitted
+    /// several times.
     async fn context() -> SessionContext {
         let store = Store::demo().await.unwrap();
         let options = crate::query::SessionOptions::default().threads(2);
@@ -309,19 +312,23 @@ mod tests {
                         )
                     };
                     let (by_runs, hashed) = (asked(key), asked(other));
-                    // What gathers values does so by files only.
+                    // Collecting aggregates support only partition columns of files.
                     let is_theirs = aggregates.contains("median") && key != "platform";
-                    assert_ne!(is_by_runs(&context, &by_runs).await, is_theirs, "{by_runs}");
-                    assert!(!is_by_runs(&context, &hashed).await, "{hashed}");
-                    // The names of the columns are others.
+                    assert_ne!(
+                        uses_run_aggregate(&context, &by_runs).await,
+                        is_theirs,
+                        "{by_runs}"
+                    );
+                    assert!(!uses_run_aggregate(&context, &hashed).await, "{hashed}");
+                    // Column names differ.
                     let rows = |text: String| -> Vec<String> {
                         text.lines()
                             .skip(3)
                             .map(|line| line.replace([' ', '-'], ""))
                             .collect()
                     };
-                    let found = rows(answer(&context, &by_runs).await);
-                    let expected = rows(answer(&context, &hashed).await);
+                    let found = rows(result_text(&context, &by_runs).await);
+                    let expected = rows(result_text(&context, &hashed).await);
                     assert_eq!(found, expected, "{by_runs}");
                 }
             }
@@ -339,9 +346,9 @@ mod tests {
             "SELECT platform, error_no, median(line) FROM records GROUP BY platform, error_no",
             "SELECT platform, sum(line) FROM (SELECT error_message AS platform, platform AS p, line FROM records) AS r GROUP BY platform",
         ] {
-            assert!(!is_by_runs(&context, sql).await, "{sql}");
+            assert!(!uses_run_aggregate(&context, sql).await, "{sql}");
         }
         let renamed = "SELECT p, sum(line) FROM (SELECT platform AS p, line FROM records WHERE line > 1) AS r GROUP BY p";
-        assert!(is_by_runs(&context, renamed).await);
+        assert!(uses_run_aggregate(&context, renamed).await);
     }
 }

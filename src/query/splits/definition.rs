@@ -1,4 +1,4 @@
-//! The definition of a split: a row of `splits`.
+//! Definition of a split: a row of `splits`.
 
 use arrow::array::{AsArray as _, RecordBatch};
 use arrow::compute::cast;
@@ -11,24 +11,24 @@ use super::unit::SplitUnit;
 use crate::column;
 use crate::error::{Error, Result};
 
-/// What a line of `split_units` says.
+/// Kind of a line of `split_units`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    /// A unit whose part was given.
+pub(crate) enum StoredKind {
+    /// A unit with an explicit part.
     Held,
     /// A key of a cluster.
     Member,
-    /// A network that there was.
+    /// A network that existed at creation.
     Known,
-    /// Where a part begins.
+    /// Start of a part.
     Cut,
 }
 
-/// Something of a split that does not follow from keys.
+/// A stored fact about a split that does not follow from keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Stored {
-    pub(crate) kind: Kind,
+pub(crate) struct StoredPart {
+    pub(crate) kind: StoredKind,
     pub(crate) key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Stored {
 
 /// A version of a split.
 #[derive(Clone, Debug)]
-pub(crate) struct Definition {
+pub(crate) struct SplitDefinition {
     pub(crate) name: String,
     pub(crate) version: i64,
     pub(crate) unit: SplitUnit,
@@ -49,19 +49,19 @@ pub(crate) struct Definition {
     pub(crate) unit_count: i64,
     pub(crate) digest: String,
     pub(crate) created_at_us: i64,
-    pub(crate) stored: Vec<Stored>,
+    pub(crate) stored: Vec<StoredPart>,
 }
 
-impl Definition {
+impl SplitDefinition {
     /// `NAME@VERSION`.
-    pub(crate) fn full_name(&self) -> String {
+    pub(crate) fn versioned_name(&self) -> String {
         format!("{}@{}", self.name, self.version)
     }
 }
 
-/// What is stored of a split, a line of JSON each, always in the same order.
-pub(crate) fn lines(stored: &[Stored]) -> Result<String> {
-    let mut sorted: Vec<&Stored> = stored.iter().collect();
+/// Stored lines of a split as JSON, always in the same order.
+pub(crate) fn stored_lines(stored: &[StoredPart]) -> Result<String> {
+    let mut sorted: Vec<&StoredPart> = stored.iter().collect();
     sorted.sort();
     let mut lines = String::new();
     for one in sorted {
@@ -72,7 +72,7 @@ pub(crate) fn lines(stored: &[Stored]) -> Result<String> {
     Ok(lines)
 }
 
-/// What is the same for the same split in any store, in hexadecimal digits.
+/// Fingerprint of a split, equal in any store, in hexadecimal digits.
 pub(crate) fn digest(unit: SplitUnit, ratio: &str, seed: i64, lines: &str) -> String {
     let said = format!("tsql-split-1\n{}\n{ratio}\n{seed}\n{lines}", unit.word());
     format!("{:032x}", XxHash3_128::oneshot(said.as_bytes()))
@@ -81,19 +81,19 @@ pub(crate) fn digest(unit: SplitUnit, ratio: &str, seed: i64, lines: &str) -> St
 /// All versions of all splits, by name and version.
 ///
 /// # Errors
-/// [`Error::Damaged`] for a row that no split is, and failures of the storage.
-pub(crate) async fn all(context: &SessionContext) -> Result<Vec<Definition>> {
+/// [`Error::Damaged`] for an invalid row, and storage failures.
+pub(crate) async fn all_definitions(context: &SessionContext) -> Result<Vec<SplitDefinition>> {
     let sql = "SELECT name, version, unit, ratio, seed, preset, warning, query, hold_out, unit_count, digest, \
         CAST(created_at AS BIGINT) AS created_at_us, units FROM stored.splits ORDER BY name, version";
     let frame = context.sql(sql).await.map_err(Error::Query)?;
     let mut all = Vec::new();
     for batch in frame.collect().await.map_err(Error::Query)? {
-        of_batch(&batch, &mut all)?;
+        definitions_of_batch(&batch, &mut all)?;
     }
     Ok(all)
 }
 
-fn of_batch(batch: &RecordBatch, all: &mut Vec<Definition>) -> Result<()> {
+fn definitions_of_batch(batch: &RecordBatch, all: &mut Vec<SplitDefinition>) -> Result<()> {
     let text = |name| column::text(batch, name);
     let number = |name| column::numbers::<Int64Type>(batch, name);
     let (names, units, ratios) = (text("name")?, text("unit")?, text("ratio")?);
@@ -106,9 +106,9 @@ fn of_batch(batch: &RecordBatch, all: &mut Vec<Definition>) -> Result<()> {
         let own = |column| column::text_at(column, row).map(str::to_owned);
         let broken = |what: String| Error::damaged("splits", what);
         let lines = lines.value(row).lines();
-        let stored = lines.map(serde_json::from_str::<Stored>);
+        let stored = lines.map(serde_json::from_str::<StoredPart>);
         let stored = stored.collect::<std::result::Result<Vec<_>, _>>();
-        all.push(Definition {
+        all.push(SplitDefinition {
             name: names.value(row).to_owned(),
             version: versions.value(row),
             unit: SplitUnit::parse(units.value(row)).map_err(|error| broken(error.to_string()))?,
@@ -127,17 +127,20 @@ fn of_batch(batch: &RecordBatch, all: &mut Vec<Definition>) -> Result<()> {
     Ok(())
 }
 
-/// The split of this name: `NAME@VERSION`, or `NAME` for its newest version.
+/// Finds a split by `NAME@VERSION`, or the newest version by `NAME`.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none.
-pub(crate) async fn find(context: &SessionContext, name: &str) -> Result<Definition> {
-    let all = all(context).await?;
+/// [`Error::Unknown`] if there is none.
+pub(crate) async fn find_definition(
+    context: &SessionContext,
+    name: &str,
+) -> Result<SplitDefinition> {
+    let all = all_definitions(context).await?;
     let (wanted, version) = match name.rsplit_once('@') {
         Some((wanted, version)) => (wanted, Some(version)),
         None => (name, None),
     };
-    let is_it = |one: &&Definition| {
+    let is_it = |one: &&SplitDefinition| {
         let is_version = version.is_none_or(|version| one.version.to_string() == version);
         one.name == wanted && is_version
     };
@@ -146,7 +149,7 @@ pub(crate) async fn find(context: &SessionContext, name: &str) -> Result<Definit
         let mut known: Vec<String> = Vec::new();
         for one in &all {
             if version.is_some() {
-                known.push(one.full_name());
+                known.push(one.versioned_name());
             } else if known.last() != Some(&one.name) {
                 known.push(one.name.clone());
             }
@@ -164,16 +167,16 @@ pub(crate) async fn find(context: &SessionContext, name: &str) -> Result<Definit
     })
 }
 
-/// A column of a batch as texts, whatever form they have.
-pub(super) fn texts(batch: &RecordBatch, place: usize) -> Result<Vec<Option<String>>> {
+/// A column of a batch as text, for any text type.
+pub(super) fn text_column(batch: &RecordBatch, place: usize) -> Result<Vec<Option<String>>> {
     let column = cast(batch.column(place), &DataType::Utf8View);
     let column = column.map_err(|error| Error::Query(error.into()))?;
     let texts = column.as_string_view().iter();
     Ok(texts.map(|text| text.map(str::to_owned)).collect())
 }
 
-/// A column of a batch as numbers.
-pub(super) fn numbers(batch: &RecordBatch, place: usize) -> Result<Vec<Option<i64>>> {
+/// A column of a batch as integers.
+pub(super) fn number_column(batch: &RecordBatch, place: usize) -> Result<Vec<Option<i64>>> {
     let column = cast(batch.column(place), &DataType::Int64);
     let column = column.map_err(|error| Error::Query(error.into()))?;
     let numbers = column.as_primitive::<Int64Type>();
@@ -182,8 +185,8 @@ pub(super) fn numbers(batch: &RecordBatch, place: usize) -> Result<Vec<Option<i6
         .collect())
 }
 
-/// All rows of a question of ours.
-pub(super) async fn rows(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
+/// Collects all rows of an internal query.
+pub(super) async fn run_internal(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>> {
     let frame = context.sql(sql).await.map_err(Error::Query)?;
     frame.collect().await.map_err(Error::Query)
 }

@@ -1,11 +1,11 @@
-//! The keys of graphs: which networks, structures or DAGs they are of.
+//! Keys of graphs: the networks, structures or DAGs that they belong to.
 
 use std::collections::BTreeMap;
 
 use datafusion::prelude::SessionContext;
 use twox_hash::XxHash3_64;
 
-use super::definition::{numbers, rows, texts};
+use super::definition::{number_column, run_internal, text_column};
 use super::unit::SplitUnit;
 use crate::error::Result;
 
@@ -13,44 +13,45 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Label {
     pub(crate) key: String,
-    /// It says what the graph is like, not what it is: it counts where nothing better is known.
+    /// Whether the label describes the graph without identifying it. Such labels count only if there is no better one.
     pub(crate) is_weak: bool,
 }
 
-/// What a graph computes, whatever its shapes; of a graph that a log of GraphNet names by its path that of the sample.
+/// Computation of a graph, regardless of its shapes. A graph that a GraphNet log names by its path has the computation
+/// of the sample.
 const DAGS: &str = "SELECT graph_id, coalesce(workload_name, workload_key) AS label FROM graphs WHERE coalesce(kind, '') <> 'reference' \
     UNION ALL SELECT r.graph_id, g.workload_key FROM graphs AS r JOIN samples AS s ON r.workload_key = 'sample:' || s.sample \
     JOIN graphs AS g ON g.graph_id = s.graph_id WHERE r.kind = 'reference'";
 
-/// The same, of GraphNet without any number; TpuGraphs' graphs follow from the names of their files.
+/// The same without any number for GraphNet. TpuGraphs graphs follow from their file names.
 const STRUCTURES: &str = "SELECT graph_id, CASE WHEN dataset = 'graphnet' THEN coalesce(shape_free_hash, workload_key) \
     ELSE coalesce(workload_name, workload_key) END AS label FROM graphs WHERE coalesce(kind, '') <> 'reference' AND dataset <> 'tpugraphs' \
     UNION ALL SELECT r.graph_id, coalesce(g.shape_free_hash, g.workload_key) FROM graphs AS r \
     JOIN samples AS s ON r.workload_key = 'sample:' || s.sample \
     JOIN graphs AS g ON g.graph_id = s.graph_id WHERE r.kind = 'reference'";
 
-/// Networks of TenSet's tasks, samples of GraphNet.
+/// Networks of TenSet tasks and samples of GraphNet.
 const NETWORKS: &str = "SELECT DISTINCT graph_id, network AS label FROM network_tasks WHERE network IS NOT NULL \
     UNION ALL SELECT graph_id, coalesce(sample_key(variant_of), sample) FROM samples WHERE graph_id IS NOT NULL \
     UNION ALL SELECT graph_id, substr(workload_key, 8) FROM graphs WHERE kind = 'reference'";
 
-/// Programs of TpuGraphs' graphs, by the names of their files.
+/// Programs of TpuGraphs graphs, from their file names.
 const PROGRAMS: &str = "SELECT DISTINCT graph_id, network AS label FROM source_segments WHERE dataset = 'tpugraphs' AND graph_id IS NOT NULL";
 
-/// How often each operation may be configured in a graph of TpuGraphs.
+/// Number of configurable nodes by operation, for TpuGraphs graphs.
 const CONFIGURABLE: &str = "SELECT s.graph_id, n.op || ' ' || CAST(count(*) AS VARCHAR) AS label FROM \
     (SELECT graph_id, unnest(slot_nodes) AS node FROM graphs WHERE dataset = 'tpugraphs' AND slot_count > 0) AS s \
     JOIN nodes AS n ON n.graph_id = s.graph_id AND n.node = s.node GROUP BY s.graph_id, n.op ORDER BY s.graph_id, n.op";
 
-/// Types of numbers that are no part of what a program is.
+/// Data types, which are not part of a program's identity.
 const TYPES: [&str; 8] = [
     "bf16", "fp16", "f16", "fp32", "f32", "bfloat16", "float16", "float32",
 ];
 
-/// The keys of all graphs that have some, sorted.
+/// Keys of all graphs that have some, sorted.
 ///
 /// # Errors
-/// Failures of the storage.
+/// Storage failures.
 pub(crate) async fn labels_of_graphs(
     context: &SessionContext,
     unit: SplitUnit,
@@ -61,18 +62,18 @@ pub(crate) async fn labels_of_graphs(
         is_weak: false,
     };
     match unit {
-        SplitUnit::Dag => read(context, DAGS, strong, &mut labels).await?,
+        SplitUnit::Dag => read_labels(context, DAGS, strong, &mut labels).await?,
         SplitUnit::Structure => {
-            read(context, STRUCTURES, strong, &mut labels).await?;
+            read_labels(context, STRUCTURES, strong, &mut labels).await?;
             let mut programs = BTreeMap::new();
-            read(context, PROGRAMS, strong, &mut programs).await?;
+            read_labels(context, PROGRAMS, strong, &mut programs).await?;
             if !programs.is_empty() {
-                of_programs(context, programs, &mut labels).await?;
+                add_program_labels(context, programs, &mut labels).await?;
             }
         }
         SplitUnit::Network => {
-            read(context, NETWORKS, strong, &mut labels).await?;
-            read(context, PROGRAMS, strong, &mut labels).await?;
+            read_labels(context, NETWORKS, strong, &mut labels).await?;
+            read_labels(context, PROGRAMS, strong, &mut labels).await?;
         }
         _ => {}
     }
@@ -83,14 +84,16 @@ pub(crate) async fn labels_of_graphs(
     Ok(labels)
 }
 
-async fn read(
+async fn read_labels(
     context: &SessionContext,
     sql: &str,
     label: impl Fn(String) -> Label,
     labels: &mut BTreeMap<i64, Vec<Label>>,
 ) -> Result<()> {
-    for batch in rows(context, sql).await? {
-        let pairs = numbers(&batch, 0)?.into_iter().zip(texts(&batch, 1)?);
+    for batch in run_internal(context, sql).await? {
+        let pairs = number_column(&batch, 0)?
+            .into_iter()
+            .zip(text_column(&batch, 1)?);
         for (graph, key) in pairs {
             if let Some((graph, key)) = graph.zip(key) {
                 labels.entry(graph).or_default().push(label(key));
@@ -100,20 +103,21 @@ async fn read(
     Ok(())
 }
 
-/// Families of programs; the hashed names of test graphs say nothing, so there is what may be configured, too.
-async fn of_programs(
+/// Adds program families. The hashed names of test graphs carry no information, so their configurable nodes are used as
+/// well.
+async fn add_program_labels(
     context: &SessionContext,
     programs: BTreeMap<i64, Vec<Label>>,
     labels: &mut BTreeMap<i64, Vec<Label>>,
 ) -> Result<()> {
     let mut configurable = BTreeMap::new();
     let weak = |key| Label { key, is_weak: true };
-    read(context, CONFIGURABLE, weak, &mut configurable).await?;
+    read_labels(context, CONFIGURABLE, weak, &mut configurable).await?;
     for (graph, programs) in programs {
         let own = labels.entry(graph).or_default();
         for program in programs.iter().filter(|program| !is_hash(&program.key)) {
             own.push(Label {
-                key: family(&program.key),
+                key: program_family(&program.key),
                 is_weak: false,
             });
         }
@@ -129,13 +133,13 @@ async fn of_programs(
     Ok(())
 }
 
-/// Is it the name of a graph whose program is hidden?
+/// Returns whether a name is the hash of a hidden program.
 fn is_hash(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// The name of a program without batch, mesh and type of numbers, and without what stands between words.
-fn family(program: &str) -> String {
+/// Program name without batch size, mesh and data type, and without separators.
+fn program_family(program: &str) -> String {
     let lower = program.to_ascii_lowercase();
     let words: Vec<&str> = lower.split(['.', '_']).collect();
     let is_number = |word: Option<&&str>| {
@@ -160,7 +164,7 @@ fn family(program: &str) -> String {
     if family.is_empty() { lower } else { family }
 }
 
-/// `4x4`, `2x2x1`.
+/// Returns whether a word is a mesh such as `4x4` or `2x2x1`.
 fn is_mesh(word: &str) -> bool {
     let sides: Vec<&str> = word.split('x').collect();
     let is_side = |side: &&str| !side.is_empty() && side.bytes().all(|one| one.is_ascii_digit());
@@ -190,7 +194,7 @@ mod tests {
             ),
             ("4x4", "4x4"),
         ] {
-            assert_eq!(family(program), expected);
+            assert_eq!(program_family(program), expected);
         }
         assert!(is_hash("cd708819d3f5103afd6460b15e74eaf3") && !is_hash("resnet50"));
     }

@@ -1,24 +1,27 @@
-//! Splits as SQL sees them: what stays together, which part a key is in, and the expression that `split('NAME')` stands for.
+//! Splits in SQL: units, parts of keys, and the expression that replaces `split('NAME')`.
 //!
 //! ```text
-//!  splits (a row) ─▶ Definition ─▶ Parts: key ─▶ part        labels: graph ─▶ keys
-//!                                       └──────────┬─────────────────┘
-//!                                    Written: an expression over the columns of a record
+//!  splits (a row) ─▶ SplitDefinition ─▶ SplitParts: key ─▶ part        labels: graph ─▶ keys
+//!                                             └──────────┬─────────────────┘
+//!                                     SplitExpr: an expression over the columns of a record
 //! ```
 //!
-//! A part follows from the definition and from the keys of a row alone, never from other rows: so what is appended moves nothing.
-//! A graph with several keys (`structure`, `network`) is in the part of all of them, or in none where they differ.
+//! A part depends only on the definition and on the keys of the row, never on other rows. Appended rows therefore do
+//! not move existing ones. A graph with several keys (`structure`, `network`) is in the part of all of them. It has no
+//! part if they differ.
 
 mod definition;
 mod labels;
 mod parts;
+mod split_expr;
 mod tables;
 mod unit;
-mod written;
 
-pub(crate) use definition::{Definition, Kind, Stored, all, digest, find, lines};
+pub(crate) use definition::{
+    SplitDefinition, StoredKind, StoredPart, all_definitions, digest, find_definition, stored_lines,
+};
 pub(crate) use labels::{Label, labels_of_graphs};
-pub(crate) use parts::place;
+pub(crate) use parts::part_index;
+pub(crate) use split_expr::{SplitExpr, split_expr};
 pub(crate) use tables::{line_key, task_key};
 pub use unit::SplitUnit;
-pub(crate) use written::{Written, written};

@@ -1,16 +1,16 @@
-//! Which part a key is in.
+//! Parts of keys.
 
 use std::collections::{HashMap, HashSet};
 
-use super::definition::{Definition, Kind, Stored};
+use super::definition::{SplitDefinition, StoredKind, StoredPart};
 use super::labels::Label;
 use super::unit::SplitUnit;
 use crate::error::{Error, Result};
-use crate::query::functions::part_in_table::NONE;
-use crate::query::functions::part_of_split::{PARTS, Ratios, hash};
+use crate::query::functions::part_in_table::NO_PART;
+use crate::query::functions::part_of_split::{PARTS, Ratios, hash_key};
 
-/// The parts of a split. A part is its place among train, valid and test, or none.
-pub(crate) struct Parts {
+/// Parts of a split. A part is an index of train, valid and test, or none.
+pub(crate) struct SplitParts {
     unit: SplitUnit,
     seed: i64,
     ratios: Ratios,
@@ -20,20 +20,25 @@ pub(crate) struct Parts {
     text: Vec<u8>,
 }
 
-impl Parts {
-    /// Those of a version.
+impl SplitParts {
+    /// Creates the parts of a split version.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where its row is none of a split.
-    pub(crate) fn of(split: &Definition) -> Result<Self> {
+    /// [`Error::Damaged`] if its row is invalid.
+    pub(crate) fn from_definition(split: &SplitDefinition) -> Result<Self> {
         Self::new(split.unit, &split.ratio, split.seed, &split.stored)
     }
 
-    /// Those of a definition.
+    /// Creates the parts of a definition.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
-    pub(crate) fn new(unit: SplitUnit, ratio: &str, seed: i64, stored: &[Stored]) -> Result<Self> {
+    /// As [`from_definition`](Self::from_definition).
+    pub(crate) fn new(
+        unit: SplitUnit,
+        ratio: &str,
+        seed: i64,
+        stored: &[StoredPart],
+    ) -> Result<Self> {
         let broken = |reason: String| Error::damaged("splits", reason);
         let ratios = Ratios::parse(ratio).map_err(|error| broken(error.to_string()))?;
         let (mut held, mut members, mut known) = (HashMap::new(), HashMap::new(), HashSet::new());
@@ -41,18 +46,18 @@ impl Parts {
             let key = one.key.clone();
             let value = one.value.as_deref().unwrap_or_default();
             match one.kind {
-                Kind::Held => {
-                    let place = place(value);
+                StoredKind::Held => {
+                    let place = part_index(value);
                     let place = place.ok_or_else(|| broken(format!("`{value}` is no part")))?;
                     held.insert(key, place);
                 }
-                Kind::Member => {
+                StoredKind::Member => {
                     members.insert(key, value.to_owned());
                 }
-                Kind::Known => {
+                StoredKind::Known => {
                     known.insert(key);
                 }
-                Kind::Cut => {}
+                StoredKind::Cut => {}
             }
         }
         Ok(Self {
@@ -66,35 +71,35 @@ impl Parts {
         })
     }
 
-    /// The part of a unit by its key.
-    pub(crate) fn of_key(&mut self, key: &str) -> u8 {
+    /// Part of a unit by its key.
+    pub(crate) fn part_of_key(&mut self, key: &str) -> u8 {
         if let Some(part) = self.held.get(key) {
             return *part;
         }
         let cluster = self.members.get(key).map_or(key, String::as_str);
-        let hash = hash(&mut self.text, self.seed, self.unit.word(), cluster);
-        u8::try_from(self.ratios.place(hash)).unwrap_or(NONE)
+        let hash = hash_key(&mut self.text, self.seed, self.unit.word(), cluster);
+        u8::try_from(self.ratios.part_index(hash)).unwrap_or(NO_PART)
     }
 
-    /// The part of a workload on a kind of target. What was held out without a kind is held out on all.
-    pub(crate) fn of_task(&mut self, workload_key: &str, key: &str) -> u8 {
+    /// Part of a workload on a target kind. A workload held out without a target kind is held out on all.
+    pub(crate) fn part_of_task(&mut self, workload_key: &str, key: &str) -> u8 {
         match self.held.get(workload_key) {
             Some(part) => *part,
-            None => self.of_key(key),
+            None => self.part_of_key(key),
         }
     }
 
-    /// The part of a graph by its keys: that of all of them, or none.
+    /// Part of a graph by its keys: the part of all of them, or none.
     ///
-    /// - A network that is held out takes all of its graphs with it; one that came later takes none of those that earlier
-    ///   networks have.
-    /// - A weak label counts only where it was known when the split was made.
-    pub(crate) fn of_labels(&mut self, labels: &[Label]) -> u8 {
+    /// - A held-out network holds out all of its graphs. A network that was added later takes no graphs of earlier
+    ///   networks.
+    /// - A weak label counts only if it was known when the split was created.
+    pub(crate) fn part_of_labels(&mut self, labels: &[Label]) -> u8 {
         if self.unit == SplitUnit::Network {
             let held = labels.iter().filter_map(|label| self.held.get(&label.key));
             let held: Vec<u8> = held.copied().collect();
             if !held.is_empty() {
-                return only(held);
+                return single_part(held);
             }
         }
         let is_known = |label: &&Label| self.known.contains(&label.key);
@@ -106,9 +111,9 @@ impl Parts {
             .collect();
         let mut parts = Vec::with_capacity(counting.len());
         for label in counting {
-            parts.push(self.of_key(&label.key));
+            parts.push(self.part_of_key(&label.key));
         }
-        only(parts)
+        single_part(parts)
     }
 
     fn is_stored(&self, key: &str) -> bool {
@@ -116,19 +121,19 @@ impl Parts {
     }
 }
 
-/// The one part that all of these are.
-fn only(parts: Vec<u8>) -> u8 {
+/// The part that all of these share, or none.
+fn single_part(parts: Vec<u8>) -> u8 {
     let mut parts = parts.into_iter();
-    let first = parts.next().unwrap_or(NONE);
+    let first = parts.next().unwrap_or(NO_PART);
     if parts.all(|part| part == first) {
         first
     } else {
-        NONE
+        NO_PART
     }
 }
 
-/// The place of a part by its name.
-pub(crate) fn place(name: &str) -> Option<u8> {
+/// Index of a part by name.
+pub(crate) fn part_index(name: &str) -> Option<u8> {
     let place = PARTS.iter().position(|part| *part == name)?;
     u8::try_from(place).ok()
 }
@@ -137,34 +142,35 @@ pub(crate) fn place(name: &str) -> Option<u8> {
 mod tests {
     use super::*;
 
-    fn parts(unit: SplitUnit, stored: &[(Kind, &str, &str)]) -> Parts {
-        let stored = stored.iter().map(|(kind, key, value)| Stored {
+    fn parts(unit: SplitUnit, stored: &[(StoredKind, &str, &str)]) -> SplitParts {
+        let stored = stored.iter().map(|(kind, key, value)| StoredPart {
             kind: *kind,
             key: (*key).to_owned(),
             value: (!value.is_empty()).then(|| (*value).to_owned()),
         });
-        let stored: Vec<Stored> = stored.collect();
-        Parts::new(unit, "1/1/1", 0, &stored).unwrap()
+        let stored: Vec<StoredPart> = stored.collect();
+        SplitParts::new(unit, "1/1/1", 0, &stored).unwrap()
     }
 
-    /// The part of a graph with these keys; `~` makes a weak one.
-    fn of(parts: &mut Parts, keys: &str) -> &'static str {
+    /// Part of a graph with these keys; `~` marks a weak key.
+    fn part_name(parts: &mut SplitParts, keys: &str) -> &'static str {
         let labels = keys.split_whitespace().map(|key| Label {
             key: key.trim_start_matches('~').to_owned(),
             is_weak: key.starts_with('~'),
         });
         let labels: Vec<Label> = labels.collect();
-        let place = parts.of_labels(&labels);
+        let place = parts.part_of_labels(&labels);
         PARTS.get(usize::from(place)).copied().unwrap_or("none")
     }
 
-    /// By Python's xxhash, `structure` with seed 0 and 1/1/1: a is in test, b in valid, c, d and e in train, f in test.
+    /// Parts by Python's xxhash for `structure`, seed 0 and 1/1/1: a is in test, b in valid, c, d and e in train, f in
+    /// test.
     #[test]
     fn a_newcomer_that_would_join_two_parts_is_in_none() {
         let members = [
-            (Kind::Member, "d", "a"),
-            (Kind::Member, "a", "a"),
-            (Kind::Member, "s", "b"),
+            (StoredKind::Member, "d", "a"),
+            (StoredKind::Member, "a", "a"),
+            (StoredKind::Member, "s", "b"),
         ];
         let mut parts = parts(SplitUnit::Structure, &members);
         for (keys, expected) in [
@@ -178,7 +184,7 @@ mod tests {
             ("c f", "none"),
             ("d f", "test"),
             ("c d", "none"),
-            // What a graph is like counts where it was known.
+            // Weak labels count if they were known.
             ("~s", "valid"),
             ("~t", "none"),
             ("c ~t", "train"),
@@ -186,18 +192,19 @@ mod tests {
             ("b ~s", "valid"),
             ("", "none"),
         ] {
-            assert_eq!(of(&mut parts, keys), expected, "{keys}");
+            assert_eq!(part_name(&mut parts, keys), expected, "{keys}");
         }
     }
 
-    /// By Python's xxhash, `network` with seed 0 and 1/1/1: a is in train, b in valid, c in test, d in valid, h in test.
+    /// Parts by Python's xxhash for `network`, seed 0 and 1/1/1: a is in train, b in valid, c in test, d in valid, h in
+    /// test.
     #[test]
     fn networks_that_come_later_take_no_graph_from_others() {
         let known = [
-            (Kind::Known, "a", ""),
-            (Kind::Known, "b", ""),
-            (Kind::Known, "c", ""),
-            (Kind::Held, "c", "train"),
+            (StoredKind::Known, "a", ""),
+            (StoredKind::Known, "b", ""),
+            (StoredKind::Known, "c", ""),
+            (StoredKind::Held, "c", "train"),
         ];
         let mut parts = parts(SplitUnit::Network, &known);
         for (keys, expected) in [
@@ -207,11 +214,11 @@ mod tests {
             ("b h", "valid"),
             ("h", "test"),
             ("d h", "none"),
-            // What is held out takes its graphs with it.
+            // A held-out network holds out its graphs.
             ("b c", "train"),
             ("c h", "train"),
         ] {
-            assert_eq!(of(&mut parts, keys), expected, "{keys}");
+            assert_eq!(part_name(&mut parts, keys), expected, "{keys}");
         }
     }
 
@@ -219,11 +226,17 @@ mod tests {
     fn a_workload_that_is_held_out_is_so_on_all_targets() {
         let mut parts = parts(
             SplitUnit::Task,
-            &[(Kind::Held, "w", "valid"), (Kind::Held, "x llvm", "test")],
+            &[
+                (StoredKind::Held, "w", "valid"),
+                (StoredKind::Held, "x llvm", "test"),
+            ],
         );
-        assert_eq!(parts.of_task("w", "w llvm"), 1);
-        assert_eq!(parts.of_task("w", "w cuda"), 1);
-        assert_eq!(parts.of_task("x", "x llvm"), 2);
-        assert_eq!(parts.of_task("x", "x cuda"), parts.of_key("x cuda"));
+        assert_eq!(parts.part_of_task("w", "w llvm"), 1);
+        assert_eq!(parts.part_of_task("w", "w cuda"), 1);
+        assert_eq!(parts.part_of_task("x", "x llvm"), 2);
+        assert_eq!(
+            parts.part_of_task("x", "x cuda"),
+            parts.part_of_key("x cuda")
+        );
     }
 }

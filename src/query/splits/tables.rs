@@ -1,4 +1,4 @@
-//! The parts of all that a store has, as tables that `part_in_table` reads.
+//! Parts of all graphs, configurations or sources of a store, as tables for `part_in_table`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,56 +7,61 @@ use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt as _;
 
-use super::definition::{Definition, Kind, numbers, rows, texts};
+use super::definition::{SplitDefinition, StoredKind, number_column, run_internal, text_column};
 use super::labels::labels_of_graphs;
-use super::parts::Parts;
+use super::parts::SplitParts;
 use super::unit::SplitUnit;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::functions::part_in_table::{
-    NONE, of_configurations, of_graphs, of_lines, of_tasks,
+    NO_PART, encode_configurations, encode_graphs, encode_lines, encode_tasks,
 };
-use crate::query::shown::Shown;
+use crate::query::session_versions::SessionVersions;
 
-/// The key of a workload on a kind of target.
+/// Key of a workload on a target kind.
 pub(crate) fn task_key(workload_key: &str, target_kind: &str) -> String {
     format!("{workload_key} {target_kind}")
 }
 
-/// The key of a file.
+/// Key of a file.
 pub(crate) fn line_key(source_id: i64) -> String {
     source_id.to_string()
 }
 
-/// The table of a split whose parts are by graph, configuration or file.
+/// Table of a split whose parts are by graph, configuration or file.
 ///
 /// # Errors
-/// [`Error::Damaged`] for a split that is none, and failures of the storage.
-pub(super) async fn table(context: &SessionContext, split: &Definition) -> Result<Vec<u8>> {
+/// [`Error::Damaged`] for an invalid split, and storage failures.
+pub(super) async fn part_table(
+    context: &SessionContext,
+    split: &SplitDefinition,
+) -> Result<Vec<u8>> {
     match split.unit {
-        SplitUnit::Config => configurations(context, split).await,
-        SplitUnit::Task => tasks(context, split).await,
-        SplitUnit::Line => lines(split),
-        _ => graphs(context, split).await,
+        SplitUnit::Config => configuration_table(context, split).await,
+        SplitUnit::Task => task_table(context, split).await,
+        SplitUnit::Line => line_table(split),
+        _ => graph_table(context, split).await,
     }
 }
 
-async fn graphs(context: &SessionContext, split: &Definition) -> Result<Vec<u8>> {
-    let mut parts = Parts::of(split)?;
+async fn graph_table(context: &SessionContext, split: &SplitDefinition) -> Result<Vec<u8>> {
+    let mut parts = SplitParts::from_definition(split)?;
     let labels = labels_of_graphs(context, split.unit).await?;
     let placed = labels
         .iter()
-        .map(|(graph, labels)| (*graph, parts.of_labels(labels)));
-    Ok(of_graphs(placed))
+        .map(|(graph, labels)| (*graph, parts.part_of_labels(labels)));
+    Ok(encode_graphs(placed))
 }
 
-async fn tasks(context: &SessionContext, split: &Definition) -> Result<Vec<u8>> {
-    let mut parts = Parts::of(split)?;
+async fn task_table(context: &SessionContext, split: &SplitDefinition) -> Result<Vec<u8>> {
+    let mut parts = SplitParts::from_definition(split)?;
     let mut places: BTreeMap<String, u8> = BTreeMap::new();
     let mut environments = BTreeMap::new();
     let sql = "SELECT environment_id, target_kind FROM environments";
-    for batch in rows(context, sql).await? {
-        let pairs = numbers(&batch, 0)?.into_iter().zip(texts(&batch, 1)?);
+    for batch in run_internal(context, sql).await? {
+        let pairs = number_column(&batch, 0)?
+            .into_iter()
+            .zip(text_column(&batch, 1)?);
         for (environment, kind) in pairs {
             let (Some(environment), Some(kind)) = (environment, kind) else {
                 continue;
@@ -75,27 +80,34 @@ async fn tasks(context: &SessionContext, split: &Definition) -> Result<Vec<u8>> 
             environments.insert(environment, place);
         }
     }
-    // By their places.
+    // Sorted by index.
     let mut kinds: Vec<(u8, String)> = places.into_iter().map(|(kind, at)| (at, kind)).collect();
     kinds.sort();
     let mut placed = BTreeMap::new();
-    for batch in rows(context, "SELECT graph_id, workload_key FROM graphs").await? {
-        for (graph, key) in numbers(&batch, 0)?.into_iter().zip(texts(&batch, 1)?) {
+    for batch in run_internal(context, "SELECT graph_id, workload_key FROM graphs").await? {
+        for (graph, key) in number_column(&batch, 0)?
+            .into_iter()
+            .zip(text_column(&batch, 1)?)
+        {
             let Some((graph, key)) = graph.zip(key) else {
                 continue;
             };
             let on_kinds = kinds.iter();
-            let on_kinds = on_kinds.map(|(_, kind)| parts.of_task(&key, &task_key(&key, kind)));
+            let on_kinds =
+                on_kinds.map(|(_, kind)| parts.part_of_task(&key, &task_key(&key, kind)));
             placed.insert(graph, on_kinds.collect::<Vec<u8>>());
         }
     }
     let environments: Vec<(i64, u8)> = environments.into_iter().collect();
     let count = u8::try_from(kinds.len()).unwrap_or(u8::MAX);
-    Ok(of_tasks(&environments, count, placed))
+    Ok(encode_tasks(&environments, count, placed))
 }
 
-fn lines(split: &Definition) -> Result<Vec<u8>> {
-    let cuts = split.stored.iter().filter(|one| one.kind == Kind::Cut);
+fn line_table(split: &SplitDefinition) -> Result<Vec<u8>> {
+    let cuts = split
+        .stored
+        .iter()
+        .filter(|one| one.kind == StoredKind::Cut);
     let cuts = cuts.map(|cut| {
         let source: i64 = cut.key.parse().ok()?;
         let last: i64 = cut.value.as_ref()?.parse().ok()?;
@@ -103,28 +115,28 @@ fn lines(split: &Definition) -> Result<Vec<u8>> {
     });
     let cuts: Option<BTreeMap<i64, i64>> = cuts.collect();
     let broken = || Error::damaged("splits", "a cut in a file is no number");
-    Ok(of_lines(cuts.ok_or_else(broken)?))
+    Ok(encode_lines(cuts.ok_or_else(broken)?))
 }
 
-/// The last table of configurations: what it is of, and its bytes.
-type Last = Mutex<Option<(String, Arc<Vec<u8>>)>>;
+/// The last table of configurations, with its identity.
+type LastTable = Mutex<Option<(String, Arc<Vec<u8>>)>>;
 
-/// Hashing millions of configurations takes seconds, so those of one question are there for the next.
-static LAST: Last = Mutex::new(None);
+/// Cached for the next query, because hashing millions of configurations takes seconds.
+static LAST_TABLE: LastTable = Mutex::new(None);
 
-async fn configurations(context: &SessionContext, split: &Definition) -> Result<Vec<u8>> {
-    let shown = Shown::of(context);
+async fn configuration_table(context: &SessionContext, split: &SplitDefinition) -> Result<Vec<u8>> {
+    let shown = SessionVersions::from_session(context);
     let of = shown.and_then(|shown| {
         let version = shown.version("configurations")?;
         Some(format!("{} {version} {}", shown.store(), split.digest))
     });
-    let known = LAST.lock().ok().and_then(|last| last.clone());
+    let known = LAST_TABLE.lock().ok().and_then(|last| last.clone());
     if let Some((known, table)) = known
         && Some(&known) == of.as_ref()
     {
         return Ok(table.as_ref().clone());
     }
-    let mut parts = Parts::of(split)?;
+    let mut parts = SplitParts::from_definition(split)?;
     let mut placed: Vec<u8> = Vec::new();
     let sql = "SELECT config_id, config_key(graph_id, sketch, params, program, build) AS key FROM stored.configurations";
     let frame = context.sql(sql).await.map_err(Error::Query)?;
@@ -138,15 +150,15 @@ async fn configurations(context: &SessionContext, split: &Definition) -> Result<
                 continue;
             };
             if placed.len() <= id {
-                placed.resize(id + 1, NONE);
+                placed.resize(id + 1, NO_PART);
             }
             if let Some(place) = placed.get_mut(id) {
-                *place = parts.of_key(key);
+                *place = parts.part_of_key(key);
             }
         }
     }
-    let table = of_configurations(&placed);
-    if let (Some(of), Ok(mut last)) = (of, LAST.lock()) {
+    let table = encode_configurations(&placed);
+    if let (Some(of), Ok(mut last)) = (of, LAST_TABLE.lock()) {
         *last = Some((of, Arc::new(table.clone())));
     }
     Ok(table)

@@ -1,37 +1,38 @@
-//! What stays together in a split.
+//! Units of splits: sets of records that stay together.
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// What stays together in a split: all records that share a key of this kind are in one part.
+/// Unit of a split: all records that share a key of this kind are in the same part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SplitUnit {
     /// A configuration, by `config_key`.
     Config,
-    /// A workload on a kind of target: `workload_key`, a space, `target_kind`.
+    /// A workload on a target kind: `workload_key`, a space, `target_kind`.
     #[default]
     Task,
-    /// What is computed whatever its shapes, by `workload_name`; of other datasets the graph.
+    /// The computation regardless of shapes, by `workload_name`; in other datasets the graph.
     Dag,
-    /// As `Dag`; of GraphNet the graph without numbers (`shape_free_hash`), of TpuGraphs the network without batch, mesh and type.
+    /// Like `Dag`; for GraphNet the graph without numbers (`shape_free_hash`), for TpuGraphs the network without batch,
+    /// mesh and type.
     Structure,
     /// The network that a graph is, or is part of.
     Network,
     /// The hardware, by `platform`.
     Platform,
-    /// When it was measured: a cut that is stored.
+    /// The time of the measurement: stored cut points.
     Time,
-    /// Where it stands in its file: a cut for each file, as TenSet's `within_task`.
+    /// The line in its file: a cut point per file, as in TenSet's `within_task`.
     Line,
-    /// The part that TpuGraphs' files are in (`records.split`).
+    /// The collection column of TpuGraphs files (`records.split`).
     Collection,
 }
 
 impl SplitUnit {
-    /// All of them.
+    /// All units.
     pub const ALL: [Self; 9] = [
         Self::Config,
         Self::Task,
@@ -44,7 +45,7 @@ impl SplitUnit {
         Self::Collection,
     ];
 
-    /// As it is typed, stored and hashed.
+    /// Name, as it is typed, stored and hashed.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -60,10 +61,10 @@ impl SplitUnit {
         }
     }
 
-    /// The unit of this word.
+    /// Parses the name of a unit.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none.
+    /// [`Error::Unknown`] if there is none.
     pub fn parse(word: &str) -> Result<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|unit| unit.word() == word)
@@ -74,7 +75,7 @@ impl SplitUnit {
             })
     }
 
-    /// The columns of a record that say which unit it belongs to.
+    /// Columns of a record that determine its unit.
     #[must_use]
     pub fn columns(self) -> &'static [&'static str] {
         match self {
@@ -88,12 +89,12 @@ impl SplitUnit {
         }
     }
 
-    /// Do graphs have keys of this kind, maybe several?
+    /// Returns whether graphs have keys of this kind, possibly several.
     pub(crate) fn is_of_graphs(self) -> bool {
         matches!(self, Self::Dag | Self::Structure | Self::Network)
     }
 
-    /// Do its parts follow from hashes of keys?
+    /// Returns whether parts follow from hashes of keys.
     pub(crate) fn is_hashed(self) -> bool {
         !matches!(self, Self::Time | Self::Line | Self::Collection)
     }

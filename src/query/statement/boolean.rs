@@ -1,64 +1,63 @@
-//! `a IS DISTINCT FROM b AND c`: the parser takes `b AND c` for the right operand, and whatever follows.
+//! Operator precedence of `a IS DISTINCT FROM b AND c`, which the parser reads as `a IS DISTINCT FROM (b AND c)`.
 //!
-//! `AND` and `OR` bind less. So a condition is taken apart into what stands between these words, and put
-//! together again:
+//! `AND` and `OR` bind less tightly. A condition is split at these words and combined again:
 //!
 //! ```text
 //! p AND (x IS DISTINCT FROM (y OR z))   ─▶   p, AND, x IS DISTINCT FROM y, OR, z
 //!                                       ─▶   (p AND (x IS DISTINCT FROM y)) OR z
 //! ```
 //!
-//! What is in parentheses stays together. On the right of the operator it moves to the left, which is
-//! the same and leaves no doubt (see `upstream_workarounds::distinct_from`).
+//! Parentheses stay intact. A parenthesized right operand moves to the left side, which is equivalent and unambiguous
+//! (see `upstream_workarounds::distinct_from`).
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::dialect::pieces::{binary, nothing};
+use super::super::dialect::pieces::{binary_expr, null_expr};
 
-/// Groups a condition as it is meant.
+/// Corrects the grouping of a condition.
 pub(super) fn regroup(expr: &mut Expr) {
     if !is_boolean(expr) {
         return;
     }
-    let mut parts = Parts::default();
-    parts.take(std::mem::replace(expr, nothing()));
-    *expr = parts.together();
+    let mut parts = BooleanChain::default();
+    parts.take(std::mem::replace(expr, null_expr()));
+    *expr = parts.into_expr();
 }
 
 fn is_boolean(expr: &Expr) -> bool {
     match expr {
         Expr::IsDistinctFrom(..) | Expr::IsNotDistinctFrom(..) => true,
         Expr::UnaryOp { op, .. } => *op == UnaryOperator::Not,
-        Expr::BinaryOp { op, .. } => is_word(op),
+        Expr::BinaryOp { op, .. } => is_logical(op),
         _ => false,
     }
 }
 
-fn is_word(operator: &BinaryOperator) -> bool {
+fn is_logical(operator: &BinaryOperator) -> bool {
     matches!(operator, BinaryOperator::And | BinaryOperator::Or)
 }
 
-/// What stands between `AND` and `OR`: the first, then each with the word before it.
+/// Operands between `AND` and `OR`: the first one, then each with the operator before it.
 #[derive(Default)]
-struct Parts {
+struct BooleanChain {
     first: Option<Expr>,
     rest: Vec<(BinaryOperator, Expr)>,
 }
 
-impl Parts {
-    fn of(expr: Expr) -> Self {
+impl BooleanChain {
+    fn from_expr(expr: Expr) -> Self {
         let mut parts = Self::default();
         parts.take(expr);
         parts
     }
 
-    /// Appends the parts of `expr`, the first of a chain or what stands after a word.
+    /// Appends the operands of `expr`, which is the first of a chain or follows an operator.
     fn take(&mut self, expr: Expr) {
-        // Chains lean to the left and may be long.
+        // Chains are left-deep and may be long.
         let (mut expr, mut after) = (expr, Vec::new());
         loop {
             match expr {
-                Expr::BinaryOp { left, op, right } if is_word(&op) => {
+                Expr::BinaryOp { left, op, right } if is_logical(&op) => {
                     after.push((op, *right));
                     expr = *left;
                 }
@@ -74,7 +73,7 @@ impl Parts {
     }
 
     fn append(&mut self, word: Option<BinaryOperator>, expr: Expr) {
-        let Self { first, rest } = apart(expr);
+        let Self { first, rest } = split_operand(expr);
         match word {
             Some(word) => self.rest.extend(first.map(|first| (word, first))),
             None => self.first = first,
@@ -82,51 +81,51 @@ impl Parts {
         self.rest.extend(rest);
     }
 
-    fn together(self) -> Expr {
+    fn into_expr(self) -> Expr {
         let mut alternatives = Vec::new();
-        let mut all = self.first.unwrap_or_else(nothing);
+        let mut all = self.first.unwrap_or_else(null_expr);
         for (word, part) in self.rest {
             if word == BinaryOperator::And {
-                all = binary(all, BinaryOperator::And, part);
+                all = binary_expr(all, BinaryOperator::And, part);
             } else {
                 alternatives.push(std::mem::replace(&mut all, part));
             }
         }
         alternatives.push(all);
-        let either = |left, right| binary(left, BinaryOperator::Or, right);
+        let either = |left, right| binary_expr(left, BinaryOperator::Or, right);
         alternatives
             .into_iter()
             .reduce(either)
-            .unwrap_or_else(nothing)
+            .unwrap_or_else(null_expr)
     }
 }
 
-/// The parts of an operand, which are several where it swallowed what follows.
-fn apart(expr: Expr) -> Parts {
+/// Splits an operand, which may contain the operators that follow it.
+fn split_operand(expr: Expr) -> BooleanChain {
     let with_first = |expr: Expr, of: &dyn Fn(Box<Expr>) -> Expr| {
-        let mut parts = Parts::of(expr);
+        let mut parts = BooleanChain::from_expr(expr);
         parts.first = parts.first.map(|first| of(Box::new(first)));
         parts
     };
     match expr {
         Expr::IsDistinctFrom(left, right) => match *right {
-            Expr::Nested(_) => only(Expr::IsDistinctFrom(right, left)),
+            Expr::Nested(_) => single_chain(Expr::IsDistinctFrom(right, left)),
             right => with_first(right, &|first| Expr::IsDistinctFrom(left.clone(), first)),
         },
         Expr::IsNotDistinctFrom(left, right) => match *right {
-            Expr::Nested(_) => only(Expr::IsNotDistinctFrom(right, left)),
+            Expr::Nested(_) => single_chain(Expr::IsNotDistinctFrom(right, left)),
             right => with_first(right, &|first| Expr::IsNotDistinctFrom(left.clone(), first)),
         },
         Expr::UnaryOp { op, expr } if op == UnaryOperator::Not => {
             with_first(*expr, &|expr| Expr::UnaryOp { op, expr })
         }
-        // In parentheses: it has a turn of its own.
-        other => only(other),
+        // Parenthesized expressions are visited separately.
+        other => single_chain(other),
     }
 }
 
-fn only(expr: Expr) -> Parts {
-    Parts {
+fn single_chain(expr: Expr) -> BooleanChain {
+    BooleanChain {
         first: Some(expr),
         rest: Vec::new(),
     }

@@ -1,6 +1,6 @@
-//! Calls that DuckDB's users write, as those that there are.
+//! Rewrites DuckDB function calls to existing functions.
 //!
-//! | typed | planned |
+//! | input | rewritten |
 //! |---|---|
 //! | `year(t)`, `dayofweek(t)`, ... | `date_part('year', t)`, `date_part('dow', t)` |
 //! | `count_if(a > 1)` | `count(CASE WHEN a > 1 THEN 1 END)` |
@@ -13,10 +13,10 @@ use datafusion::sql::sqlparser::ast::{
     ObjectName,
 };
 
-use super::super::dialect::pieces::{nothing, number, text};
+use super::super::dialect::pieces::{null_expr, number_literal, string_literal};
 
-/// Parts of a time that are functions, and what `date_part` calls them.
-const PARTS: [(&str, &str); 17] = [
+/// Functions that extract a part of a time, and the corresponding names for `date_part`.
+const DATE_PARTS: [(&str, &str); 17] = [
     ("century", "century"),
     ("day", "day"),
     ("dayofmonth", "day"),
@@ -36,21 +36,21 @@ const PARTS: [(&str, &str); 17] = [
     ("year", "year"),
 ];
 
-/// What becomes of a call.
-enum Becomes {
-    /// `date_part` of this.
+/// Rewrite of a call.
+enum CallRewrite {
+    /// `date_part` of this part.
     Part(&'static str),
     CountIf,
     Quantiles,
     Joined,
 }
 
-/// Is it written otherwise? Its column keeps the name that it has.
-pub(super) fn is_other(expr: &Expr) -> bool {
-    matches!(expr, Expr::Function(call) if becomes(call).is_some())
+/// Returns whether a call is rewritten. The result column keeps the name of the original call.
+pub(super) fn is_rewritten(expr: &Expr) -> bool {
+    matches!(expr, Expr::Function(call) if find_rewrite(call).is_some())
 }
 
-fn becomes(call: &Function) -> Option<Becomes> {
+fn find_rewrite(call: &Function) -> Option<CallRewrite> {
     let [part] = call.name.0.as_slice() else {
         return None;
     };
@@ -59,64 +59,65 @@ fn becomes(call: &Function) -> Option<Becomes> {
         return None;
     };
     let given = list.args.len();
-    let part = PARTS.iter().find(|(typed, _)| *typed == name);
+    let part = DATE_PARTS.iter().find(|(typed, _)| *typed == name);
     match (name.as_str(), given) {
-        (_, 1) if part.is_some() => part.map(|(_, part)| Becomes::Part(part)),
-        ("count_if" | "countif", 1) => Some(Becomes::CountIf),
+        (_, 1) if part.is_some() => part.map(|(_, part)| CallRewrite::Part(part)),
+        ("count_if" | "countif", 1) => Some(CallRewrite::CountIf),
         ("quantile" | "quantile_cont" | "quantile_disc", 2) => {
-            let is_list = matches!(list.args.get(1), Some(argument) if listed(argument).is_some());
-            is_list.then_some(Becomes::Quantiles)
+            let is_list =
+                matches!(list.args.get(1), Some(argument) if list_argument(argument).is_some());
+            is_list.then_some(CallRewrite::Quantiles)
         }
-        ("string_agg" | "group_concat" | "listagg", 1) => Some(Becomes::Joined),
+        ("string_agg" | "group_concat" | "listagg", 1) => Some(CallRewrite::Joined),
         _ => None,
     }
 }
 
-fn listed(argument: &FunctionArg) -> Option<&Array> {
+fn list_argument(argument: &FunctionArg) -> Option<&Array> {
     match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array))) => Some(array),
         _ => None,
     }
 }
 
-/// Writes a call as one that there is.
-pub(super) fn write(expr: &mut Expr) {
+/// Rewrites a call.
+pub(super) fn rewrite_call(expr: &mut Expr) {
     let Expr::Function(call) = expr else {
         return;
     };
-    let Some(becomes) = becomes(call) else {
+    let Some(becomes) = find_rewrite(call) else {
         return;
     };
     let FunctionArguments::List(list) = &mut call.args else {
         return;
     };
     match becomes {
-        Becomes::Part(part) => {
-            list.args.insert(0, plain(text(part)));
-            rename(call, "date_part");
+        CallRewrite::Part(part) => {
+            list.args.insert(0, unnamed_argument(string_literal(part)));
+            rename_call(call, "date_part");
         }
-        Becomes::CountIf => {
+        CallRewrite::CountIf => {
             if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(condition))) =
                 list.args.first_mut()
             {
-                *condition = one_if(std::mem::replace(condition, nothing()));
+                *condition = count_if_true(std::mem::replace(condition, null_expr()));
             }
-            rename(call, "count");
+            rename_call(call, "count");
         }
-        Becomes::Joined => {
-            list.args.push(plain(text(",")));
-            rename(call, "string_agg");
+        CallRewrite::Joined => {
+            list.args.push(unnamed_argument(string_literal(",")));
+            rename_call(call, "string_agg");
         }
-        Becomes::Quantiles => *expr = each(call),
+        CallRewrite::Quantiles => *expr = map_over_list(call),
     }
 }
 
-fn plain(expr: Expr) -> FunctionArg {
+fn unnamed_argument(expr: Expr) -> FunctionArg {
     FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
 }
 
-/// The same place of the text says another name.
-fn rename(call: &mut Function, name: &str) {
+/// The position in the text stays the same.
+fn rename_call(call: &mut Function, name: &str) {
     let span = call.name.0.first().and_then(|part| part.as_ident());
     let span = span.map(|ident| ident.span);
     let mut ident = Ident::new(name);
@@ -126,23 +127,23 @@ fn rename(call: &mut Function, name: &str) {
     call.name = ObjectName::from(vec![ident]);
 }
 
-fn one_if(condition: Expr) -> Expr {
+fn count_if_true(condition: Expr) -> Expr {
     Expr::Case {
         case_token: AttachedToken::empty(),
         end_token: AttachedToken::empty(),
         operand: None,
         conditions: vec![CaseWhen {
             condition,
-            result: number(1),
+            result: number_literal(1),
         }],
         else_result: None,
     }
 }
 
-/// A list of calls, one for each of the list that is an argument.
-fn each(call: &Function) -> Expr {
+/// A list of calls, one per element of the list argument.
+fn map_over_list(call: &Function) -> Expr {
     let shares = match &call.args {
-        FunctionArguments::List(list) => list.args.get(1).and_then(listed),
+        FunctionArguments::List(list) => list.args.get(1).and_then(list_argument),
         _ => None,
     };
     let shares = shares.map_or(&[] as &[Expr], |shares| shares.elem.as_slice());
@@ -151,7 +152,7 @@ fn each(call: &Function) -> Expr {
         if let FunctionArguments::List(list) = &mut call.args
             && let Some(argument) = list.args.get_mut(1)
         {
-            *argument = plain(share.clone());
+            *argument = unnamed_argument(share.clone());
         }
         Expr::Function(call)
     };

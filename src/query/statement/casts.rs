@@ -1,7 +1,8 @@
-//! Casts whose types are part of their columns' names: `sum(x), sum(CAST(x AS DOUBLE))`, `GROUP BY x, CAST(x AS VARCHAR)`.
+//! Casts whose types are part of their column names: `sum(x), sum(CAST(x AS DOUBLE))`, `GROUP BY x, CAST(x AS
+//! VARCHAR)`.
 //!
-//! DataFusion names a cast like what it casts, and rejects two groups, aggregates or windows of one name. Such casts become
-//! `named_cast(CAST(x AS DOUBLE), 'CAST AS DOUBLE')`, wherever the same group or call is in the query.
+//! DataFusion names a cast like its operand, and rejects two groups, aggregates or windows of the same name. Such casts
+//! become `named_cast(CAST(x AS DOUBLE), 'CAST AS DOUBLE')` wherever the same group or call occurs in the query.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,15 +13,15 @@ use datafusion::sql::sqlparser::ast::{
     Visit, VisitMut, VisitorMut, visit_expressions, visit_expressions_mut,
 };
 
-use super::super::dialect::pieces::{nothing, quoted, text};
+use super::super::dialect::pieces::{null_expr, quoted_ident, string_literal};
 use super::super::functions::NAMED_CAST;
 
-/// Names the casts of a query of which two groups or calls would have one name.
-pub(super) fn name(query: &mut Query) {
+/// Names the casts of a query in which two groups or calls would have the same name.
+pub(super) fn name_casts(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_mut() else {
         return;
     };
-    let ambiguous = ambiguous(select);
+    let ambiguous = ambiguous_exprs(select);
     if ambiguous.is_empty() {
         return;
     }
@@ -38,8 +39,8 @@ pub(super) fn name(query: &mut Query) {
                 _ => given,
             };
             *item = SelectItem::ExprWithAlias {
-                expr: std::mem::replace(expr, nothing()),
-                alias: quoted(&alias),
+                expr: std::mem::replace(expr, null_expr()),
+                alias: quoted_ident(&alias),
             };
             taken.insert(alias);
         }
@@ -50,21 +51,21 @@ pub(super) fn name(query: &mut Query) {
     name_within(&mut query.order_by, &ambiguous);
 }
 
-/// Names the casts of ambiguous groups and calls; was there any?
+/// Names the casts of ambiguous groups and calls, and returns whether there were any.
 fn name_within(node: &mut impl VisitMut, ambiguous: &HashSet<Expr>) -> bool {
-    let mut named = Named {
+    let mut named = CastNamer {
         within: ambiguous,
         any: false,
     };
     node.visit(&mut named).is_continue() && named.any
 }
 
-/// Groups and calls that differ in their casts only.
-fn ambiguous(select: &Select) -> HashSet<Expr> {
+/// Groups and calls that differ only in their casts.
+fn ambiguous_exprs(select: &Select) -> HashSet<Expr> {
     if !has_cast(select) {
         return HashSet::new();
     }
-    let mut columns: HashSet<Expr> = groups(select).into_iter().cloned().collect();
+    let mut columns: HashSet<Expr> = group_exprs(select).into_iter().cloned().collect();
     let visited: ControlFlow<()> = visit_expressions(select, |expr| {
         if matches!(expr, Expr::Function(_)) {
             columns.insert(expr.clone());
@@ -76,14 +77,14 @@ fn ambiguous(select: &Select) -> HashSet<Expr> {
     }
     let mut by_name: HashMap<String, Vec<Expr>> = HashMap::new();
     for column in columns {
-        by_name.entry(plain(&column)).or_default().push(column);
+        by_name.entry(plain_name(&column)).or_default().push(column);
     }
     let several = by_name.into_values().filter(|columns| columns.len() > 1);
     several.flatten().filter(has_cast).collect()
 }
 
-/// What rows are grouped by, with what ordinals and aliases stand for.
-fn groups(select: &Select) -> Vec<&Expr> {
+/// Group expressions, with ordinals and aliases resolved.
+fn group_exprs(select: &Select) -> Vec<&Expr> {
     let items = || {
         select.projection.iter().filter_map(|item| match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
@@ -132,12 +133,12 @@ fn has_cast(node: &impl Visit) -> bool {
     found.is_break()
 }
 
-/// What the planner may call a column: without casts, without the tables of columns, in small letters.
-fn plain(expr: &Expr) -> String {
+/// Possible column name of the planner: without casts and table qualifiers, in lower case.
+fn plain_name(expr: &Expr) -> String {
     let mut expr = expr.clone();
     let visited: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
         while let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = part {
-            *part = std::mem::replace(inner.as_mut(), nothing());
+            *part = std::mem::replace(inner.as_mut(), null_expr());
         }
         if let Expr::CompoundIdentifier(names) = part
             && let Some(last) = names.pop()
@@ -152,12 +153,12 @@ fn plain(expr: &Expr) -> String {
 }
 
 /// Names the casts in some expressions.
-struct Named<'a> {
+struct CastNamer<'a> {
     within: &'a HashSet<Expr>,
     any: bool,
 }
 
-impl VisitorMut for Named<'_> {
+impl VisitorMut for CastNamer<'_> {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
@@ -174,16 +175,16 @@ impl VisitorMut for Named<'_> {
                     CastKind::TryCast | CastKind::SafeCast => "TRY_CAST",
                     CastKind::Cast | CastKind::DoubleColon => "CAST",
                 };
-                let kind = text(format!("{verb} AS {data_type}"));
-                let cast = std::mem::replace(part, nothing());
-                *part = call(vec![cast, kind]);
+                let kind = string_literal(format!("{verb} AS {data_type}"));
+                let cast = std::mem::replace(part, null_expr());
+                *part = named_cast_call(vec![cast, kind]);
             }
             ControlFlow::Continue(())
         })
     }
 }
 
-fn call(args: Vec<Expr>) -> Expr {
+fn named_cast_call(args: Vec<Expr>) -> Expr {
     let args = args.into_iter();
     let args = args.map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)));
     Expr::Function(Function {

@@ -1,8 +1,8 @@
-//! How long and deep a statement may be.
+//! Limits of the length and depth of a statement.
 //!
-//! The parser itself refuses what nests 50 deep in parentheses. Chains (`a + b + c`, `x::a::b`, `UNION`
-//! after `UNION`) it reads in a loop, and makes of them a tree as deep as they are long, which even to
-//! drop takes as much stack. So the words of a text are counted before it is parsed.
+//! The parser itself rejects 50 levels of parentheses. It reads chains (`a + b + c`, `x::a::b`, `UNION` after `UNION`)
+//! in a loop, and builds a tree whose depth is the chain length. Even dropping such a tree takes that much stack. The
+//! tokens of a text are therefore counted before parsing.
 
 use std::ops::ControlFlow::{Break, Continue};
 
@@ -11,28 +11,30 @@ use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::super::dialect::pieces::nothing;
+use super::super::dialect::pieces::null_expr;
 use crate::error::{Error, Result};
-use crate::query::upstream_workarounds::chains::trees::{FLAT, terms, tree};
-use crate::query::upstream_workarounds::chains::{DEEPEST, too_deep};
+use crate::query::upstream_workarounds::chains::trees::{
+    MAX_FLAT_TERMS, balanced_tree, flatten_chain,
+};
+use crate::query::upstream_workarounds::chains::{MAX_OPERATOR_DEPTH, too_deep_message};
 
-/// Operators of a chain, those of the chains around it among them.
+/// Maximum number of operators of a chain, including the chains around it.
 const LONGEST: usize = 100_000;
 
-/// Queries that `UNION` and its like join.
-const UNITED: usize = 1000;
+/// Maximum number of queries that set operations such as `UNION` combine.
+const MAX_SET_OPERATIONS: usize = 1000;
 
-/// Refuses a text with a chain that is too long even to be parsed.
+/// Rejects a text with a chain that is too long even for parsing.
 ///
 /// # Errors
-/// [`Error::Refused`] with what may be written instead.
-pub(super) fn bounded(sql: &str, dialect: &dyn Dialect) -> Result<()> {
-    // Two bytes at least are an operator and what it is applied to.
+/// [`Error::Refused`] with an alternative.
+pub(super) fn check_chain_length(sql: &str, dialect: &dyn Dialect) -> Result<()> {
+    // An operator and its operand take at least two bytes.
     if sql.len() < 2 * LONGEST {
         return Ok(());
     }
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else {
-        // The parser says what is wrong.
+        // The parser reports the error.
         return Ok(());
     };
     let (mut around, mut sum, mut here) = (Vec::new(), 0_usize, 0_usize);
@@ -50,7 +52,7 @@ pub(super) fn bounded(sql: &str, dialect: &dyn Dialect) -> Result<()> {
                 sum -= here;
                 here = 0;
             }
-            token if links(token) => {
+            token if deepens(token) => {
                 here += 1;
                 sum += 1;
             }
@@ -66,8 +68,8 @@ pub(super) fn bounded(sql: &str, dialect: &dyn Dialect) -> Result<()> {
     Ok(())
 }
 
-/// May it make a tree deeper?
-fn links(token: &Token) -> bool {
+/// Returns whether a token may deepen the tree.
+fn deepens(token: &Token) -> bool {
     match token {
         Token::Word(word) => matches!(
             word.keyword,
@@ -98,37 +100,37 @@ fn links(token: &Token) -> bool {
     }
 }
 
-/// Refuses too many queries in a row.
-pub(super) fn united(query: &Query) -> Result<()> {
+/// Rejects too many queries in one set operation.
+pub(super) fn check_set_operations(query: &Query) -> Result<()> {
     let mut body = query.body.as_ref();
     let mut count = 1;
     while let SetExpr::SetOperation { left, .. } = body {
         count += 1;
         body = left;
     }
-    if count <= UNITED {
+    if count <= MAX_SET_OPERATIONS {
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "{count} queries in one UNION, EXCEPT or INTERSECT: at most {UNITED} are taken\n\
+        "{count} queries in one UNION, EXCEPT or INTERSECT: at most {MAX_SET_OPERATIONS} are taken\n\
          hint: `VALUES (...), (...)` for rows that are written out, `IN (...)` for many values of a column"
     )))
 }
 
-/// Makes a tree of a long chain of conditions.
+/// Balances the tree of a long chain of conditions.
 pub(super) fn balance(expr: &mut Expr) {
     let op = match expr {
-        Expr::BinaryOp { op, .. } if is_word(op) => op.clone(),
+        Expr::BinaryOp { op, .. } if is_logical(op) => op.clone(),
         _ => return,
     };
     let chain = std::iter::successors(Some(&*expr), |expr| match expr {
         Expr::BinaryOp { left, op: own, .. } if *own == op => Some(left.as_ref()),
         _ => None,
     });
-    if chain.count() <= FLAT {
+    if chain.count() <= MAX_FLAT_TERMS {
         return;
     }
-    let terms = terms(std::mem::replace(expr, nothing()), |expr| match expr {
+    let terms = flatten_chain(std::mem::replace(expr, null_expr()), |expr| match expr {
         Expr::BinaryOp {
             left,
             op: own,
@@ -140,32 +142,32 @@ pub(super) fn balance(expr: &mut Expr) {
         let (left, right, op) = (Box::new(left), Box::new(right), op.clone());
         Expr::BinaryOp { left, op, right }
     };
-    *expr = tree(terms, join).unwrap_or_else(nothing);
+    *expr = balanced_tree(terms, join).unwrap_or_else(null_expr);
 }
 
-fn is_word(op: &BinaryOperator) -> bool {
+fn is_logical(op: &BinaryOperator) -> bool {
     matches!(op, BinaryOperator::And | BinaryOperator::Or)
 }
 
-/// Counts how deep a visitor is in operators other than AND and OR, of which trees are balanced.
+/// Depth of a visitor in operators other than AND and OR, whose trees are balanced.
 #[derive(Default)]
-pub(super) struct Depth(usize);
+pub(super) struct OperatorDepth(usize);
 
-impl Depth {
+impl OperatorDepth {
     pub(super) fn enter(&mut self, expr: &Expr) -> Result<()> {
-        self.0 += counts(expr);
-        if self.0 > DEEPEST {
-            return Err(Error::Refused(too_deep()));
+        self.0 += operator_count(expr);
+        if self.0 > MAX_OPERATOR_DEPTH {
+            return Err(Error::Refused(too_deep_message()));
         }
         Ok(())
     }
 
     pub(super) fn leave(&mut self, expr: &Expr) {
-        self.0 = self.0.saturating_sub(counts(expr));
+        self.0 = self.0.saturating_sub(operator_count(expr));
     }
 }
 
-fn counts(expr: &Expr) -> usize {
-    let balanced = matches!(expr, Expr::BinaryOp { op, .. } if is_word(op));
+fn operator_count(expr: &Expr) -> usize {
+    let balanced = matches!(expr, Expr::BinaryOp { op, .. } if is_logical(op));
     usize::from(!balanced)
 }

@@ -1,10 +1,10 @@
-//! `config_key`, `graph_key` and `environment_key` of `records`: columns of the tables that a record refers to.
+//! `config_key`, `graph_key` and `environment_key` of `records`: columns of the tables that a record references.
 //!
-//! | typed | planned |
+//! | input | rewritten |
 //! |---|---|
 //! | `SELECT config_key, runtime_ns FROM records` | `... FROM (SELECT r.*, k.config_key FROM records AS r LEFT JOIN configurations AS k USING (config_id)) AS records` |
 //!
-//! Where a question names no key, nothing is joined: a column of the view would make `SELECT *` read two tables.
+//! Queries without these keys need no join. As columns of the view, they would make `SELECT *` read two tables.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -16,30 +16,30 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::super::dialect::pieces::{derived, query, quoted};
-use super::walk::walk;
+use super::super::dialect::pieces::{derived_table, parse_query, quoted_ident};
+use super::walk::visit_statement;
 use crate::error::{Error, Result};
 use crate::schema;
 
-/// A key, the table that has it, and the column by which a record refers to that.
-struct Key {
+/// A key, its table, and the column by which a record references that table.
+struct RecordKey {
     name: &'static str,
     table: &'static str,
     by: &'static str,
 }
 
-const KEYS: [Key; 3] = [
-    Key {
+const KEYS: [RecordKey; 3] = [
+    RecordKey {
         name: "config_key",
         table: "configurations",
         by: "config_id",
     },
-    Key {
+    RecordKey {
         name: "graph_key",
         table: "graphs",
         by: "graph_id",
     },
-    Key {
+    RecordKey {
         name: "environment_key",
         table: "environments",
         by: "environment_id",
@@ -48,10 +48,10 @@ const KEYS: [Key; 3] = [
 
 const RECORDS: &str = "records";
 
-/// What records are called within what takes their place.
+/// Alias of the records inside of the derived table that replaces them.
 const OWN: &str = "__records";
 
-/// Has this taken the place of records?
+/// Returns whether this is the derived table that replaces the records.
 pub(super) fn has_keys(factor: &TableFactor) -> bool {
     let TableFactor::Derived { subquery, .. } = factor else {
         return false;
@@ -63,30 +63,30 @@ pub(super) fn has_keys(factor: &TableFactor) -> bool {
     matches!(first, Some(TableFactor::Table { alias: Some(alias), .. }) if alias.name.value == OWN)
 }
 
-/// Writes the keys of records out.
+/// Expands the keys of records to joins.
 ///
 /// # Errors
 /// [`Error::Internal`] for a defect.
-pub(super) fn written(statement: &mut Statement, sql: &str) -> Result<()> {
+pub(super) fn expand_keys(statement: &mut Statement, sql: &str) -> Result<()> {
     let lower = sql.to_ascii_lowercase();
     let asked = KEYS.iter().filter(|key| lower.contains(key.name));
-    let asked: Vec<&'static Key> = asked.collect();
+    let asked: Vec<&'static RecordKey> = asked.collect();
     if asked.is_empty() || !lower.contains(RECORDS) {
         return Ok(());
     }
-    let mut keys = Keys { asked };
-    match walk(statement, &mut keys) {
+    let mut keys = KeyExpander { asked };
+    match visit_statement(statement, &mut keys) {
         Continue(()) => Ok(()),
         Break(error) => Err(Error::Internal(error.to_string())),
     }
 }
 
-struct Keys {
-    /// Those that the text names.
-    asked: Vec<&'static Key>,
+struct KeyExpander {
+    /// Keys that the text names.
+    asked: Vec<&'static RecordKey>,
 }
 
-impl VisitorMut for Keys {
+impl VisitorMut for KeyExpander {
     type Break = ParserError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
@@ -95,39 +95,39 @@ impl VisitorMut for Keys {
             names.any(|name| name.value.eq_ignore_ascii_case(RECORDS))
         });
         if shadowed {
-            // These records are somebody's own, in all of this query.
+            // In this query the name `records` is a user-defined relation.
             self.asked.clear();
         }
-        match keyed(query, &self.asked) {
+        match add_keys(query, &self.asked) {
             Ok(()) => Continue(()),
             Err(error) => Break(error),
         }
     }
 }
 
-/// Gives the records of a query those of these keys that its text names.
-fn keyed(query: &mut Query, asked: &[&'static Key]) -> Result<(), ParserError> {
+/// Adds those of these keys to the records of a query that the query names.
+fn add_keys(query: &mut Query, asked: &[&'static RecordKey]) -> Result<(), ParserError> {
     let SetExpr::Select(select) = query.body.as_mut() else {
         return Ok(());
     };
-    // What stands in FROM has columns of its own, but for what it is joined by.
+    // Relations in FROM are visited separately, except for the join conditions.
     let mut own = select.as_ref().clone();
     let from = std::mem::take(&mut own.from);
     let relations: Vec<&TableFactor> = from.iter().flat_map(relations).collect();
     let of_records_count = relations
         .iter()
-        .filter(|one| of_records(one).is_some())
+        .filter(|one| records_name(one).is_some())
         .count();
     if of_records_count == 0 {
         return Ok(());
     }
-    let mut wanted: Vec<(&Key, Used)> = Vec::new();
+    let mut wanted: Vec<(&RecordKey, KeyUse)> = Vec::new();
     for key in asked {
-        let mut used = Used::new(key.name);
+        let mut used = KeyUse::new(key.name);
         let _ = own.visit(&mut used);
         let _ = query.order_by.visit(&mut used);
         for join in from.iter().flat_map(|tables| &tables.joins) {
-            match constraint(&join.join_operator) {
+            match join_constraint(&join.join_operator) {
                 Some(JoinConstraint::On(on)) => {
                     let _ = on.clone().visit(&mut used);
                 }
@@ -137,7 +137,7 @@ fn keyed(query: &mut Query, asked: &[&'static Key]) -> Result<(), ParserError> {
                 _ => {}
             }
         }
-        let mut others = relations.iter().filter(|one| of_records(one).is_none());
+        let mut others = relations.iter().filter(|one| records_name(one).is_none());
         used.bare &= of_records_count == 1 && !others.any(|other| may_have(other, key.name));
         wanted.push((key, used));
     }
@@ -145,15 +145,15 @@ fn keyed(query: &mut Query, asked: &[&'static Key]) -> Result<(), ParserError> {
     for tables in &mut select.from {
         let joined = tables.joins.iter_mut().map(|join| &mut join.relation);
         for factor in std::iter::once(&mut tables.relation).chain(joined) {
-            let Some(name) = of_records(factor) else {
+            let Some(name) = records_name(factor) else {
                 continue;
             };
             let keys = wanted.iter().filter(|(_, used)| used.is_of(&name));
-            let keys: Vec<&Key> = keys.map(|(key, _)| *key).collect();
+            let keys: Vec<&RecordKey> = keys.map(|(key, _)| *key).collect();
             if !keys.is_empty() {
-                let joined = joined_with(factor, &name, &keys)?;
+                let joined = join_keys(factor, &name, &keys)?;
                 *factor = joined;
-                without(&mut select.projection, &keys, &name, is_alone);
+                hide_keys(&mut select.projection, &keys, &name, is_alone);
             }
         }
     }
@@ -165,8 +165,8 @@ fn relations(tables: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
     std::iter::once(&tables.relation).chain(joined)
 }
 
-/// What the table of records is called; `None` for anything else.
-fn of_records(factor: &TableFactor) -> Option<String> {
+/// Name or alias of the records; `None` for other relations.
+fn records_name(factor: &TableFactor) -> Option<String> {
     let TableFactor::Table {
         name,
         alias,
@@ -184,7 +184,7 @@ fn of_records(factor: &TableFactor) -> Option<String> {
     is_it.then(|| called.unwrap_or_else(|| RECORDS.to_owned()))
 }
 
-/// May a relation have a column of this name?
+/// Returns whether a relation may have a column of this name.
 fn may_have(factor: &TableFactor, key: &str) -> bool {
     let TableFactor::Table {
         name, args: None, ..
@@ -202,14 +202,14 @@ fn may_have(factor: &TableFactor, key: &str) -> bool {
         .is_none_or(|columns| columns.any(|column| column.name == key))
 }
 
-/// Records with these keys.
-fn joined_with(
+/// Derived table of the records joined with these keys.
+fn join_keys(
     records: &TableFactor,
     name: &str,
-    keys: &[&Key],
+    keys: &[&RecordKey],
 ) -> Result<TableFactor, ParserError> {
     let (mut columns, mut joins) = (String::new(), String::new());
-    for Key { name, table, by } in keys {
+    for RecordKey { name, table, by } in keys {
         columns += &format!(", __{table}.{name}");
         joins += &format!(
             " LEFT JOIN (SELECT {by} AS __by, {name} FROM {table}) AS __{table} ON __{table}.__by = {OWN}.{by}"
@@ -220,7 +220,7 @@ fn joined_with(
         TableFactor::Table { alias, .. } => alias.clone(),
         _ => None,
     };
-    let mut factor = derived(query(&sql)?);
+    let mut factor = derived_table(parse_query(&sql)?);
     if let TableFactor::Derived { alias, .. } = &mut factor {
         *alias = called.or_else(|| {
             Some(TableAlias {
@@ -234,8 +234,9 @@ fn joined_with(
     Ok(factor)
 }
 
-/// `*` stays what it is; that of several relations shows which each column is of.
-fn without(items: &mut [SelectItem], keys: &[&Key], name: &str, is_alone: bool) {
+/// Excludes the keys from the `*` of records alone, and from a qualified `*`. An unqualified `*` over several relations
+/// is unchanged, and shows which relation each column belongs to.
+fn hide_keys(items: &mut [SelectItem], keys: &[&RecordKey], name: &str, is_alone: bool) {
     for item in items {
         let options = match item {
             SelectItem::Wildcard(options) if is_alone => options,
@@ -246,13 +247,13 @@ fn without(items: &mut [SelectItem], keys: &[&Key], name: &str, is_alone: bool) 
             _ => continue,
         };
         for key in keys {
-            exclude(options, key.name);
+            exclude_column(options, key.name);
         }
     }
 }
 
-fn exclude(options: &mut WildcardAdditionalOptions, key: &str) {
-    let name = || ObjectName::from(vec![quoted(key)]);
+fn exclude_column(options: &mut WildcardAdditionalOptions, key: &str) {
+    let name = || ObjectName::from(vec![quoted_ident(key)]);
     let excluded = match options.opt_exclude.take() {
         None => vec![name()],
         Some(ExcludeSelectItem::Single(one)) => vec![one, name()],
@@ -264,7 +265,7 @@ fn exclude(options: &mut WildcardAdditionalOptions, key: &str) {
     options.opt_exclude = Some(ExcludeSelectItem::Multiple(excluded));
 }
 
-fn constraint(join: &JoinOperator) -> Option<&JoinConstraint> {
+fn join_constraint(join: &JoinOperator) -> Option<&JoinConstraint> {
     match join {
         JoinOperator::Join(constraint)
         | JoinOperator::Inner(constraint)
@@ -288,19 +289,19 @@ fn is_named(name: &ObjectName, key: &str) -> bool {
     last.is_some_and(|last| last.value.eq_ignore_ascii_case(key))
 }
 
-/// Where a key is named, outside of queries within.
-struct Used {
+/// Where a key is named, outside of subqueries.
+struct KeyUse {
     key: &'static str,
     depth: usize,
-    /// Without a relation.
+    /// Without a qualifier.
     bare: bool,
     /// In `USING`.
     shared: bool,
-    /// The relations whose key is named.
+    /// Relations whose key is named.
     of: Vec<String>,
 }
 
-impl Used {
+impl KeyUse {
     fn new(key: &'static str) -> Self {
         Self {
             key,
@@ -317,7 +318,7 @@ impl Used {
     }
 }
 
-impl VisitorMut for Used {
+impl VisitorMut for KeyUse {
     type Break = ();
 
     fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {

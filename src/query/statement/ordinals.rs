@@ -1,19 +1,19 @@
-//! `ORDER BY` by the positions of columns.
+//! `ORDER BY` by column positions.
 //!
-//! | typed | planned |
+//! | input | rewritten |
 //! |---|---|
-//! | `ORDER BY ALL` | `ORDER BY 1, 2, 3`: the planner takes it of plain columns alone, and forgets it of a `UNION` |
-//! | `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1`: the column has a name by now, which the planner does not find |
+//! | `ORDER BY ALL` | `ORDER BY 1, 2, 3`: the planner supports it only for plain columns, and ignores it for a `UNION` |
+//! | `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1`: the column has an alias at this point, which the planner does not resolve |
 
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, OrderBy, OrderByExpr, OrderByKind, Query, SelectItem, SetExpr,
 };
 
-use super::super::dialect::pieces::number;
+use super::super::dialect::pieces::number_literal;
 use crate::error::{Error, Result};
 
 /// Replaces the expressions of `SELECT DISTINCT` in its `ORDER BY` by their positions.
-pub(super) fn of_distinct(query: &mut Query) {
+pub(super) fn order_distinct_by_position(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return;
     };
@@ -28,7 +28,7 @@ pub(super) fn of_distinct(query: &mut Query) {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
     });
-    // The columns of a `*` are counted by the planner.
+    // The planner expands the columns of `*`.
     let Some(items) = items.collect::<Option<Vec<&Expr>>>() else {
         return;
     };
@@ -39,16 +39,16 @@ pub(super) fn of_distinct(query: &mut Query) {
         let is_named = matches!(by.expr, Expr::Identifier(_) | Expr::Value(_));
         let position = items.iter().position(|item| **item == by.expr);
         if let Some(position) = position.filter(|_| !is_named) {
-            by.expr = number(position + 1);
+            by.expr = number_literal(position + 1);
         }
     }
 }
 
-/// Writes the places of all columns.
+/// Expands `ORDER BY ALL` to the positions of all columns.
 ///
 /// # Errors
-/// [`Error::Refused`] where they cannot be counted.
-pub(super) fn count(query: &mut Query) -> Result<()> {
+/// [`Error::Refused`] if the number of columns is unknown.
+pub(super) fn expand_order_by_all(query: &mut Query) -> Result<()> {
     let Some(OrderBy {
         kind: OrderByKind::All(options),
         ..
@@ -56,8 +56,8 @@ pub(super) fn count(query: &mut Query) -> Result<()> {
     else {
         return Ok(());
     };
-    let Some(columns) = width(&query.body) else {
-        // The columns of a `*` are counted by the planner.
+    let Some(columns) = column_count(&query.body) else {
+        // The planner expands the columns of `*`.
         if matches!(query.body.as_ref(), SetExpr::Select(_)) {
             return Ok(());
         }
@@ -65,7 +65,7 @@ pub(super) fn count(query: &mut Query) -> Result<()> {
         return Err(Error::Refused(reason.to_owned()));
     };
     let place = |place| OrderByExpr {
-        expr: number(place),
+        expr: number_literal(place),
         options: *options,
         with_fill: None,
     };
@@ -76,27 +76,27 @@ pub(super) fn count(query: &mut Query) -> Result<()> {
     Ok(())
 }
 
-/// How many columns it has, where no `*` is among them.
-fn width(body: &SetExpr) -> Option<usize> {
+/// Number of columns; `None` if they include `*`.
+fn column_count(body: &SetExpr) -> Option<usize> {
     match body {
         SetExpr::Select(select) => {
             let is_one = |item: &SelectItem| match item {
                 SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                    !unnests(expr)
+                    !is_unnest(expr)
                 }
                 _ => false,
             };
             let items = &select.projection;
             items.iter().all(is_one).then_some(items.len())
         }
-        SetExpr::Query(query) => width(&query.body),
-        SetExpr::SetOperation { left, .. } => width(left),
+        SetExpr::Query(query) => column_count(&query.body),
+        SetExpr::SetOperation { left, .. } => column_count(left),
         SetExpr::Values(values) => values.rows.first().map(|row| row.content.len()),
         _ => None,
     }
 }
 
-/// It may become several columns.
-fn unnests(expr: &Expr) -> bool {
+/// Returns whether an expression may produce several columns.
+fn is_unnest(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("unnest"))
 }

@@ -1,18 +1,18 @@
-//! `x = ANY(list)`, where the list may hold NULL.
+//! `x = ANY(list)` for lists with NULL.
 //!
-//! | typed | planned |
+//! | input | rewritten |
 //! |---|---|
 //! | `x = ANY([1, 2])` | `x IN (1, 2)` |
 //! | `x > ANY(list)` | `NOT x <= ALL(list)` |
 //!
-//! The planner takes a comparison with NULL for false in `ANY`, and for NULL in `ALL`.
+//! The planner evaluates a comparison with NULL as false in `ANY`, and as NULL in `ALL`.
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::dialect::pieces::{nothing, unnested};
+use super::super::dialect::pieces::{null_expr, strip_parentheses};
 
 /// Rewrites `ANY` of a list.
-pub(super) fn write(expr: &mut Expr) {
+pub(super) fn rewrite_any(expr: &mut Expr) {
     if let Expr::AnyOp {
         left,
         compare_op,
@@ -20,23 +20,23 @@ pub(super) fn write(expr: &mut Expr) {
         ..
     } = expr
     {
-        let left = Box::new(std::mem::replace(left.as_mut(), nothing()));
-        let right = Box::new(std::mem::replace(right.as_mut(), nothing()));
-        *expr = any(left, compare_op.clone(), right);
+        let left = Box::new(std::mem::replace(left.as_mut(), null_expr()));
+        let right = Box::new(std::mem::replace(right.as_mut(), null_expr()));
+        *expr = any_of_list(left, compare_op.clone(), right);
     }
 }
 
-fn any(left: Box<Expr>, compare_op: BinaryOperator, right: Box<Expr>) -> Expr {
+fn any_of_list(left: Box<Expr>, compare_op: BinaryOperator, right: Box<Expr>) -> Expr {
     let same = |right| Expr::AnyOp {
         left: left.clone(),
         compare_op: compare_op.clone(),
         right,
         is_some: false,
     };
-    let Some(opposite) = opposite(&compare_op) else {
+    let Some(opposite) = negate_comparison(&compare_op) else {
         return same(right);
     };
-    match unnested(&right).clone() {
+    match strip_parentheses(&right).clone() {
         Expr::Array(list) if compare_op == BinaryOperator::Eq && !list.elem.is_empty() => {
             Expr::InList {
                 expr: left,
@@ -59,8 +59,8 @@ fn any(left: Box<Expr>, compare_op: BinaryOperator, right: Box<Expr>) -> Expr {
     }
 }
 
-/// The comparison that is true where `operator` is false; `None` for other operators.
-fn opposite(operator: &BinaryOperator) -> Option<BinaryOperator> {
+/// The comparison that is true if `operator` is false; `None` for other operators.
+fn negate_comparison(operator: &BinaryOperator) -> Option<BinaryOperator> {
     Some(match operator {
         BinaryOperator::Eq => BinaryOperator::NotEq,
         BinaryOperator::NotEq => BinaryOperator::Eq,

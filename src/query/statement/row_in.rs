@@ -1,21 +1,21 @@
-//! `(a, b) IN (SELECT x, y ...)` as `EXISTS`, `NOT IN` as `NOT EXISTS` of rows that are not unequal.
+//! Rewrites `(a, b) IN (SELECT x, y ...)` to `EXISTS`, and `NOT IN` to `NOT EXISTS` of rows that are not unequal.
 //!
-//! The two differ where a value is NULL: `IN` is neither true nor false then, `EXISTS` is false. That is the
-//! same for conditions that decide whether a row is kept, as long as no further `NOT` is around them.
+//! The two differ for NULL: `IN` is then NULL, while `EXISTS` is false. Conditions that filter rows treat both alike,
+//! unless a further `NOT` encloses them.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Query, SetExpr, TableFactor, UnaryOperator,
 };
 
-use super::super::dialect::pieces::{nothing, query, unnested};
+use super::super::dialect::pieces::{null_expr, parse_query, strip_parentheses};
 use crate::error::{Error, Result};
 
-/// Rewrites the parts of a condition that must be true.
-pub(super) fn exists(condition: &mut Expr) -> Result<()> {
+/// Rewrites those parts of a condition that must be true.
+pub(super) fn rewrite_conditions(condition: &mut Expr) -> Result<()> {
     let mut waiting = vec![condition];
     while let Some(expr) = waiting.pop() {
         if is_row_in(expr) {
-            *expr = written(std::mem::replace(expr, nothing()), false)?;
+            *expr = to_exists(std::mem::replace(expr, null_expr()), false)?;
             continue;
         }
         match expr {
@@ -28,9 +28,9 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
             Expr::UnaryOp {
                 op: UnaryOperator::Not,
                 expr: inner,
-            } if is_row_in(unnested(inner)) => {
-                let inner = unnested(inner).clone();
-                *expr = written(inner, true)?;
+            } if is_row_in(strip_parentheses(inner)) => {
+                let inner = strip_parentheses(inner).clone();
+                *expr = to_exists(inner, true)?;
             }
             _ => {}
         }
@@ -38,16 +38,17 @@ pub(super) fn exists(condition: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// `x IN (VALUES (1), (2))` as `x IN (SELECT * FROM (VALUES (1), (2)) AS __values)`: the planner takes a subquery that selects.
+/// Rewrites `x IN (VALUES (1), (2))` to `x IN (SELECT * FROM (VALUES (1), (2)) AS __values)`, because the planner
+/// requires a `SELECT` as subquery.
 pub(super) fn select_values(expr: &mut Expr) -> Result<()> {
     let Expr::InSubquery { subquery, .. } = expr else {
         return Ok(());
     };
     if matches!(subquery.body.as_ref(), SetExpr::Values(_)) {
-        let mut selected = query("SELECT * FROM (SELECT 1) AS __values")
+        let mut selected = parse_query("SELECT * FROM (SELECT 1) AS __values")
             .map_err(|error| Error::Query(error.into()))?;
         std::mem::swap(subquery, &mut selected);
-        put(subquery, selected);
+        set_subquery(subquery, selected);
     }
     Ok(())
 }
@@ -59,24 +60,24 @@ fn is_row_in(expr: &Expr) -> bool {
     matches!(expr.as_ref(), Expr::Tuple(_))
 }
 
-fn rejected() -> Error {
+fn row_in_error() -> Error {
     let reason = "a row is IN a subquery of as many columns\n\
                   hint: EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
     Error::Refused(reason.to_owned())
 }
 
-fn written(row_in: Expr, is_inverted: bool) -> Result<Expr> {
+fn to_exists(row_in: Expr, is_inverted: bool) -> Result<Expr> {
     let Expr::InSubquery {
         expr,
         subquery,
         negated,
     } = row_in
     else {
-        return Err(rejected());
+        return Err(row_in_error());
     };
     let negated = negated != is_inverted;
     let Expr::Tuple(values) = *expr else {
-        return Err(rejected());
+        return Err(row_in_error());
     };
     let columns: Vec<String> = (0..values.len())
         .map(|place| format!("__in_{place}"))
@@ -93,16 +94,16 @@ fn written(row_in: Expr, is_inverted: bool) -> Result<Expr> {
         "SELECT 1 FROM (SELECT 1) AS __in({}) WHERE {condition}",
         columns.join(", ")
     );
-    let mut query = query(&sql).map_err(|error| Error::Query(error.into()))?;
-    put(&mut query, subquery);
+    let mut query = parse_query(&sql).map_err(|error| Error::Query(error.into()))?;
+    set_subquery(&mut query, subquery);
     Ok(Expr::Exists {
         subquery: query,
         negated,
     })
 }
 
-/// Puts the subquery of the user into the place that was left for it.
-fn put(query: &mut Query, inner: Box<Query>) {
+/// Inserts the subquery of the user into the internal query.
+fn set_subquery(query: &mut Query, inner: Box<Query>) {
     let SetExpr::Select(select) = query.body.as_mut() else {
         return;
     };

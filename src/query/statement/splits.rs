@@ -1,7 +1,7 @@
-//! `split('NAME')` and `table_version('records')`: written out when a statement is planned.
+//! Expansion of `split('NAME')` and `table_version('records')` when a statement is planned.
 //!
-//! `split` becomes an expression over the keys of `records` in the same `FROM`, or over columns of these names. A view that somebody
-//! makes keeps the text that was typed: it is planned again when the store has changed.
+//! `split` becomes an expression over the keys of `records` in the same `FROM`, or over columns with these names. A
+//! view keeps its original text, because it is planned again after commits.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,27 +15,27 @@ use datafusion::sql::sqlparser::ast::{
     Statement as SqlStatement, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
-use super::super::dialect::pieces::{nothing, number};
-use super::super::shown::Shown;
-use super::super::splits::{Written, find, written as expression};
+use super::super::dialect::pieces::{null_expr, number_literal};
+use super::super::session_versions::SessionVersions;
+use super::super::splits::{SplitExpr, find_definition, split_expr as expression};
 use super::keys::has_keys;
-use super::walk::walk;
+use super::walk::visit_statement;
 use crate::error::{Error, Result};
 use crate::schema;
 
-/// The function of a part.
+/// Name of the function that returns a part.
 const SPLIT: &str = "split";
 
-/// The function of a version.
+/// Name of the function that returns a table version.
 const VERSION: &str = "table_version";
 
-/// Tables and views whose rows have the keys of records, those with most keys first.
-const KEYED: [&str; 4] = [RECORDS, "retracted", "configurations", "graphs"];
+/// Tables and views whose rows have the keys of records, by descending number of keys.
+const KEYED_TABLES: [&str; 4] = [RECORDS, "retracted", "configurations", "graphs"];
 
 const RECORDS: &str = "records";
 
-/// What splits are made of, as tables and as views.
-pub(in crate::query) const TABLES: [&str; 10] = [
+/// Tables and views that splits are computed from.
+pub(in crate::query) const SPLIT_TABLES: [&str; 10] = [
     "splits",
     "graphs",
     "environments",
@@ -47,44 +47,47 @@ pub(in crate::query) const TABLES: [&str; 10] = [
     "tasks",
     "records",
 ];
-pub(in crate::query) const VIEWS: [&str; 1] = ["nodes"];
+pub(in crate::query) const SPLIT_VIEWS: [&str; 1] = ["nodes"];
 
-/// What a statement asks of the store beside its tables.
+/// What a statement needs from the store besides its tables.
 #[derive(Debug, Default)]
-pub(in crate::query) struct Asked {
+pub(in crate::query) struct StoreRequests {
     /// Splits by name.
     pub(in crate::query) splits: Vec<String>,
-    /// Tables whose versions are asked for.
+    /// Tables whose versions are requested.
     pub(in crate::query) versions: Vec<String>,
 }
 
-/// What a statement asks for.
+/// Collects the splits and versions that a statement requests.
 ///
 /// # Errors
-/// [`Error::Refused`] for a call whose arguments are not texts.
-pub(in crate::query) fn asked(statement: &Statement) -> Result<Asked> {
-    let mut calls = Calls::default();
-    match walk(&mut statement.clone(), &mut calls) {
+/// [`Error::Refused`] for a call whose arguments are not text.
+pub(in crate::query) fn store_requests(statement: &Statement) -> Result<StoreRequests> {
+    let mut calls = CallRewriter::default();
+    match visit_statement(&mut statement.clone(), &mut calls) {
         Continue(()) => Ok(calls.asked),
         Break(error) => Err(error),
     }
 }
 
-/// What was written out of a statement.
+/// Expanded calls of a statement.
 #[derive(Default)]
-pub(super) struct Out {
-    splits: BTreeMap<String, Written>,
-    /// The text of a view that is made.
+pub(super) struct SplitCalls {
+    splits: BTreeMap<String, SplitExpr>,
+    /// Original text if the statement creates a view.
     view: Option<String>,
 }
 
-/// Writes the calls of a statement out.
+/// Expands the calls in a statement.
 ///
 /// # Errors
-/// [`Error::Unknown`] for a split or a table that there is not, [`Error::Refused`] for a call that cannot be answered.
-pub(super) async fn written(context: &SessionContext, statement: &mut Statement) -> Result<Out> {
-    let asked = asked(statement)?;
-    let mut out = Out::default();
+/// [`Error::Unknown`] for an unknown split or table, [`Error::Refused`] for an invalid call.
+pub(super) async fn expand_calls(
+    context: &SessionContext,
+    statement: &mut Statement,
+) -> Result<SplitCalls> {
+    let asked = store_requests(statement)?;
+    let mut out = SplitCalls::default();
     if asked.splits.is_empty() && asked.versions.is_empty() {
         return Ok(out);
     }
@@ -95,31 +98,31 @@ pub(super) async fn written(context: &SessionContext, statement: &mut Statement)
     }
     for name in asked.splits {
         if let Entry::Vacant(place) = out.splits.entry(name) {
-            let split = find(context, place.key()).await?;
+            let split = find_definition(context, place.key()).await?;
             place.insert(expression(context, &split).await?);
         }
     }
-    let shown = Shown::of(context);
+    let shown = SessionVersions::from_session(context);
     let mut versions = BTreeMap::new();
     for table in asked.versions {
         let name = schema::table(&table)?.name.as_str();
         let version = shown.as_ref().and_then(|shown| shown.version(name));
         versions.insert(table, version);
     }
-    let mut calls = Calls {
+    let mut calls = CallRewriter {
         splits: Some(&out.splits),
         versions: Some(&versions),
-        ..Calls::default()
+        ..CallRewriter::default()
     };
-    match walk(statement, &mut calls) {
+    match visit_statement(statement, &mut calls) {
         Continue(()) => Ok(out),
         Break(error) => Err(error),
     }
 }
 
-impl Out {
-    /// The plan, where a view that it makes keeps its text.
-    pub(super) fn kept(&self, mut plan: LogicalPlan) -> LogicalPlan {
+impl SplitCalls {
+    /// Restores the original text of a created view in the plan.
+    pub(super) fn restore_view_text(&self, mut plan: LogicalPlan) -> LogicalPlan {
         if let LogicalPlan::Ddl(DdlStatement::CreateView(view)) = &mut plan
             && self.view.is_some()
         {
@@ -128,8 +131,8 @@ impl Out {
         plan
     }
 
-    /// Why a statement could not be planned, where it is for want of a key.
-    pub(super) fn explained(&self, error: Error) -> Error {
+    /// Replaces a planning error by one about a missing key, if that is the reason.
+    pub(super) fn explain_error(&self, error: Error) -> Error {
         let text = error.to_string();
         let mut splits = self.splits.iter();
         let missing = splits.find_map(|(name, written)| {
@@ -151,32 +154,32 @@ impl Out {
     }
 }
 
-/// The relations of a `SELECT` that have keys.
+/// Relations of a `SELECT` with keys.
 #[derive(Clone, Default)]
-struct Rows {
-    /// The name that the keys are of; `None` for columns without.
+struct KeyedRelations {
+    /// The relation whose keys are used; `None` for unqualified columns.
     name: Option<String>,
-    /// Others of the same table.
+    /// Further relations of the same table.
     others: Vec<String>,
 }
 
-/// Finds the calls, and writes them out where it is told what they stand for.
+/// Finds the calls, and expands them once their replacements are known.
 #[derive(Default)]
-struct Calls<'a> {
-    asked: Asked,
-    splits: Option<&'a BTreeMap<String, Written>>,
+struct CallRewriter<'a> {
+    asked: StoreRequests,
+    splits: Option<&'a BTreeMap<String, SplitExpr>>,
     versions: Option<&'a BTreeMap<String, Option<u64>>>,
-    rows: Vec<Rows>,
+    rows: Vec<KeyedRelations>,
 }
 
-impl VisitorMut for Calls<'_> {
+impl VisitorMut for CallRewriter<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         // For its ORDER BY.
         self.rows.push(match query.body.as_ref() {
-            SetExpr::Select(select) => rows_of(select),
-            _ => Rows::default(),
+            SetExpr::Select(select) => keyed_relations(select),
+            _ => KeyedRelations::default(),
         });
         Continue(())
     }
@@ -187,7 +190,7 @@ impl VisitorMut for Calls<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        self.rows.push(rows_of(select));
+        self.rows.push(keyed_relations(select));
         Continue(())
     }
 
@@ -197,9 +200,9 @@ impl VisitorMut for Calls<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        let written = match call(expr) {
-            Some((SPLIT, args)) => self.split(&args),
-            Some((_, args)) => self.version(&args),
+        let written = match parse_call(expr) {
+            Some((SPLIT, args)) => self.rewrite_split(&args),
+            Some((_, args)) => self.rewrite_version(&args),
             None => return Continue(()),
         };
         match written {
@@ -211,8 +214,8 @@ impl VisitorMut for Calls<'_> {
     }
 }
 
-impl Calls<'_> {
-    fn split(&mut self, args: &[Option<String>]) -> Result<Option<Expr>> {
+impl CallRewriter<'_> {
+    fn rewrite_split(&mut self, args: &[Option<String>]) -> Result<Option<Expr>> {
         let (name, rows) = match args {
             [Some(name)] => (name, None),
             [Some(name), Some(rows)] => (name, Some(rows)),
@@ -240,13 +243,13 @@ impl Calls<'_> {
             )));
         }
         let rows = rows.or(known.name.as_ref()).map(String::as_str);
-        // In parentheses, whatever stands around it.
+        // Parenthesized, to be safe in any context.
         written
             .expr(rows)
             .map(|expr| Some(Expr::Nested(Box::new(expr))))
     }
 
-    fn version(&mut self, args: &[Option<String>]) -> Result<Option<Expr>> {
+    fn rewrite_version(&mut self, args: &[Option<String>]) -> Result<Option<Expr>> {
         let [Some(table)] = args else {
             let reason =
                 "table_version takes the name of a table in quotes: table_version('records')";
@@ -258,12 +261,12 @@ impl Calls<'_> {
         };
         let version = versions.get(table).copied().flatten();
         let version = version.and_then(|version| usize::try_from(version).ok());
-        Ok(Some(version.map_or_else(nothing, number)))
+        Ok(Some(version.map_or_else(null_expr, number_literal)))
     }
 }
 
-/// A call of one of these functions, with the texts and names that it is given.
-fn call(expr: &Expr) -> Option<(&'static str, Vec<Option<String>>)> {
+/// Parses a call of one of these functions, with its text and name arguments.
+fn parse_call(expr: &Expr) -> Option<(&'static str, Vec<Option<String>>)> {
     let Expr::Function(function) = expr else {
         return None;
     };
@@ -288,44 +291,44 @@ fn call(expr: &Expr) -> Option<(&'static str, Vec<Option<String>>)> {
     Some((name, list.args.iter().map(text).collect()))
 }
 
-/// The relations of a `SELECT` that have the keys of records.
-fn rows_of(select: &Select) -> Rows {
+/// Relations of a `SELECT` that have the keys of records.
+fn keyed_relations(select: &Select) -> KeyedRelations {
     let tables = select.from.iter();
     let tables = tables.flat_map(|table| {
         let joined = table.joins.iter().map(|join| &join.relation);
         std::iter::once(&table.relation).chain(joined)
     });
-    let named: Vec<(String, String)> = tables.filter_map(named).collect();
-    for keyed in KEYED {
+    let named: Vec<(String, String)> = tables.filter_map(table_and_name).collect();
+    for keyed in KEYED_TABLES {
         let mut own = named.iter().filter(|(table, _)| table == keyed);
         if let Some((_, name)) = own.next() {
-            return Rows {
+            return KeyedRelations {
                 name: Some(name.clone()),
                 others: own.map(|(_, name)| name.clone()).collect(),
             };
         }
     }
-    Rows::default()
+    KeyedRelations::default()
 }
 
-/// The table of a relation, and what it is called.
-fn named(factor: &TableFactor) -> Option<(String, String)> {
+/// Table name and alias of a relation.
+fn table_and_name(factor: &TableFactor) -> Option<(String, String)> {
     let (table, alias) = match factor {
         TableFactor::Table {
             name,
             alias,
             args: None,
             ..
-        } => (normal(name.0.last()?.as_ident()?), alias),
+        } => (normalize(name.0.last()?.as_ident()?), alias),
         TableFactor::Derived { alias, .. } if has_keys(factor) => (RECORDS.to_owned(), alias),
         _ => return None,
     };
-    let called = alias.as_ref().map(|alias| normal(&alias.name));
+    let called = alias.as_ref().map(|alias| normalize(&alias.name));
     Some((table.clone(), called.unwrap_or(table)))
 }
 
-/// A name as the planner knows it.
-fn normal(name: &Ident) -> String {
+/// Normalizes a name as the planner does.
+fn normalize(name: &Ident) -> String {
     match name.quote_style {
         None => name.value.to_ascii_lowercase(),
         Some(_) => name.value.clone(),

@@ -1,4 +1,4 @@
-//! Statements that would change the tables of a store, rejected with the command that does so.
+//! Rejects statements that would change the tables of a store, and suggests the command for it.
 
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, ObjectType, Statement, TableFactor, TableObject, TableWithJoins,
@@ -7,12 +7,11 @@ use datafusion::sql::sqlparser::ast::{
 use crate::error::{Error, Result};
 use crate::schema;
 
-/// Rejects a statement that changes or removes a table or view of the store.
-///
-/// Tables that the session made itself may be changed.
+/// Rejects a statement that changes or removes a table or view of the store. Tables created in the session may be
+/// changed.
 ///
 /// # Errors
-/// [`Error::Refused`] with the table and the command for it.
+/// [`Error::Refused`] with the table and the suggested command.
 pub(super) fn check(statement: &Statement) -> Result<()> {
     let (verb, names, hint) = match statement {
         Statement::Delete(delete) => {
@@ -62,7 +61,7 @@ pub(super) fn check(statement: &Statement) -> Result<()> {
         ),
         _ => return Ok(()),
     };
-    match names.into_iter().find_map(of_store) {
+    match names.into_iter().find_map(store_table_name) {
         None => Ok(()),
         Some(name) => Err(Error::Refused(format!(
             "`{name}` belongs to the store, which SQL only reads: {verb} is not possible\nhint: {hint}"
@@ -77,8 +76,8 @@ fn table_name(table: &TableWithJoins) -> Option<&ObjectName> {
     }
 }
 
-/// The last part of a name, where it is a table or view of every store.
-fn of_store(name: &ObjectName) -> Option<String> {
+/// The last component of a name, if it is a table or view of every store.
+fn store_table_name(name: &ObjectName) -> Option<String> {
     let last = name.0.last()?.as_ident()?;
     let last = match last.quote_style {
         Some(_) => last.value.clone(),
@@ -94,7 +93,7 @@ fn of_store(name: &ObjectName) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements;
+    use super::super::parse_statements;
 
     #[test]
     fn tables_of_the_store_are_not_changed_by_sql() {
@@ -107,7 +106,7 @@ mod tests {
             ("DROP VIEW IF EXISTS public.nodes", "retract"),
             ("ALTER TABLE graphs ADD COLUMN a INT", "describe"),
         ] {
-            let error = statements(sql).unwrap_err().to_string();
+            let error = parse_statements(sql).unwrap_err().to_string();
             assert!(error.contains("belongs to the store"), "{sql}: {error}");
             let (_, way_out) = error.split_once("\nhint: ").unwrap();
             assert!(way_out.contains(hint), "{sql}: {error}");
@@ -117,7 +116,7 @@ mod tests {
             "INSERT INTO mine VALUES (1)",
             "DELETE FROM \"Records\"",
         ] {
-            assert!(statements(sql).is_ok(), "{sql}");
+            assert!(parse_statements(sql).is_ok(), "{sql}");
         }
     }
 }

@@ -1,26 +1,33 @@
 use super::*;
 
-fn written(sql: &str) -> String {
-    statements(sql).unwrap().pop_front().unwrap().to_string()
+fn rewritten_sql(sql: &str) -> String {
+    parse_statements(sql)
+        .unwrap()
+        .pop_front()
+        .unwrap()
+        .to_string()
 }
 
 #[test]
 fn fetch_is_a_limit() {
     assert_eq!(
-        written("SELECT q FETCH FIRST 5 ROWS ONLY"),
+        rewritten_sql("SELECT q FETCH FIRST 5 ROWS ONLY"),
         "SELECT q LIMIT 5"
     );
-    assert_eq!(written("SELECT q FETCH NEXT ROW ONLY"), "SELECT q LIMIT 1");
-    let offset = written("SELECT q OFFSET 2 ROWS FETCH FIRST 5 ROWS ONLY");
+    assert_eq!(
+        rewritten_sql("SELECT q FETCH NEXT ROW ONLY"),
+        "SELECT q LIMIT 1"
+    );
+    let offset = rewritten_sql("SELECT q OFFSET 2 ROWS FETCH FIRST 5 ROWS ONLY");
     assert_eq!(offset, "SELECT q LIMIT 5 OFFSET 2 ROWS");
-    let inside = written("SELECT * FROM (SELECT q FETCH FIRST ROW ONLY) AS t");
+    let inside = rewritten_sql("SELECT * FROM (SELECT q FETCH FIRST ROW ONLY) AS t");
     assert_eq!(inside, "SELECT * FROM (SELECT q LIMIT 1) AS t");
     for refused in [
         "SELECT q FETCH FIRST 5 PERCENT ROWS ONLY",
         "SELECT q FETCH FIRST 5 ROWS WITH TIES",
     ] {
         assert!(
-            matches!(statements(refused), Err(Error::Refused(_))),
+            matches!(parse_statements(refused), Err(Error::Refused(_))),
             "{refused}"
         );
     }
@@ -65,13 +72,13 @@ fn names_are_unique() {
             "COPY (SELECT a, a AS \"a_2\" FROM t) TO x.csv",
         ),
     ] {
-        assert_eq!(written(sql), wanted);
+        assert_eq!(rewritten_sql(sql), wanted);
     }
 }
 
 #[test]
 fn rows_in_a_subquery_exist() {
-    let exists = written("SELECT q FROM t WHERE (a, b + 1) IN (SELECT x, y FROM u) AND c");
+    let exists = rewritten_sql("SELECT q FROM t WHERE (a, b + 1) IN (SELECT x, y FROM u) AND c");
     assert!(
         exists.contains("EXISTS (SELECT 1 AS \"1\" FROM (SELECT x, y FROM u) AS "),
         "{exists}"
@@ -84,7 +91,7 @@ fn rows_in_a_subquery_exist() {
         "(a, b) NOT IN (SELECT x, y FROM u)",
         "NOT ((a, b) IN (SELECT x, y FROM u))",
     ] {
-        let absent = written(&format!("SELECT q FROM t WHERE {condition}"));
+        let absent = rewritten_sql(&format!("SELECT q FROM t WHERE {condition}"));
         assert!(
             absent.contains("WHERE NOT EXISTS (") && absent.contains("IS NOT FALSE"),
             "{absent}"
@@ -95,7 +102,7 @@ fn rows_in_a_subquery_exist() {
 #[test]
 fn values_are_selected_from() {
     assert_eq!(
-        written("SELECT q FROM t WHERE a NOT IN (VALUES (1), (2))"),
+        rewritten_sql("SELECT q FROM t WHERE a NOT IN (VALUES (1), (2))"),
         "SELECT q FROM t WHERE a NOT IN (SELECT * FROM (VALUES (1), (2)) AS __values)"
     );
 }
@@ -130,13 +137,13 @@ fn what_is_distinct_ends_at_and() {
             "CASE WHEN (x IS DISTINCT FROM y) AND z THEN v END = w",
         ),
     ] {
-        let wanted = written(&format!("SELECT {wanted} AS c"));
+        let wanted = rewritten_sql(&format!("SELECT {wanted} AS c"));
         let wanted = wanted.replace("(x IS DISTINCT FROM y)", "x IS DISTINCT FROM y");
         let wanted = wanted.replace("(x IS NOT DISTINCT FROM y)", "x IS NOT DISTINCT FROM y");
         let wanted = wanted.replace("(z IS DISTINCT FROM w)", "z IS DISTINCT FROM w");
         let wanted = wanted.replace("(NOT x IS DISTINCT FROM y)", "NOT x IS DISTINCT FROM y");
         assert_eq!(
-            written(&format!("SELECT {condition} AS c")),
+            rewritten_sql(&format!("SELECT {condition} AS c")),
             wanted,
             "{condition}"
         );
@@ -176,21 +183,21 @@ fn what_is_too_long_or_deep_is_refused_with_a_hint() {
             "nests too deep",
         ),
     ] {
-        let error = statements(&sql).unwrap_err().to_string();
+        let error = parse_statements(&sql).unwrap_err().to_string();
         assert!(error.contains(wanted), "{error}");
     }
-    // Lists are no chains, and what stands in them by itself neither.
+    // Lists are not chains, and neither are their elements.
     let list = (0..200_000).map(|n| format!("{n} + 1"));
     let list = list.collect::<Vec<_>>().join(", ");
-    assert!(statements(&format!("SELECT q WHERE 1 IN ({list})")).is_ok());
-    assert!(statements(&format!("SELECT q WHERE {}", chain(" OR ", 20_000))).is_ok());
+    assert!(parse_statements(&format!("SELECT q WHERE 1 IN ({list})")).is_ok());
+    assert!(parse_statements(&format!("SELECT q WHERE {}", chain(" OR ", 20_000))).is_ok());
 }
 
 #[test]
 fn calls_nest_without_taking_twice_as_long_each() {
     let sql = format!("SELECT {}1{}", "abs(".repeat(40), ")".repeat(40));
-    assert!(statements(&sql).is_ok());
-    let named = written("SELECT f(a => 1, b)");
+    assert!(parse_statements(&sql).is_ok());
+    let named = rewritten_sql("SELECT f(a => 1, b)");
     assert_eq!(named, "SELECT f(a => 1, b) AS \"f(a => 1, b)\"");
 }
 
@@ -225,10 +232,13 @@ fn a_query_may_begin_with_its_tables() {
         ),
         ("SELECT q; FROM t", "SELECT q"),
     ] {
-        assert_eq!(written(sql), wanted);
+        assert_eq!(rewritten_sql(sql), wanted);
     }
-    assert_eq!(statements("SELECT q; FROM t; FROM u").unwrap().len(), 3);
-    assert!(statements("FROM").is_err());
+    assert_eq!(
+        parse_statements("SELECT q; FROM t; FROM u").unwrap().len(),
+        3
+    );
+    assert!(parse_statements("FROM").is_err());
 }
 
 #[test]
@@ -239,7 +249,7 @@ fn statements_in_parentheses_nest_so_deep_and_no_deeper() {
             "(SUMMARIZE ".repeat(depth),
             ")".repeat(depth)
         );
-        statements(&sql).map(|_| ())
+        parse_statements(&sql).map(|_| ())
     };
     assert!(nested(10).is_ok());
     for depth in [30, 3000] {
@@ -264,10 +274,10 @@ fn a_list_may_end_in_a_comma() {
         ("SELECT a, top, sort FROM t", "SELECT a, top, sort FROM t"),
         ("SELECT ',' AS c", "SELECT ',' AS c"),
     ] {
-        assert_eq!(written(sql), wanted);
+        assert_eq!(rewritten_sql(sql), wanted);
     }
     for refused in ["SELECT , a", "SELECT a,, b FROM t", "SELECT f(,)"] {
-        assert!(statements(refused).is_err(), "{refused}");
+        assert!(parse_statements(refused).is_err(), "{refused}");
     }
 }
 
@@ -291,10 +301,10 @@ fn all_columns_are_counted_for_order_by_all() {
             "SELECT * FROM t ORDER BY ALL",
         ),
     ] {
-        assert_eq!(written(sql), wanted);
+        assert_eq!(rewritten_sql(sql), wanted);
     }
     let unknown = "SELECT * FROM t UNION SELECT * FROM u ORDER BY ALL";
-    assert!(matches!(statements(unknown), Err(Error::Refused(_))));
+    assert!(matches!(parse_statements(unknown), Err(Error::Refused(_))));
 }
 
 #[test]
@@ -327,7 +337,7 @@ fn calls_of_duckdb_are_calls_that_there_are_and_keep_their_names() {
         ),
         ("SELECT year FROM t", "SELECT year FROM t"),
     ] {
-        assert_eq!(written(sql), wanted);
+        assert_eq!(rewritten_sql(sql), wanted);
     }
 }
 
@@ -351,7 +361,7 @@ fn comparisons_with_any_of_a_list_know_null() {
             "SELECT q FROM t WHERE x = ANY(SELECT y FROM u)",
         ),
     ] {
-        assert_eq!(written(sql), expected);
+        assert_eq!(rewritten_sql(sql), expected);
     }
 }
 
@@ -371,14 +381,14 @@ fn distinct_rows_are_ordered_by_their_expressions() {
             "SELECT x % 3 AS \"x % 3\" FROM t ORDER BY x % 3",
         ),
     ] {
-        assert_eq!(written(sql), expected);
+        assert_eq!(rewritten_sql(sql), expected);
     }
 }
 
 #[test]
 fn semi_joins_keep_the_left_side() {
     assert_eq!(
-        written("SELECT q FROM a SEMI JOIN b ON a.x = b.x ANTI JOIN c USING (x)"),
+        rewritten_sql("SELECT q FROM a SEMI JOIN b ON a.x = b.x ANTI JOIN c USING (x)"),
         "SELECT q FROM a LEFT SEMI JOIN b ON a.x = b.x LEFT ANTI JOIN c USING(x)"
     );
 }
@@ -405,7 +415,7 @@ fn rows_are_compared_by_their_values() {
             "CASE random() WHEN 1 THEN b END",
         ),
     ] {
-        let written = written(&format!("SELECT q FROM t WHERE {sql}"));
+        let written = rewritten_sql(&format!("SELECT q FROM t WHERE {sql}"));
         assert_eq!(written, format!("SELECT q FROM t WHERE {expected}"));
     }
 }

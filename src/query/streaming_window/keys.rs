@@ -1,4 +1,4 @@
-//! Where partitions and ranks begin.
+//! Boundaries of partitions and ranks.
 
 use std::sync::Arc;
 
@@ -8,21 +8,21 @@ use arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 
-/// What rows are parted and ordered by.
+/// Partition and order expressions of a window.
 #[derive(Clone, Debug)]
-pub(super) struct By {
+pub(super) struct WindowKeys {
     pub(super) partition: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) order: Vec<Arc<dyn PhysicalExpr>>,
 }
 
-/// The values of that.
-pub(super) struct Keys {
+/// Values of the window keys.
+pub(super) struct KeyValues {
     partition: Vec<ArrayRef>,
     order: Vec<ArrayRef>,
 }
 
-impl Keys {
-    pub(super) fn of(by: &By, batch: &RecordBatch) -> Result<Self> {
+impl KeyValues {
+    pub(super) fn evaluate(by: &WindowKeys, batch: &RecordBatch) -> Result<Self> {
         let values = |exprs: &[Arc<dyn PhysicalExpr>]| {
             let rows = batch.num_rows();
             let values = exprs.iter();
@@ -33,7 +33,7 @@ impl Keys {
         Ok(Self { partition, order })
     }
 
-    /// One row of them.
+    /// Returns the keys of one row.
     pub(super) fn row(&self, row: usize) -> Self {
         let one = |keys: &[ArrayRef]| keys.iter().map(|key| key.slice(row, 1)).collect();
         Self {
@@ -42,7 +42,8 @@ impl Keys {
         }
     }
 
-    /// Does the first row begin a partition, and a rank? `before` is the row before it.
+    /// Returns whether the first row begins a partition, and whether it begins a rank. `before` has the keys of the
+    /// previous row.
     pub(super) fn first_begins(&self, before: Option<&Self>) -> Result<(bool, bool)> {
         let Some(before) = before else {
             return Ok((true, true));
@@ -51,7 +52,7 @@ impl Keys {
         Ok((partition, partition || differ(&before.order, &self.order)?))
     }
 
-    /// Where partitions and ranks begin; `before` is the row before the first.
+    /// Returns which rows begin a partition or a rank. `before` has the keys of the row before the first.
     pub(super) fn starts(&self, before: Option<&Self>, rows: usize) -> Result<Starts> {
         let (partition, rank) = match rows {
             0 => (true, true),
@@ -65,21 +66,23 @@ impl Keys {
     }
 }
 
-/// Of which rows partitions and ranks begin.
+/// For each row, whether it begins a partition or a rank.
 pub(super) struct Starts {
     partitions: Vec<bool>,
     ranks: Vec<bool>,
 }
 
 impl Starts {
-    /// Of each row, whether it begins a partition, and whether it begins a rank.
-    pub(super) fn each(&self) -> impl ExactSizeIterator<Item = (bool, bool)> + DoubleEndedIterator {
+    /// Returns for each row whether it begins a partition, and whether it begins a rank.
+    pub(super) fn per_row(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (bool, bool)> + DoubleEndedIterator {
         let each = self.partitions.iter().zip(&self.ranks);
         each.map(|(partition, rank)| (*partition, *rank))
     }
 }
 
-/// Where other values begin than those of the row before; `first` of the first row.
+/// Returns which rows differ from the row before; `first` is the result for the first row.
 fn starts<'a>(
     keys: impl Iterator<Item = &'a ArrayRef>,
     rows: usize,
@@ -102,7 +105,7 @@ fn starts<'a>(
     Ok(starts)
 }
 
-/// Is one of the single values of `last` another than the first of `next`? NULL is NULL.
+/// Returns whether the single row `last` differs from the first row of `next` in any column. NULL equals NULL.
 pub(in crate::query) fn differ(last: &[ArrayRef], next: &[ArrayRef]) -> Result<bool> {
     if last.is_empty() {
         return Ok(false);

@@ -1,8 +1,8 @@
-//! Windows that go on from row to row are computed where the sorted rows lie: `row_number()`, `rank()`, `lag(x)`, and what the best was so
-//! far.
+//! Computes windows over sorted rows in a stream: `row_number()`, `rank()`, `lag(x)`, and running aggregates as the
+//! best value so far.
 //!
-//! DataFusion's operator of windows gathers the rows of each partition, and asks an accumulator for each row. These functions need no
-//! more than where partitions and rows of equal rank begin, and what there was of the row before.
+//! DataFusion's window operator buffers the rows of each partition, and evaluates an accumulator for each row. These
+//! functions need only the boundaries of partitions and ranks, and the state of the previous row.
 
 mod keys;
 mod lag;
@@ -23,32 +23,32 @@ use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use futures::StreamExt as _;
 
-use super::operator_substitution::{Made, Operator};
-use keys::By;
+use super::operator_substitution::{OperatorSubstitute, OutputContext};
+use keys::WindowKeys;
 pub(super) use keys::differ;
-use stream::{Function, WindowStream};
+use stream::{StreamFunction, WindowStream};
 
-/// Adds a column for each function to rows that are sorted by partition and order.
+/// Appends a column per function to rows that are sorted by partition and order keys.
 #[derive(Debug)]
 pub(super) struct StreamingWindow {
-    functions: Vec<Function>,
-    by: By,
+    functions: Vec<StreamFunction>,
+    by: WindowKeys,
 }
 
-impl Operator for StreamingWindow {
+impl OperatorSubstitute for StreamingWindow {
     const NAME: &'static str = "StreamingWindowExec";
 
-    /// For windows of such functions alone.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
+    /// Replaces windows with only such functions.
+    fn try_from_plan(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let window = node.downcast_ref::<BoundedWindowAggExec>();
         let window = window.filter(|window| window.input_order_mode == InputOrderMode::Sorted);
-        Ok(window.and_then(Self::of_window))
+        Ok(window.and_then(Self::try_from_window))
     }
 
     fn execute(
         &self,
         rows: SendableRecordBatchStream,
-        made: Made,
+        made: OutputContext,
         _: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let metrics = BaselineMetrics::new(&made.metrics, made.part);
@@ -81,13 +81,13 @@ impl Operator for StreamingWindow {
 }
 
 impl StreamingWindow {
-    fn of_window(window: &BoundedWindowAggExec) -> Option<Self> {
+    fn try_from_window(window: &BoundedWindowAggExec) -> Option<Self> {
         let exprs = window.window_expr();
         let schema = window.input().schema();
         let functions = exprs
             .iter()
-            .map(|expr| Function::of(expr.as_ref(), &schema));
-        let functions = functions.collect::<Option<Vec<Function>>>()?;
+            .map(|expr| StreamFunction::try_from_expr(expr.as_ref(), &schema));
+        let functions = functions.collect::<Option<Vec<StreamFunction>>>()?;
         let first = exprs.first()?;
         let is_like_first = |expr: &Arc<dyn WindowExpr>| {
             expr.partition_by() == first.partition_by() && expr.order_by() == first.order_by()
@@ -95,7 +95,7 @@ impl StreamingWindow {
         let order = first.order_by().iter().map(|by| Arc::clone(&by.expr));
         exprs.iter().all(is_like_first).then(|| Self {
             functions,
-            by: By {
+            by: WindowKeys {
                 partition: first.partition_by().to_vec(),
                 order: order.collect(),
             },

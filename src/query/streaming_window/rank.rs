@@ -8,27 +8,27 @@ use datafusion::physical_plan::windows::WindowUDFExpr;
 
 use super::keys::Starts;
 
-/// What is counted.
+/// A ranking function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ranking {
-    /// Rows of the partition up to this one.
+    /// Number of rows of the partition up to this one.
     RowNumber,
-    /// Rows that are before all of the same rank, and one.
+    /// Number of rows before the first of the same rank, plus one.
     Rank,
-    /// Ranks up to this one.
+    /// Number of distinct ranks up to this one.
     DenseRank,
 }
 
-/// The places of one row.
+/// Ranks of the current row.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct RankCounts {
     row: u64,
     rank: u64,
     dense_rank: u64,
 }
 
 impl Ranking {
-    pub(super) fn of(expr: &dyn WindowExpr) -> Option<Self> {
+    pub(super) fn try_from_expr(expr: &dyn WindowExpr) -> Option<Self> {
         let standard = expr.as_any().downcast_ref::<StandardWindowExpr>()?;
         let function = standard.get_standard_func_expr().as_any();
         match function.downcast_ref::<WindowUDFExpr>()?.fun().name() {
@@ -39,11 +39,11 @@ impl Ranking {
         }
     }
 
-    /// The places of the next rows.
-    pub(super) fn next(self, counts: &mut Counts, starts: &Starts) -> ArrayRef {
-        let places = starts.each().map(|(begins_partition, begins_rank)| {
+    /// Returns the ranks of the next rows.
+    pub(super) fn next(self, counts: &mut RankCounts, starts: &Starts) -> ArrayRef {
+        let places = starts.per_row().map(|(begins_partition, begins_rank)| {
             if begins_partition {
-                *counts = Counts::default();
+                *counts = RankCounts::default();
             }
             counts.row += 1;
             if begins_rank {

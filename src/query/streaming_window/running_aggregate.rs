@@ -1,5 +1,5 @@
-//! `count`, `sum`, `avg`, `min` and `max` of all rows of a partition up to this one, or up to the last of its rank, or of a
-//! number of rows up to this one.
+//! `count`, `sum`, `avg`, `min` and `max` over the rows of a partition up to the current row, up to the end of its
+//! rank, or over a number of rows up to the current row.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use datafusion::physical_expr::window::{
 
 use super::keys::Starts;
 
-/// What is made of the values.
+/// An aggregate function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AggregateKind {
     Count,
@@ -24,49 +24,50 @@ enum AggregateKind {
     Greatest,
 }
 
-/// What is computed of which rows.
+/// A running aggregate: function, argument and frame.
 #[derive(Clone, Debug)]
 pub(super) struct RunningAggregate {
     made: AggregateKind,
     of: Arc<dyn PhysicalExpr>,
-    /// Are they 64-bit floats? Else whole numbers of 64 bits; of a count it says nothing.
+    /// Whether the argument is a 64-bit float rather than a 64-bit integer. Unused for counts.
     is_float: bool,
     reach: Frame,
 }
 
-/// Of which rows, up to this one.
+/// Frame of a running aggregate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Frame {
-    /// All of the partition.
+    /// Rows of the partition up to the current row.
     Rows,
-    /// All of the partition, and the rest of this one's rank.
+    /// Rows of the partition up to the end of the current rank.
     Ranks,
-    /// So many before, and this one.
+    /// So many rows before the current row, and this row.
     Last(usize),
 }
 
-/// What there is of a partition so far.
+/// State of the current partition.
 #[derive(Default)]
-pub(super) struct SoFar {
-    counts: Held<i64>,
-    floats: Held<f64>,
-    wholes: Held<i64>,
+pub(super) struct RunningState {
+    counts: SlidingTotal<i64>,
+    floats: SlidingTotal<f64>,
+    wholes: SlidingTotal<i64>,
 }
 
-/// What was made of values; where they will be left behind, as two stacks, so that nothing is ever taken away from a sum (Tangwongsan,
-/// Hirzel and Schneider, Low-latency sliding-window aggregation in worst-case constant time, 2017, section 3).
+/// An aggregate of values. For sliding frames it has two stacks, so that nothing is ever subtracted from a sum
+/// (Tangwongsan, Hirzel and Schneider, Low-latency sliding-window aggregation in worst-case constant time, 2017,
+/// section 3).
 #[derive(Default)]
-struct Held<N> {
-    /// AggregateKind of those in `newer`, or of all.
+struct SlidingTotal<N> {
+    /// Aggregate of the values in `newer`, or of all values.
     total: Option<N>,
     newer: Vec<Option<N>>,
-    /// AggregateKind of each older value and all of these after it; the oldest is the last.
+    /// Aggregate of each older value and all after it up to the newest of the stack; the oldest is the last.
     older: Vec<Option<N>>,
 }
 
 impl RunningAggregate {
-    /// `None` for other functions, types and frames.
-    pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
+    /// Returns `None` for other functions, types and frames.
+    pub(super) fn try_from_expr(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
         let expr_of_any = expr.as_any();
         let plain = expr_of_any.downcast_ref::<PlainAggregateWindowExpr>();
         let sliding = expr_of_any.downcast_ref::<SlidingAggregateWindowExpr>();
@@ -89,9 +90,9 @@ impl RunningAggregate {
             _ if made == AggregateKind::Count => false,
             _ => return None,
         };
-        let reach = Frame::of(expr.get_window_frame())?;
+        let reach = Frame::try_from_frame(expr.get_window_frame())?;
         let has_ranks = reach != Frame::Ranks || !expr.order_by().is_empty();
-        // A FILTER is part of the argument: `upstream_workarounds::window_filters`.
+        // A FILTER is already part of the argument: `upstream_workarounds::window_filters`.
         (has_ranks && !aggregate.is_distinct()).then(|| Self {
             made,
             of,
@@ -100,15 +101,16 @@ impl RunningAggregate {
         })
     }
 
-    /// Must the last row of a rank be there?
-    pub(super) fn waits(&self) -> bool {
+    /// Returns whether the last row of a rank is needed for the result of its rows.
+    pub(super) fn needs_whole_rank(&self) -> bool {
         self.reach == Frame::Ranks
     }
 
-    /// The next rows' values: all of their ranks are there if [`RunningAggregate::waits`].
+    /// Returns the values of the next rows. These must end with a complete rank if
+    /// [`RunningAggregate::needs_whole_rank`].
     pub(super) fn next(
         &self,
-        so_far: &mut SoFar,
+        so_far: &mut RunningState,
         rows: &RecordBatch,
         starts: &Starts,
     ) -> Result<ArrayRef> {
@@ -126,13 +128,13 @@ impl RunningAggregate {
             let values = values.as_primitive::<Int64Type>().values();
             let values = values.iter().copied();
             let held = &mut so_far.wholes;
-            let totals = self.totals(values, held, self.with(), counts, starts);
+            let totals = self.totals(values, held, self.accumulate_fn(), counts, starts);
             return Ok(Arc::new(totals.into_iter().collect::<Int64Array>()));
         }
         let values = values.as_primitive::<Float64Type>().values();
         let values = values.iter().copied();
         let held = &mut so_far.floats;
-        let mut totals = self.totals(values, held, self.with(), counts, starts);
+        let mut totals = self.totals(values, held, self.accumulate_fn(), counts, starts);
         if self.made == AggregateKind::Mean {
             for (total, count) in totals.iter_mut().zip(numbers) {
                 #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
@@ -143,8 +145,8 @@ impl RunningAggregate {
         Ok(Arc::new(totals.into_iter().collect::<Float64Array>()))
     }
 
-    /// What is made of a value more.
-    fn with<N: ArrowNativeTypeOp>(&self) -> impl Fn(Option<N>, N) -> N {
+    /// Returns a function that adds a value to a total.
+    fn accumulate_fn<N: ArrowNativeTypeOp>(&self) -> impl Fn(Option<N>, N) -> N {
         let made = self.made;
         move |total, value| match (made, total) {
             (AggregateKind::Least, Some(least)) if !value.is_lt(least) => least,
@@ -157,32 +159,32 @@ impl RunningAggregate {
     fn totals<N: ArrowNativeTypeOp>(
         &self,
         values: impl Iterator<Item = N>,
-        held: &mut Held<N>,
+        held: &mut SlidingTotal<N>,
         with: impl Fn(Option<N>, N) -> N,
         counts: impl Fn(usize) -> bool,
         starts: &Starts,
     ) -> Vec<Option<N>> {
-        let rows = starts.each().zip(values).enumerate();
-        let mut totals = Vec::with_capacity(starts.each().len());
+        let rows = starts.per_row().zip(values).enumerate();
+        let mut totals = Vec::with_capacity(starts.per_row().len());
         for (row, ((is_first, _), value)) in rows {
             if is_first {
-                *held = Held::default();
+                *held = SlidingTotal::default();
             }
             let value = counts(row).then_some(value);
-            held.total = both(held.total, value, &with);
+            held.total = combine(held.total, value, &with);
             totals.push(match self.reach {
                 Frame::Rows | Frame::Ranks => held.total,
-                Frame::Last(before) => held.slid(value, before, &with),
+                Frame::Last(before) => held.slide(value, before, &with),
             });
         }
-        self.of_ranks(totals, starts)
+        self.spread_over_ranks(totals, starts)
     }
 
-    /// Gives all rows of a rank what its last one has, where that is asked for.
-    fn of_ranks<T: Copy>(&self, mut values: Vec<T>, starts: &Starts) -> Vec<T> {
-        if self.waits() {
+    /// Copies the value of the last row of a rank to all of its rows, if the frame ends with the rank.
+    fn spread_over_ranks<T: Copy>(&self, mut values: Vec<T>, starts: &Starts) -> Vec<T> {
+        if self.needs_whole_rank() {
             let mut of_last = None;
-            for (value, (_, begins_rank)) in values.iter_mut().zip(starts.each()).rev() {
+            for (value, (_, begins_rank)) in values.iter_mut().zip(starts.per_row()).rev() {
                 *value = of_last.unwrap_or(*value);
                 of_last = (!begins_rank).then_some(*value);
             }
@@ -191,9 +193,10 @@ impl RunningAggregate {
     }
 }
 
-impl<N: ArrowNativeTypeOp> Held<N> {
-    /// Leaves behind what is more than so many rows before the newest value, which the total has; gives what is made of the others.
-    fn slid(
+impl<N: ArrowNativeTypeOp> SlidingTotal<N> {
+    /// Appends the newest value, which the total already has, and drops values more than `before` rows older. Returns
+    /// the aggregate of the remaining values.
+    fn slide(
         &mut self,
         newest: Option<N>,
         before: usize,
@@ -204,19 +207,23 @@ impl<N: ArrowNativeTypeOp> Held<N> {
             if self.older.is_empty() {
                 let mut made = None;
                 while let Some(value) = self.newer.pop() {
-                    made = both(value, made, &with);
+                    made = combine(value, made, &with);
                     self.older.push(made);
                 }
                 self.total = None;
             }
             self.older.pop();
         }
-        both(self.older.last().copied().flatten(), self.total, with)
+        combine(self.older.last().copied().flatten(), self.total, with)
     }
 }
 
-/// What is made of two values, each of which may be missing.
-fn both<N: Copy>(one: Option<N>, other: Option<N>, with: impl Fn(Option<N>, N) -> N) -> Option<N> {
+/// Combines two values, each of which may be missing.
+fn combine<N: Copy>(
+    one: Option<N>,
+    other: Option<N>,
+    with: impl Fn(Option<N>, N) -> N,
+) -> Option<N> {
     match other {
         Some(other) => Some(with(one, other)),
         None => one,
@@ -224,8 +231,8 @@ fn both<N: Copy>(one: Option<N>, other: Option<N>, with: impl Fn(Option<N>, N) -
 }
 
 impl Frame {
-    /// `None` for other frames.
-    fn of(frame: &WindowFrame) -> Option<Self> {
+    /// Returns `None` for other frames.
+    fn try_from_frame(frame: &WindowFrame) -> Option<Self> {
         let WindowFrameBound::Preceding(before) = &frame.start_bound else {
             return None;
         };

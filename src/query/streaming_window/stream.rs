@@ -8,59 +8,61 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::physical_expr::window::WindowExpr;
 
-use super::keys::{By, Keys};
+use super::keys::{KeyValues, WindowKeys};
 use super::lag::Lag;
-use super::rank::{Counts, Ranking};
-use super::running_aggregate::{RunningAggregate, SoFar};
+use super::rank::{RankCounts, Ranking};
+use super::running_aggregate::{RunningAggregate, RunningState};
 
-/// What is computed.
+/// A window function that can be streamed.
 #[derive(Clone, Debug)]
-pub(super) enum Function {
+pub(super) enum StreamFunction {
     Rank(Ranking),
     Lag(Lag),
     RunningAggregate(RunningAggregate),
 }
 
-impl Function {
-    pub(super) fn of(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
-        let place = Ranking::of(expr).map(Self::Rank);
+impl StreamFunction {
+    pub(super) fn try_from_expr(expr: &dyn WindowExpr, input: &Schema) -> Option<Self> {
+        let place = Ranking::try_from_expr(expr).map(Self::Rank);
         place
-            .or_else(|| Lag::of(expr).map(Self::Lag))
-            .or_else(|| RunningAggregate::of(expr, input).map(Self::RunningAggregate))
+            .or_else(|| Lag::try_from_expr(expr).map(Self::Lag))
+            .or_else(|| RunningAggregate::try_from_expr(expr, input).map(Self::RunningAggregate))
     }
 }
 
-/// A function, and what it knows of the rows before.
-enum State {
-    Rank(Ranking, Counts),
+/// A function and its state after the previous rows.
+enum FunctionState {
+    Rank(Ranking, RankCounts),
     Lag(Lag, Option<ArrayRef>),
-    RunningAggregate(RunningAggregate, Box<SoFar>),
+    RunningAggregate(RunningAggregate, Box<RunningState>),
 }
 
-/// Computes batch by batch.
+/// Computes window functions batch by batch.
 pub(super) struct WindowStream {
-    functions: Vec<State>,
-    by: By,
+    functions: Vec<FunctionState>,
+    by: WindowKeys,
     schema: SchemaRef,
-    /// The last row of what was computed.
-    last: Option<Keys>,
-    /// Rows whose last rank may go on, if any function waits for its end.
+    /// Keys of the last computed row.
+    last: Option<KeyValues>,
+    /// Rows whose last rank may continue, if any function needs complete ranks.
     held: Vec<RecordBatch>,
     waits: bool,
 }
 
 impl WindowStream {
-    pub(super) fn new(functions: &[Function], by: By, schema: SchemaRef) -> Self {
-        let waits = |function: &Function| matches!(function, Function::RunningAggregate(total) if total.waits());
+    pub(super) fn new(functions: &[StreamFunction], by: WindowKeys, schema: SchemaRef) -> Self {
+        let waits = |function: &StreamFunction| matches!(function, StreamFunction::RunningAggregate(total) if total.needs_whole_rank());
         Self {
             waits: functions.iter().any(waits),
             functions: functions
                 .iter()
                 .map(|function| match function {
-                    Function::Rank(place) => State::Rank(*place, Counts::default()),
-                    Function::Lag(before) => State::Lag(before.clone(), None),
-                    Function::RunningAggregate(total) => {
-                        State::RunningAggregate(total.clone(), Box::default())
+                    StreamFunction::Rank(place) => {
+                        FunctionState::Rank(*place, RankCounts::default())
+                    }
+                    StreamFunction::Lag(before) => FunctionState::Lag(before.clone(), None),
+                    StreamFunction::RunningAggregate(total) => {
+                        FunctionState::RunningAggregate(total.clone(), Box::default())
                     }
                 })
                 .collect(),
@@ -71,10 +73,10 @@ impl WindowStream {
         }
     }
 
-    /// Takes the next rows; gives those that are done.
+    /// Adds rows; returns those that are complete.
     pub(super) fn add(&mut self, rows: RecordBatch) -> Result<Option<RecordBatch>> {
         if !self.waits {
-            return self.computed(&rows).map(Some);
+            return self.compute(&rows).map(Some);
         }
         if rows.num_rows() == 0 {
             return Ok(None);
@@ -83,14 +85,14 @@ impl WindowStream {
             self.held.push(rows);
             return Ok(None);
         };
-        let before = Keys::of(&self.by, held)?.row(held.num_rows() - 1);
-        let keys = Keys::of(&self.by, &rows)?;
-        // Most often the first row is of another rank.
+        let before = KeyValues::evaluate(&self.by, held)?.row(held.num_rows() - 1);
+        let keys = KeyValues::evaluate(&self.by, &rows)?;
+        // Usually the first row has another rank.
         let next = match keys.first_begins(Some(&before))? {
             (_, true) => Some(0),
             (_, false) => {
                 let starts = keys.starts(Some(&before), rows.num_rows())?;
-                starts.each().position(|(_, begins_rank)| begins_rank)
+                starts.per_row().position(|(_, begins_rank)| begins_rank)
             }
         };
         let Some(next) = next else {
@@ -105,29 +107,31 @@ impl WindowStream {
         Ok(done)
     }
 
-    /// The rows that are held, when no more come.
+    /// Computes the buffered rows at the end of the input.
     pub(super) fn finish(&mut self) -> Result<Option<RecordBatch>> {
         let held = std::mem::take(&mut self.held);
         match held.as_slice() {
             [] => Ok(None),
-            [one] => self.computed(one).map(Some),
+            [one] => self.compute(one).map(Some),
             [first, ..] => {
                 let rows = concat_batches(first.schema_ref(), &held)?;
-                self.computed(&rows).map(Some)
+                self.compute(&rows).map(Some)
             }
         }
     }
 
-    /// The rows with a column more for each function.
-    fn computed(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let keys = Keys::of(&self.by, rows)?;
+    /// Appends a column per function.
+    fn compute(&mut self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let keys = KeyValues::evaluate(&self.by, rows)?;
         let starts = keys.starts(self.last.as_ref(), rows.num_rows())?;
         let mut columns = rows.columns().to_vec();
         for function in &mut self.functions {
             columns.push(match function {
-                State::Rank(place, counts) => place.next(counts, &starts),
-                State::Lag(before, last) => before.next(last, rows, &starts)?,
-                State::RunningAggregate(total, so_far) => total.next(so_far, rows, &starts)?,
+                FunctionState::Rank(place, counts) => place.next(counts, &starts),
+                FunctionState::Lag(before, last) => before.next(last, rows, &starts)?,
+                FunctionState::RunningAggregate(total, so_far) => {
+                    total.next(so_far, rows, &starts)?
+                }
             });
         }
         if let Some(last) = rows.num_rows().checked_sub(1) {

@@ -1,12 +1,12 @@
-//! What is computed where rows lie is what the engine says.
+//! Streamed windows equal those of DataFusion.
 
 use arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::query::collect;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 
-/// Windows, and whether they are computed here.
+/// Window expressions, and whether they are streamed.
 const WINDOWS: [(&str, bool); 33] = [
     (
         "row_number() OVER (PARTITION BY p ORDER BY o NULLS LAST, x)",
@@ -36,7 +36,7 @@ const WINDOWS: [(&str, bool); 33] = [
         "count(*) OVER w AS a, count(f) OVER w AS b, count(t) OVER w AS c, sum(f) OVER w AS d, avg(f) OVER w AS e, min(f) OVER w AS g, max(f) OVER w AS h, min(x) OVER w AS i, max(x) OVER w AS j",
         true,
     ),
-    // Ranks of hundreds of rows, in batches of 64.
+    // Ranks of hundreds of rows in batches of 64.
     (
         "sum(x) OVER (ORDER BY o NULLS LAST), max(f) OVER (ORDER BY o NULLS LAST)",
         true,
@@ -81,7 +81,7 @@ const WINDOWS: [(&str, bool); 33] = [
         "lag(x) OVER (ORDER BY x) AS a, lead(x) OVER (ORDER BY x DESC) AS b",
         true,
     ),
-    // What needs other rows, or is of other types.
+    // Functions that need other rows, or have other types.
     (
         "lag(o) IGNORE NULLS OVER (PARTITION BY t ORDER BY x)",
         false,
@@ -114,8 +114,8 @@ const WINDOWS: [(&str, bool); 33] = [
     ("count(DISTINCT o) OVER (ORDER BY x)", false),
 ];
 
-/// Rows, with whether windows were computed here; sorted.
-async fn asked(context: &SessionContext, sql: &str) -> (bool, Vec<String>) {
+/// Returns whether windows were streamed, and the sorted lines of the result.
+async fn run_query(context: &SessionContext, sql: &str) -> (bool, Vec<String>) {
     let plan = context
         .sql(sql)
         .await
@@ -138,7 +138,7 @@ async fn windows_are_those_of_the_engine() {
     let rows = "SELECT x, CASE WHEN x % 5 > 0 THEN x % 37 END AS p, CASE WHEN x % 7 > 0 THEN x * 7919 % 11 END AS o,
         CASE x % 6 WHEN 0 THEN CAST('NaN' AS DOUBLE) WHEN 1 THEN NULL ELSE x % 4 / 2.0 END AS f,
         CASE WHEN x % 9 > 0 THEN 'text ' || x % 3 END AS t FROM (SELECT unnest(range(0, 5000)) AS x)";
-    let own = engine(None).unwrap();
+    let own = new_context(None).unwrap();
     let plain = SessionContext::new_with_config(SessionConfig::new().with_batch_size(64));
     let batches = collect(&own, rows).await.unwrap();
     let batch = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
@@ -157,13 +157,19 @@ async fn windows_are_those_of_the_engine() {
             true => sql,
             false => format!("SELECT x, {windows} FROM t"),
         };
-        let (found, numbered) = asked(&own, &sql).await;
+        let (found, numbered) = run_query(&own, &sql).await;
         assert_eq!(found, is_here, "{sql}");
-        let (_, wanted) = asked(&plain, &sql).await;
+        let (_, wanted) = run_query(&plain, &sql).await;
         assert_eq!(numbered, wanted, "{sql}");
     }
     let few = "SELECT x FROM (SELECT x, row_number() OVER (PARTITION BY p ORDER BY x) AS place FROM t) WHERE place = 2";
-    assert_eq!(asked(&own, few).await, (true, asked(&plain, few).await.1));
+    assert_eq!(
+        run_query(&own, few).await,
+        (true, run_query(&plain, few).await.1)
+    );
     let none = "SELECT rank() OVER (PARTITION BY p ORDER BY o) FROM t WHERE x < 0";
-    assert_eq!(asked(&own, none).await.1, asked(&plain, none).await.1);
+    assert_eq!(
+        run_query(&own, none).await.1,
+        run_query(&plain, none).await.1
+    );
 }

@@ -1,7 +1,8 @@
-//! `sum(10 / x) FILTER (WHERE x > 0)` divides where the filter lets a row pass: `sum(CASE WHEN x > 0 THEN 10 / x END) FILTER (WHERE x > 0)`.
+//! Evaluates the arguments of an aggregate only for rows that pass its filter: `sum(10 / x) FILTER (WHERE x > 0)`
+//! becomes `sum(CASE WHEN x > 0 THEN 10 / x END) FILTER (WHERE x > 0)`.
 //!
-//! DataFusion evaluates the arguments of an aggregate for all rows and leaves out rows afterwards, in groups and in windows. Arguments
-//! that may fail are evaluated by a CASE of the same condition.
+//! DataFusion evaluates the arguments of an aggregate or a window function for all rows and drops rows afterwards.
+//! Arguments that may fail are wrapped in a CASE with the filter as its condition.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/24443>, <https://github.com/apache/datafusion/issues/24507>; sort keys not filed, docs/dev/upstream/aggregate_filters.md
 
@@ -15,7 +16,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::query::fallible::may_fail;
 
-/// The rule that does so.
+/// Wraps arguments of filtered aggregates that may fail.
 #[derive(Debug)]
 pub(super) struct FilterBeforeArguments;
 
@@ -33,7 +34,7 @@ impl AnalyzerRule for FilterBeforeArguments {
             let names = NamePreserver::new_for_projection();
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let guarded = expr.transform_up(|part| guarded(part, &schema))?;
+                let guarded = expr.transform_up(|part| guard_arguments(part, &schema))?;
                 Ok(guarded.update_data(|expr| name.restore(expr)))
             })
         })
@@ -41,7 +42,7 @@ impl AnalyzerRule for FilterBeforeArguments {
     }
 }
 
-fn guarded(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn guard_arguments(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let (filter, args, order_by) = match &mut expr {
         Expr::AggregateFunction(call) => {
             let params = &mut call.params;

@@ -1,18 +1,17 @@
-//! Long chains of operators, as programs write them: `x = 1 OR x = 2 OR ...` with thousands of terms.
+//! Limits the depth of long operator chains, as in generated queries: `x = 1 OR x = 2 OR ...` with thousands of terms.
 //!
-//! The parser makes of each a tree that is as deep as the chain is long. Planner and optimizer walk such
-//! trees by functions that call themselves, and name every part of them: thousands of terms took many
-//! seconds, then the stack, and with it the process.
+//! The parser builds a tree as deep as the chain is long. Planner and optimizer recurse over such trees, and format the
+//! name of each subtree. With thousands of terms, that took many seconds, then overflowed the stack and killed the
+//! process.
 //!
 //! ```text
-//! a OR b OR c OR d      ─▶  (a OR b) OR (c OR d)       AND and OR are balanced, their order stays
-//! x = 1 OR x = 2 ...    ─▶  x IN (1, 2, ...)           LISTED terms and more; so x <> 1 AND x <> 2 ...
-//! a + b + c + ...       ─▶  an error from DEEPEST on   no other operator may be regrouped
+//! a OR b OR c OR d      ─▶  (a OR b) OR (c OR d)       AND and OR are balanced, their order is unchanged
+//! x = 1 OR x = 2 ...    ─▶  x IN (1, 2, ...)           from MIN_LIST_TERMS terms; also x <> 1 AND x <> 2 ...
+//! a + b + c + ...       ─▶  an error                   from MAX_OPERATOR_DEPTH on; others cannot be regrouped
 //! ```
 //!
-//! The tree of a chain is filled from the left: on the left of each node is a perfect one. So a term is
-//! appended in as many steps as the tree is deep. The optimizer makes chains of trees again, and [`trees`]
-//! makes trees of those.
+//! A tree is filled from the left: the left child of each node is a perfect tree. So appending a term takes as many
+//! steps as the tree is deep. The optimizer turns trees into chains again, and [`trees`] rebalances those.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/22936>, <https://github.com/apache/datafusion/issues/23264>
 
@@ -30,25 +29,25 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use levels::{levels, sides};
 
-/// Terms from which on a chain of comparisons is a list.
-const LISTED: usize = 32;
+/// Minimum number of comparisons that become an IN list.
+const MIN_LIST_TERMS: usize = 32;
 
-/// Levels of a perfect tree of as many terms.
-const LISTED_LEVELS: usize = LISTED.ilog2() as usize;
+/// Depth of a perfect tree of [`MIN_LIST_TERMS`] terms.
+const MIN_LIST_LEVELS: usize = MIN_LIST_TERMS.ilog2() as usize;
 
-/// Levels of a tree of terms at most: of OR, and of AND, which is taken apart and made a chain anew by
-/// whatever brings it to the files.
+/// Maximum depth of a tree of OR and of AND. AND has fewer levels, because filter pushdown splits it and rebuilds it as
+/// a chain.
 const OR_LEVELS: usize = 13;
 const AND_LEVELS: usize = 10;
 
-/// Operators that may be nested.
-pub(in crate::query) const DEEPEST: usize = 500;
+/// Maximum number of nested operators.
+pub(in crate::query) const MAX_OPERATOR_DEPTH: usize = 500;
 
-/// The planner that does so.
+/// Plans binary operators as balanced trees.
 #[derive(Debug)]
-pub(super) struct Chains;
+pub(super) struct ChainPlanner;
 
-impl ExprPlanner for Chains {
+impl ExprPlanner for ChainPlanner {
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
@@ -58,7 +57,7 @@ impl ExprPlanner for Chains {
             BinaryOperator::And => Operator::And,
             BinaryOperator::Or => Operator::Or,
             _ if is_too_deep(&expr.left) || is_too_deep(&expr.right) => {
-                return plan_err!("{}", too_deep());
+                return plan_err!("{}", too_deep_message());
             }
             _ => return Ok(PlannerResult::Original(expr)),
         };
@@ -66,7 +65,7 @@ impl ExprPlanner for Chains {
             Operator::Or => OR_LEVELS,
             _ => AND_LEVELS,
         };
-        let appended = append(expr.left, op, expr.right, schema);
+        let appended = append_term(expr.left, op, expr.right, schema);
         if levels(&appended, op) >= most {
             return plan_err!(
                 "more than {} conditions between {op}\n\
@@ -78,19 +77,19 @@ impl ExprPlanner for Chains {
     }
 }
 
-/// What is said of what is too deep.
-pub(in crate::query) fn too_deep() -> String {
+/// Returns the error message for expressions that are nested too deeply.
+pub(in crate::query) fn too_deep_message() -> String {
     format!(
-        "more than {DEEPEST} operators in one another\n\
+        "more than {MAX_OPERATOR_DEPTH} operators in one another\n\
          hint: `concat(a, b, ...)` for `a || b || ...`, `x IN (...)` for many comparisons, `sum` over \
          `VALUES (...)` or a table for many numbers"
     )
 }
 
-/// Is a chain so long that leans to the left?
+/// Returns whether a left-deep chain exceeds [`MAX_OPERATOR_DEPTH`].
 fn is_too_deep(expr: &Expr) -> bool {
     let mut left = expr;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_OPERATOR_DEPTH {
         left = match left {
             Expr::BinaryExpr(binary) => &binary.left,
             Expr::Cast(cast) => &cast.expr,
@@ -114,15 +113,15 @@ fn is_perfect(expr: &Expr, op: Operator) -> bool {
     true
 }
 
-fn append(tree: Expr, op: Operator, term: Expr, schema: &DFSchema) -> Expr {
+fn append_term(tree: Expr, op: Operator, term: Expr, schema: &DFSchema) -> Expr {
     match tree {
         Expr::BinaryExpr(tree)
             if tree.op == op && !is_perfect_node(&tree.left, &tree.right, op) =>
         {
-            let right = append(*tree.right, op, term, schema);
-            node(*tree.left, op, right, schema)
+            let right = append_term(*tree.right, op, term, schema);
+            join_terms(*tree.left, op, right, schema)
         }
-        perfect => node(perfect, op, term, schema),
+        perfect => join_terms(perfect, op, term, schema),
     }
 }
 
@@ -130,25 +129,25 @@ fn is_perfect_node(left: &Expr, right: &Expr, op: Operator) -> bool {
     levels(left, op) == levels(right, op) && is_perfect(right, op)
 }
 
-/// A node, or the list that all its terms are.
-fn node(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
-    let whole = levels(&left, op) + 1 == LISTED_LEVELS && is_perfect_node(&left, &right, op);
+/// Joins two trees by an operator, or returns an IN list if all terms compare one column.
+fn join_terms(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
+    let whole = levels(&left, op) + 1 == MIN_LIST_LEVELS && is_perfect_node(&left, &right, op);
     let node = Expr::BinaryExpr(BinaryExpr {
         left: Box::new(left),
         op,
         right: Box::new(right),
     });
-    let column = whole.then(|| one_column(&node, op, schema)).flatten();
+    let column = whole.then(|| compared_column(&node, op, schema)).flatten();
     let Some(column) = column else {
         return node;
     };
-    let terms = trees::terms(node, |expr| match expr {
+    let terms = trees::flatten_chain(node, |expr| match expr {
         Expr::BinaryExpr(binary) if binary.op == op => Continue([*binary.left, *binary.right]),
         other => Break(other),
     });
     let list = terms.into_iter().flat_map(|term| match term {
         Expr::InList(list) => list.list,
-        term => compared(&term, op)
+        term => column_comparison(&term, op)
             .map(|(_, value)| value.clone())
             .into_iter()
             .collect(),
@@ -160,8 +159,8 @@ fn node(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
     })
 }
 
-/// The column that all terms of a tree compare with values of its own type, singly or in lists.
-fn one_column(tree: &Expr, op: Operator, schema: &DFSchema) -> Option<Column> {
+/// Returns the column that all terms of a tree compare with values of its own type, singly or in lists.
+fn compared_column(tree: &Expr, op: Operator, schema: &DFSchema) -> Option<Column> {
     let mut waiting = vec![tree];
     let mut found: Option<(&Column, &DataType)> = None;
     while let Some(next) = waiting.pop() {
@@ -175,7 +174,7 @@ fn one_column(tree: &Expr, op: Operator, schema: &DFSchema) -> Option<Column> {
                 _ => return None,
             },
             term => {
-                let (column, value) = compared(term, op)?;
+                let (column, value) = column_comparison(term, op)?;
                 (column, std::slice::from_ref(value))
             }
         };
@@ -184,15 +183,15 @@ fn one_column(tree: &Expr, op: Operator, schema: &DFSchema) -> Option<Column> {
             None => (column, schema.field_from_column(column).ok()?.data_type()),
         };
         found = Some((of, of_type));
-        if of != column || !values.iter().all(|value| is_of(value, of_type)) {
+        if of != column || !values.iter().all(|value| is_same_in_list(value, of_type)) {
             return None;
         }
     }
     found.map(|(column, _)| column.clone())
 }
 
-/// The column and the value of a term of such a chain: `x = 1` among OR, `x <> 1` among AND.
-fn compared(expr: &Expr, op: Operator) -> Option<(&Column, &Expr)> {
+/// Returns the column and the value of a comparison: `x = 1` below OR, `x <> 1` below AND.
+fn column_comparison(expr: &Expr, op: Operator) -> Option<(&Column, &Expr)> {
     let wanted = match op {
         Operator::Or => Operator::Eq,
         _ => Operator::NotEq,
@@ -207,8 +206,8 @@ fn compared(expr: &Expr, op: Operator) -> Option<(&Column, &Expr)> {
     }
 }
 
-/// Means the comparison of a column of this type with the value the same in a list as by itself?
-fn is_of(value: &Expr, column: &DataType) -> bool {
+/// Returns whether comparing a column of this type with the value has the same meaning in a list.
+fn is_same_in_list(value: &Expr, column: &DataType) -> bool {
     match value {
         Expr::Literal(ScalarValue::Int64(Some(_)), _) => column.is_integer(),
         Expr::Literal(ScalarValue::Utf8(Some(_)), _) => column.is_string(),
@@ -220,17 +219,17 @@ fn is_of(value: &Expr, column: &DataType) -> bool {
 mod tests {
     use datafusion::prelude::SessionContext;
 
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     async fn context() -> SessionContext {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let table = "CREATE TABLE t AS VALUES (1, 'a', 1.5), (2, 'b', NULL), (NULL, NULL, 3.5), (40, 'd', 4.5)";
         context.sql(table).await.unwrap().collect().await.unwrap();
         context
     }
 
-    /// The first value of an answer, or the error.
-    async fn answer(context: &SessionContext, sql: &str) -> String {
+    /// Returns the first value of a result, or the error.
+    async fn first_value(context: &SessionContext, sql: &str) -> String {
         let frame = match context.sql(sql).await {
             Ok(frame) => frame,
             Err(error) => return error.to_string(),
@@ -279,7 +278,7 @@ mod tests {
         ] {
             let sql = format!("SELECT count(*) FROM t WHERE {condition}");
             assert_eq!(
-                answer(&context, &sql).await,
+                first_value(&context, &sql).await,
                 wanted,
                 "{count}: {}",
                 &sql[..60]
@@ -288,7 +287,7 @@ mod tests {
             let null = format!("SELECT count(*) FROM t WHERE ({condition}) IS NULL");
             let mut sum = wanted.parse::<u32>().unwrap();
             for sql in [not, null] {
-                sum += answer(&context, &sql).await.parse::<u32>().unwrap();
+                sum += first_value(&context, &sql).await.parse::<u32>().unwrap();
             }
             assert_eq!(sum, 4, "{count}: {}", &condition[..60]);
         }
@@ -310,10 +309,10 @@ mod tests {
         let and = plan(chain(" AND ", 100, |n| format!("{n} <> column1"))).await;
         let few = and.matches(" AND ").count() < 32;
         assert!(and.contains("NOT IN ([") && few, "{and}");
-        // A few stay as they are written, and so does the name of a column.
+        // A few comparisons stay unchanged, and so does the name of a column.
         let few = plan("column1 = 1 OR column1 = 2 OR column1 = 3 OR column1 = 4".to_owned()).await;
         assert!(!few.contains("IN (["), "{few}");
-        // Not where it would mean something else.
+        // Not with casts, which would change the meaning.
         let other = plan(chain(" OR ", 100, |n| format!("column2 = {n}"))).await;
         assert!(!other.contains("IN (["), "{other}");
     }
@@ -323,7 +322,7 @@ mod tests {
         let context = context().await;
         let sum = |count| format!("SELECT {}", chain(" + ", count, |_| "column1".to_owned()));
         assert_eq!(
-            answer(&context, &format!("{} FROM t", sum(100))).await,
+            first_value(&context, &format!("{} FROM t", sum(100))).await,
             "100"
         );
         for (word, count) in [("+", 5000), ("||", 2000), ("*", 50_000)] {
@@ -331,13 +330,13 @@ mod tests {
                 "SELECT {} FROM t",
                 chain(word, count, |_| "column2".to_owned())
             );
-            let error = answer(&context, &sql).await;
+            let error = first_value(&context, &sql).await;
             assert!(error.contains("more than 500 operators"), "{error}");
         }
         let all = |count| chain(" AND ", count, |place| format!("column1 > -{place}"));
         let sql = |count| format!("SELECT count(*) FROM t WHERE {}", all(count));
-        assert_eq!(answer(&context, &sql(512)).await, "3");
-        let error = answer(&context, &sql(513)).await;
+        assert_eq!(first_value(&context, &sql(512)).await, "3");
+        let error = first_value(&context, &sql(513)).await;
         assert!(
             error.contains("more than 512 conditions between AND"),
             "{error}"

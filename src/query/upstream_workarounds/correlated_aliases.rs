@@ -1,9 +1,12 @@
-//! `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = outer.k) AS s)`: the alias of a subselect becomes a projection.
+//! Replaces aliases in correlated subqueries by projections, as `s` in
+//! `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = outer.k) AS s)`.
 //!
-//! DataFusion makes a join of a subquery by adding the columns of its condition to all relations above them. It does not add them to the
-//! schema of an alias, and then rejects the query for a field that does not exist. A projection of the same names has no such schema.
+//! DataFusion turns a subquery into a join by adding the columns of its condition to all relations above them. It does
+//! not add them to the schema of an alias, and then rejects the query because of a missing field. A projection with the
+//! same names has no such schema.
 //!
-//! For the same reason the value of `x IN (SELECT CAST(y AS BIGINT) FROM t WHERE t.y > outer.z)`, which is called `t.y`, gets another name.
+//! For the same reason, the value of `x IN (SELECT CAST(y AS BIGINT) FROM t WHERE t.y > outer.z)`, whose name is `t.y`,
+//! is renamed.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/24139>; values of `IN` not filed, docs/dev/upstream/correlated_aliases.md
 
@@ -17,27 +20,27 @@ use datafusion::common::tree_node::{
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Subquery, SubqueryAlias};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The name of a value that is compared by `IN`.
+/// Name of a value that is compared by `IN`.
 const VALUE: &str = "__compared";
 
-/// The rule that does so.
+/// Replaces aliases in correlated subqueries.
 #[derive(Debug)]
-pub(super) struct ProjectedAliases;
+pub(super) struct CorrelatedAliasRewrite;
 
-impl AnalyzerRule for ProjectedAliases {
+impl AnalyzerRule for CorrelatedAliasRewrite {
     fn name(&self) -> &'static str {
         "projected_aliases"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| {
-            plan.map_expressions(|expr| expr.transform_up(in_subquery))
+            plan.map_expressions(|expr| expr.transform_up(rewrite_subquery))
         })
         .data()
     }
 }
 
-fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
+fn rewrite_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
     let subquery = match &mut expr {
         Expr::ScalarSubquery(subquery) => subquery,
         Expr::Exists(exists) => &mut exists.subquery,
@@ -60,7 +63,7 @@ fn in_subquery(mut expr: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::new_transformed(expr, is_changed))
 }
 
-/// A projection of one computed value, which gets a name that no column has; `None` for another plan.
+/// Returns a projection of one computed value with a unique name; `None` for other plans.
 fn with_renamed_value(plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let LogicalPlan::Projection(projection) = plan else {
         return Ok(None);
@@ -82,14 +85,14 @@ fn without_aliases(subquery: &Subquery) -> Result<Transformed<Arc<LogicalPlan>>>
     let plan = Arc::unwrap_or_clone(Arc::clone(&subquery.subquery));
     let projected = plan.transform_up(|plan| match plan {
         LogicalPlan::SubqueryAlias(alias) if is_correlated(&alias)? => {
-            projected(&alias).map(Transformed::yes)
+            to_projection(&alias).map(Transformed::yes)
         }
         plan => Ok(Transformed::no(plan)),
     })?;
     Ok(projected.update_data(Arc::new))
 }
 
-/// Whether a column of an outer query stands below an alias.
+/// Returns whether a plan below an alias refers to an outer query.
 fn is_correlated(alias: &SubqueryAlias) -> Result<bool> {
     let mut is_correlated = false;
     alias.input.apply(|plan| {
@@ -103,7 +106,7 @@ fn is_correlated(alias: &SubqueryAlias) -> Result<bool> {
     Ok(is_correlated)
 }
 
-fn projected(alias: &SubqueryAlias) -> Result<LogicalPlan> {
+fn to_projection(alias: &SubqueryAlias) -> Result<LogicalPlan> {
     let columns = alias.input.schema().columns().into_iter();
     let named = columns.zip(alias.schema.iter());
     let named = named.map(|(column, (qualifier, field))| {
@@ -116,12 +119,12 @@ fn projected(alias: &SubqueryAlias) -> Result<LogicalPlan> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn values_of_correlated_in_may_have_another_type() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let l = "(SELECT CAST(column1 AS BIGINT) AS k, CAST(column2 AS INT) AS n FROM (VALUES (1, 2), (3, 3), (5, NULL))) AS l";
         let r = "(SELECT CAST(column1 AS INT) AS v FROM (VALUES (1), (3))) AS r";
         for (condition, wanted) in [

@@ -1,4 +1,4 @@
-//! Scalar subqueries whose rows depend on the row around them by other conditions than equal columns.
+//! Decorrelates scalar subqueries with conditions other than equal columns.
 //!
 //! ```text
 //! SELECT x, (SELECT sum(y) FROM r WHERE r.k < l.k) FROM l
@@ -15,9 +15,9 @@
 //!             r
 //! ```
 //!
-//! DataFusion 55 computes an aggregate for each value of the columns of the subquery that must be equal, and rejects other conditions. Here
-//! it is computed for each combination of values of the outer columns (Neumann and Kemper, "Unnesting Arbitrary
-//! Queries", BTW 2015, section 3). `ORDER BY ... LIMIT 1` is `first_value`.
+//! DataFusion 55 computes an aggregate per value of the columns that must be equal, and rejects other conditions. Here
+//! the aggregate is computed per combination of values of the outer columns (Neumann and Kemper, "Unnesting Arbitrary
+//! Queries", BTW 2015, section 3). `ORDER BY ... LIMIT 1` becomes `first_value`.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/14554>, <https://github.com/apache/datafusion/issues/5492>, <https://github.com/apache/datafusion/issues/16137>
 
@@ -41,16 +41,16 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-use self::head::{Head, aggregate_name, below, unqualified};
+use self::head::{SubqueryHead, aggregate_name, over_input, unqualified_column};
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 use crate::query::not_in::is_volatile;
 
-/// The column that is NULL where no row of a subquery was found.
+/// Name of the column that is NULL if the subquery has no row.
 const FOUND: &str = "__found";
-/// The column of the value.
+/// Name of the column with the value.
 const VALUE: &str = "__value";
 
-/// The rule that does so.
+/// Replaces correlated scalar subqueries by joins.
 #[derive(Debug)]
 pub(super) struct CorrelatedScalars;
 
@@ -64,7 +64,7 @@ impl AnalyzerRule for CorrelatedScalars {
             LogicalPlan::Filter(filter) => {
                 let columns = filter.input.schema().columns();
                 let mut input = filter.input.as_ref().clone();
-                let predicate = joined(filter.predicate, &filter.input, &mut input)?;
+                let predicate = join_subqueries(filter.predicate, &filter.input, &mut input)?;
                 if !predicate.transformed {
                     let filter = Filter::try_new(predicate.data, filter.input)?;
                     return Ok(Transformed::no(LogicalPlan::Filter(filter)));
@@ -81,7 +81,7 @@ impl AnalyzerRule for CorrelatedScalars {
                 let mut is_changed = false;
                 let exprs = projection.expr.into_iter().map(|expr| {
                     let name = names.save(&expr);
-                    let expr = joined(expr, &projection.input, &mut input)?;
+                    let expr = join_subqueries(expr, &projection.input, &mut input)?;
                     is_changed |= expr.transformed;
                     Ok(if expr.transformed {
                         name.restore(expr.data)
@@ -100,8 +100,12 @@ impl AnalyzerRule for CorrelatedScalars {
     }
 }
 
-/// Replaces subqueries of an expression over `rows` by columns that are joined to `input`, which has these rows.
-fn joined(expr: Expr, rows: &LogicalPlan, input: &mut LogicalPlan) -> Result<Transformed<Expr>> {
+/// Replaces subqueries of an expression over `rows` by columns, and joins these to `input`, which has the same rows.
+fn join_subqueries(
+    expr: Expr,
+    rows: &LogicalPlan,
+    input: &mut LogicalPlan,
+) -> Result<Transformed<Expr>> {
     if !expr.exists(|part| Ok(matches!(part, Expr::ScalarSubquery(_))))? {
         return Ok(Transformed::no(expr));
     }
@@ -112,10 +116,10 @@ fn joined(expr: Expr, rows: &LogicalPlan, input: &mut LogicalPlan) -> Result<Tra
         if subquery.outer_ref_columns.is_empty() {
             return Ok(Transformed::no(part));
         }
-        let Some(scalar) = Scalar::try_new(&subquery.subquery)? else {
+        let Some(scalar) = CorrelatedScalar::try_new(&subquery.subquery)? else {
             return Ok(Transformed::no(part));
         };
-        match scalar.joined_to(rows, input)? {
+        match scalar.join_to(rows, input)? {
             Some((plan, value)) => {
                 *input = plan;
                 Ok(Transformed::yes(value))
@@ -125,26 +129,26 @@ fn joined(expr: Expr, rows: &LogicalPlan, input: &mut LogicalPlan) -> Result<Tra
     })
 }
 
-/// A correlated subquery of one value.
-struct Scalar {
-    /// Its value, of the aggregates.
+/// A correlated subquery with one value.
+struct CorrelatedScalar {
+    /// Value in terms of the aggregates.
     value: Expr,
     aggregates: Vec<Expr>,
-    /// The conditions by which it depends on the row around it.
+    /// Conditions that refer to the outer row.
     conditions: Vec<Expr>,
-    /// Its rows without them.
+    /// Rows of the subquery without these conditions.
     rows: LogicalPlan,
-    /// Whether DataFusion plans it, too, and is wrong only where a value of no rows is a constant.
+    /// Whether DataFusion plans the subquery too, and is wrong only if a value of no rows is folded to a constant.
     is_optional: bool,
 }
 
-impl Scalar {
-    /// `None` where DataFusion plans it, or where it is of another form.
+impl CorrelatedScalar {
+    /// Returns `None` if DataFusion plans the subquery, or if it has another form.
     fn try_new(plan: &LogicalPlan) -> Result<Option<Self>> {
-        let Some(head) = Head::try_new(plan)? else {
+        let Some(head) = SubqueryHead::try_new(plan)? else {
             return Ok(None);
         };
-        let Head {
+        let SubqueryHead {
             value,
             mut aggregates,
             input: mut node,
@@ -168,7 +172,7 @@ impl Scalar {
                 {
                     let exprs = aggregates.iter_mut().chain(&mut conditions);
                     for expr in exprs.chain(&mut others) {
-                        *expr = below(std::mem::take(expr), node)?;
+                        *expr = over_input(std::mem::take(expr), node)?;
                     }
                     let inputs = node.inputs();
                     let [input] = inputs.as_slice() else {
@@ -182,7 +186,7 @@ impl Scalar {
         if is_correlated(node)? || has_subquery(&conditions)? {
             return Ok(None);
         }
-        // Equal columns are DataFusion's, but for limits, and for values that it replaces by constants.
+        // DataFusion plans equal columns, except with limits, and with values that it folds to constants.
         let is_optional = !is_limited
             && conditions.iter().all(is_column_equality)
             && !aggregates.iter().chain([&value]).any(Expr::contains_outer);
@@ -203,7 +207,7 @@ impl Scalar {
         }))
     }
 
-    /// Returns the columns of the row around the subquery that it depends on.
+    /// Returns the outer columns to which the subquery refers.
     fn outer_columns(&self) -> Result<Vec<Column>> {
         let mut outer: Vec<Column> = Vec::new();
         let exprs = self.conditions.iter().chain(&self.aggregates);
@@ -220,11 +224,11 @@ impl Scalar {
         Ok(outer)
     }
 
-    /// Joins the value for each of `rows`, the rows around the subquery, to `input`; `None` where it depends on others.
+    /// Joins the value for each of the outer `rows` to `input`; `None` if the subquery refers to other columns.
     ///
     /// # Errors
     /// If a second evaluation of `rows` could give different rows.
-    fn joined_to(
+    fn join_to(
         self,
         rows: &LogicalPlan,
         input: &LogicalPlan,
@@ -291,7 +295,7 @@ impl Scalar {
             conditions
         };
         let of_found = |(expr, number): (Expr, usize)| {
-            let expr = filtered(inner(expr)?, &found)?;
+            let expr = filter_found(inner(expr)?, &found)?;
             Ok(expr.alias(aggregate_name(number)))
         };
         let aggregates = self.aggregates.into_iter().zip(0..).map(of_found);
@@ -326,13 +330,13 @@ impl Scalar {
     }
 }
 
-/// An aggregate of the rows that were found.
-fn filtered(expr: Expr, found: &str) -> Result<Expr> {
+/// Filters an aggregate to rows that match the conditions.
+fn filter_found(expr: Expr, found: &str) -> Result<Expr> {
     expr.transform(|part| {
         let Expr::AggregateFunction(mut call) = part else {
             return Ok(Transformed::no(part));
         };
-        let mut filter = unqualified(found).is_not_null();
+        let mut filter = unqualified_column(found).is_not_null();
         if let Some(before) = call.params.filter.take() {
             filter = filter.and(*before);
         }
@@ -346,8 +350,8 @@ fn filtered(expr: Expr, found: &str) -> Result<Expr> {
     .data()
 }
 
-/// Whether two evaluations of a plan give the same values of some columns. Limits and windows choose among equal rows, and sums of floats
-/// depend on the order of rows.
+/// Returns whether two evaluations of a plan return the same values of some columns. Limits and windows choose among
+/// equal rows, and sums of floats depend on the order of rows.
 fn is_repeatable(plan: &LogicalPlan, columns: &[Column]) -> Result<bool> {
     let has_floats = columns.iter().any(|column| {
         let field = plan.schema().field_from_column(column);
@@ -395,7 +399,7 @@ fn has_subquery(conditions: &[Expr]) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a condition compares a column of a subquery with one of the row around it.
+/// Returns whether a condition compares a column of the subquery with one of the outer row.
 fn is_column_equality(condition: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr {
         left,
@@ -412,7 +416,7 @@ fn is_column_equality(condition: &Expr) -> bool {
     )
 }
 
-/// Whether no rule makes a constant of the value of a subquery, as of `count(*) IS NULL` or `0 * count(*)`.
+/// Returns whether no rule folds the value of a subquery to a constant, as for `count(*) IS NULL` or `0 * count(*)`.
 fn is_never_constant(value: &Expr) -> bool {
     match value {
         Expr::Column(_) => true,
@@ -430,7 +434,7 @@ fn is_never_constant(value: &Expr) -> bool {
     }
 }
 
-/// A name that no relation of a schema has.
+/// Returns an alias that no relation of a schema has.
 fn free_alias(schema: &DFSchema) -> String {
     let is_taken = |name: &String| {
         let mut qualifiers = schema.iter().filter_map(|(qualifier, _)| qualifier);

@@ -1,8 +1,8 @@
-//! `a IS DISTINCT FROM b AND c` is refused.
+//! Rejects `a IS DISTINCT FROM b AND c`, which the parser misreads.
 //!
-//! The parser takes all that follows for the right operand: `a IS DISTINCT FROM (b AND c)`. In a plan
-//! that cannot be told from what somebody put in parentheses on purpose, who can write it on the left:
-//! the operator is symmetric. The command line reads the text as it is meant (see `statement`).
+//! The parser takes all that follows as the right operand: `a IS DISTINCT FROM (b AND c)`. A plan does not show whether
+//! the parentheses were in the query. The operator is symmetric, so they can be written on the left. The command line
+//! parses the text correctly (see `statement`).
 //!
 //! Upstream: <https://github.com/apache/datafusion-sqlparser-rs/pull/2436>
 
@@ -12,22 +12,24 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that does so.
+/// Rejects ambiguous operands of `IS DISTINCT FROM`.
 #[derive(Debug)]
-pub(super) struct NoDoubt;
+pub(super) struct RejectAmbiguousDistinctFrom;
 
-impl AnalyzerRule for NoDoubt {
+impl AnalyzerRule for RejectAmbiguousDistinctFrom {
     fn name(&self) -> &'static str {
         "no_doubt_what_is_distinct"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.apply_with_subqueries(|plan| plan.apply_expressions(|expr| expr.apply(refuse)))?;
+        plan.apply_with_subqueries(|plan| {
+            plan.apply_expressions(|expr| expr.apply(reject_ambiguous))
+        })?;
         Ok(plan)
     }
 }
 
-fn refuse(expr: &Expr) -> Result<TreeNodeRecursion> {
+fn reject_ambiguous(expr: &Expr) -> Result<TreeNodeRecursion> {
     let Expr::BinaryExpr(compared) = expr else {
         return Ok(TreeNodeRecursion::Continue);
     };

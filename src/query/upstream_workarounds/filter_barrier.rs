@@ -1,9 +1,10 @@
-//! Filters by columns whose names are ambiguous stay where they are.
+//! Stops filters by columns with ambiguous names.
 //!
-//! DataFusion 55's `FilterPushdown` hands a filter to the input of an operator by the names of its columns, and takes the first column of
-//! a name. Both sides of a join may have it, so that `WHERE coalesce(x.v, 4) > y.v` above `x RIGHT JOIN y` compared `x.v` with itself.
-//! A projection finds what it computes by name, too. So the rule sees a [`FilterBarrier`] above each operator that would look up
-//! such a name. It stops filters by columns of that name, and lets others through. Joins distinguish their sides by position.
+//! DataFusion 55's `FilterPushdown` passes a filter to the input of an operator by column names, and takes the first
+//! column of a name. Both sides of a join may have it, so that `WHERE coalesce(x.v, 4) > y.v` above `x RIGHT JOIN y`
+//! compared `x.v` with itself. A projection looks up its expressions by name, too. So the rule sees a [`FilterBarrier`]
+//! above each operator that would look up such a name. The barrier stops filters by columns of that name, and passes
+//! others. Joins distinguish their sides by position.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/25296>, <https://github.com/apache/datafusion/issues/21246>
 
@@ -26,21 +27,21 @@ use datafusion::physical_plan::filter_pushdown::{
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
-/// Names of the rules that push filters down.
+/// Names of DataFusion's rules that push filters down.
 pub(super) const PUSH_FILTERS: [&str; 2] = ["FilterPushdown", "FilterPushdown(Post)"];
 
-/// A rule that pushes filters down, in a plan with barriers.
+/// Runs a filter pushdown rule on a plan with barriers.
 #[derive(Debug)]
-pub(super) struct AboveBarriers(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+pub(super) struct PushdownWithBarriers(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 
-impl PhysicalOptimizerRule for AboveBarriers {
+impl PhysicalOptimizerRule for PushdownWithBarriers {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let plan = plan.transform_up(|node| {
-            let ambiguous = looked_up(&node);
+            let ambiguous = ambiguous_lookups(&node);
             Ok(if ambiguous.is_empty() {
                 Transformed::no(node)
             } else {
@@ -70,8 +71,8 @@ impl PhysicalOptimizerRule for AboveBarriers {
     }
 }
 
-/// Returns the ambiguous names that an operator looks up when it hands on a filter.
-fn looked_up(node: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
+/// Returns the ambiguous names that an operator looks up when it passes on a filter.
+fn ambiguous_lookups(node: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
     if node.is::<ProjectionExec>() {
         return ambiguous_names(&node.schema());
     }
@@ -81,7 +82,7 @@ fn looked_up(node: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
         .collect()
 }
 
-/// Returns the names that several columns have.
+/// Returns the names of more than one column.
 fn ambiguous_names(schema: &Schema) -> HashSet<String> {
     let mut seen = HashSet::new();
     let names = schema.fields().iter().map(|field| field.name());
@@ -91,7 +92,7 @@ fn ambiguous_names(schema: &Schema) -> HashSet<String> {
         .collect()
 }
 
-/// Returns the positions of the columns that are the first of their name, and whose name is not `ambiguous`.
+/// Returns the positions of the first column of each name that is not `ambiguous`.
 fn columns_except(schema: &Schema, ambiguous: &HashSet<String>) -> HashSet<usize> {
     let mut seen = HashSet::new();
     let names = schema.fields().iter().map(|field| field.name()).enumerate();
@@ -102,7 +103,7 @@ fn columns_except(schema: &Schema, ambiguous: &HashSet<String>) -> HashSet<usize
         .collect()
 }
 
-/// An operator that would look up ambiguous names, while filters are pushed down. It is never run.
+/// Placeholder above an operator that would look up ambiguous names, during filter pushdown. It is never executed.
 #[derive(Debug)]
 struct FilterBarrier {
     input: Arc<dyn ExecutionPlan>,
@@ -170,13 +171,13 @@ mod tests {
     use datafusion::physical_plan::displayable;
 
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
     use crate::query::preaggregates::tests::store;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn filters_above_outer_joins_read_the_columns_of_their_sides() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let x = "(VALUES (1, 5)) AS x(i, v)";
         let y = "(VALUES (1, 3, 0), (2, 9, 0), (3, 1, 0)) AS y(i, v, z)";
         for (sql, expected) in [

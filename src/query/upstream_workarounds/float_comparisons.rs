@@ -1,4 +1,4 @@
-//! Comparisons of computed floats: NaN is greater than any number and equal to itself, and both zeros are equal.
+//! Compares computed floats by value: NaN is greater than any number and equal to itself, and both zeros are equal.
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
@@ -6,7 +6,8 @@
 //! | `-0.0 IN (SELECT 0.0)`, `JOIN ... USING (x)` | hash and compare bits |
 //! | `[-0.0] = [0.0]`, `nullif(-0.0, 0.0)`, `array_has([-0.0], 0.0)` | compare bits |
 //!
-//! Here what may be such a value is compared by `canonical_float(x)`, after all rules that look for columns in comparisons.
+//! Here, expressions that may have such a value are compared by `canonical_float(x)`. The rule runs after all rules
+//! that match columns in comparisons.
 //!
 //! Upstream: not filed, docs/dev/upstream/float_comparisons.md
 
@@ -21,11 +22,11 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, LogicalPlan
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::float_keys::wrap;
-use super::float_origin::{float, is_stored, may_make_nan};
+use super::float_keys::wrap_canonical;
+use super::float_origin::{float_value, is_stored, may_make_nan};
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 
-/// Functions that look for equal values.
+/// Functions that search equal values.
 const EQUATING: [&str; 16] = [
     "array_distinct",
     "array_except",
@@ -48,7 +49,7 @@ const EQUATING: [&str; 16] = [
 /// Functions that order values.
 const ORDERING: [&str; 5] = ["array_max", "array_min", "array_sort", "greatest", "least"];
 
-/// The rule that does so.
+/// Wraps operands of float comparisons.
 #[derive(Debug)]
 pub(super) struct FloatComparisons;
 
@@ -75,18 +76,18 @@ impl OptimizerRule for FloatComparisons {
         let names = NamePreserver::new(&before);
         let plan = plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let expr = expr.transform_up(|part| Ok(compared(part, &schema, &inputs)))?;
+            let expr = expr.transform_up(|part| Ok(wrap_operands(part, &schema, &inputs)))?;
             Ok(match expr.transformed {
                 true => expr.update_data(|expr| name.restore(expr)),
                 false => expr,
             })
         })?;
-        plan.transform_data(|plan| Ok(joined(plan, &schema, &inputs)))
+        plan.transform_data(|plan| Ok(wrap_join_keys(plan, &schema, &inputs)))
     }
 }
 
-/// A join with those of its keys wrapped that are no columns of a store. Joins hash and compare bits.
-fn joined(
+/// Wraps the keys of a join that are not columns of a store. Joins hash and compare bits.
+fn wrap_join_keys(
     plan: LogicalPlan,
     schema: &DFSchema,
     inputs: &[&LogicalPlan],
@@ -99,15 +100,15 @@ fn joined(
         let kind = key.get_type(schema);
         if kind.is_ok_and(|kind| has_floats(&kind)) && !is_canonical(key) && !is_stored(key, inputs)
         {
-            wrap(key);
+            wrap_canonical(key);
             is_changed = true;
         }
     }
     Transformed::new_transformed(LogicalPlan::Join(join), is_changed)
 }
 
-/// An expression that compares values, with those wrapped that need it.
-fn compared(mut part: Expr, schema: &DFSchema, inputs: &[&LogicalPlan]) -> Transformed<Expr> {
+/// Wraps the operands of a comparison if necessary.
+fn wrap_operands(mut part: Expr, schema: &DFSchema, inputs: &[&LogicalPlan]) -> Transformed<Expr> {
     let (is_equating, is_ordering) = match &part {
         Expr::ScalarFunction(call) => (
             EQUATING.contains(&call.name()),
@@ -126,14 +127,14 @@ fn compared(mut part: Expr, schema: &DFSchema, inputs: &[&LogicalPlan]) -> Trans
             && !is_canonical(operand)
             && (has_zeros || may_make_nan(operand, inputs))
         {
-            wrap(operand);
+            wrap_canonical(operand);
             is_changed = true;
         }
     }
     Transformed::new_transformed(part, is_changed)
 }
 
-/// Returns what an expression compares.
+/// Returns the operands that an expression compares.
 fn operands(part: &mut Expr) -> Vec<&mut Expr> {
     match part {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) => {
@@ -180,9 +181,8 @@ fn is_comparison(op: Operator) -> bool {
 fn is_canonical(value: &Expr) -> bool {
     match value {
         Expr::ScalarFunction(call) => call.name() == CANONICAL_FLOAT.name(),
-        Expr::Literal(value, _) => {
-            float(value).is_some_and(|value| value.is_finite() && value.to_bits() != NEGATIVE_ZERO)
-        }
+        Expr::Literal(value, _) => float_value(value)
+            .is_some_and(|value| value.is_finite() && value.to_bits() != NEGATIVE_ZERO),
         _ => false,
     }
 }
@@ -194,12 +194,12 @@ mod tests {
     use arrow::util::pretty::pretty_format_batches;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn computed_floats_are_compared_as_values() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         // `n` is the NaN of this machine, `m` the other one, `z` and `o` are zeros.
         let rows = "(SELECT i - i AS n, -(i - i) AS m, z, o FROM (VALUES (CAST('inf' AS DOUBLE), CAST('-0' AS DOUBLE), 0e0)) AS v(i, z, o)) AS t";
         for (sql, wanted) in [
@@ -233,7 +233,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                answer(&context, &format!("SELECT {sql} FROM {rows}")).await,
+                result_text(&context, &format!("SELECT {sql} FROM {rows}")).await,
                 wanted,
                 "{sql}"
             );
@@ -281,14 +281,14 @@ mod tests {
             let sql = sql.replace("FROM t", &format!("FROM {rows}"));
             let sql = sql.replace("JOIN t", &format!("JOIN {rows}"));
             let sql = sql.replace("AS t AS", "AS");
-            assert_eq!(answer(&context, &sql).await, wanted, "{sql}");
+            assert_eq!(result_text(&context, &sql).await, wanted, "{sql}");
         }
     }
 
-    /// Columns of tables and what is computed of numbers are left as they are, and pages are chosen by them.
+    /// Columns of tables and arithmetic on numbers stay unchanged, so that they can prune pages.
     #[tokio::test]
     async fn what_is_no_nan_is_compared_as_it_is() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let rows =
             "(SELECT count(*) AS n, CAST(count(*) AS DOUBLE) * 2.5 AS d FROM (VALUES (1.0))) AS t";
         let sql = format!("EXPLAIN SELECT * FROM {rows} WHERE d > 1.0 AND d - 1.5 < 7 ORDER BY d");
@@ -297,7 +297,7 @@ mod tests {
         assert!(!plan.contains("canonical_float"), "{plan}");
     }
 
-    async fn answer(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
+    async fn result_text(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
         let rows = collect(context, sql).await.unwrap();
         let text = pretty_format_batches(&rows).unwrap().to_string();
         let lines = text.lines().skip(3).filter(|line| line.starts_with('|'));

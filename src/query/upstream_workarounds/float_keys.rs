@@ -1,4 +1,5 @@
-//! Both zeros are one key of a window, a sort or a distinct aggregate, and all NaN are one, which is greater than any number.
+//! Makes float keys of windows, sorts and distinct aggregates canonical: both zeros are one key, and all NaN are one
+//! key greater than any number.
 //!
 //! | SQL | DataFusion 55 |
 //! |---|---|
@@ -7,9 +8,10 @@
 //! | `row_number() OVER (ORDER BY x, y)`, `ORDER BY x, y` | rows of -0.0 come before those of 0.0, whatever y is |
 //! | `count(DISTINCT x), count(DISTINCT y)` | -0.0 and 0.0 are two values |
 //!
-//! Here such keys are compared by `canonical_float(x)`, after all rules that look for columns in them. Columns of a store are left
-//! alone, so that windows along the order of its files need no sort: runtimes are greater than zero. Where zeros do not matter, so
-//! is what is no NaN ([`may_make_nan`]). Groups know both zeros; for joins see `float_comparisons`.
+//! Here, such keys are wrapped in `canonical_float(x)`. The rule runs after all rules that match columns in them.
+//! Columns of a store stay unchanged, so that windows in the order of its files need no sort: runtimes are greater than
+//! zero. If zeros do not matter, expressions that cannot be NaN stay unchanged too ([`may_make_nan`]). GROUP BY already
+//! handles both zeros. For joins, see `float_comparisons`.
 //!
 //! Upstream: not filed, docs/dev/upstream/float_keys.md
 
@@ -28,7 +30,7 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use super::float_origin::{is_stored, may_make_nan};
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 
-/// Window functions that do not tell rows of equal rank apart from others.
+/// Window functions whose result does not depend on which rows have equal rank.
 const WITHOUT_RANKS: [&str; 7] = [
     "first_value",
     "lag",
@@ -54,7 +56,7 @@ const COMPARING: [&str; 11] = [
     "quantile_cont",
 ];
 
-/// The rule that does so.
+/// Wraps float keys.
 #[derive(Debug)]
 pub(super) struct FloatKeys;
 
@@ -76,39 +78,39 @@ impl OptimizerRule for FloatKeys {
             LogicalPlan::Window(window) => {
                 let input = Arc::clone(&window.input);
                 let has_ranks = window.window_expr.iter().any(has_ranks);
-                rewritten(LogicalPlan::Window(window), |part| match part {
-                    Expr::WindowFunction(call) => in_window(call, &input, has_ranks),
+                rewrite_exprs(LogicalPlan::Window(window), |part| match part {
+                    Expr::WindowFunction(call) => wrap_window_keys(call, &input, has_ranks),
                     _ => false,
                 })
             }
             LogicalPlan::Aggregate(aggregate) => {
                 let input = Arc::clone(&aggregate.input);
-                rewritten(LogicalPlan::Aggregate(aggregate), |part| match part {
+                rewrite_exprs(LogicalPlan::Aggregate(aggregate), |part| match part {
                     Expr::AggregateFunction(call) => {
                         let params = &mut call.params;
                         let order = params.order_by.iter_mut().map(|by| &mut by.expr);
-                        let order = canonical_nan(order, &input);
+                        let order = wrap_nans(order, &input);
                         let args = params.args.iter_mut();
                         let args = match params.distinct {
-                            true => canonical(args, &input),
+                            true => wrap_floats(args, &input),
                             false if COMPARING.contains(&call.func.name()) => {
-                                canonical_nan(args, &input)
+                                wrap_nans(args, &input)
                             }
                             false => false,
                         };
                         order || args
                     }
-                    // Groups know both zeros.
-                    key => canonical_nan(std::iter::once(key), &input),
+                    // GROUP BY handles both zeros.
+                    key => wrap_nans(std::iter::once(key), &input),
                 })
             }
             LogicalPlan::Sort(mut sort) => {
-                // Which of rows with equal keys is first may be either.
+                // Rows with equal keys may come in any order, so the last key needs no canonical zeros.
                 let last = sort.expr.len().saturating_sub(1);
                 let keys = sort.expr.iter_mut().take(last).map(|by| &mut by.expr);
-                let others = canonical(keys, &sort.input);
+                let others = wrap_floats(keys, &sort.input);
                 let keys = sort.expr.iter_mut().map(|by| &mut by.expr);
-                let is_changed = canonical_nan(keys, &sort.input) || others;
+                let is_changed = wrap_nans(keys, &sort.input) || others;
                 let sort = LogicalPlan::Sort(sort);
                 Ok(Transformed::new_transformed(sort, is_changed))
             }
@@ -117,15 +119,15 @@ impl OptimizerRule for FloatKeys {
     }
 }
 
-/// The plan with its expressions changed, by the names that they had.
-fn rewritten(
+/// Changes the expressions of a plan, and preserves their names.
+fn rewrite_exprs(
     plan: LogicalPlan,
     mut change: impl FnMut(&mut Expr) -> bool,
 ) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new_for_projection();
     plan.map_expressions(|mut expr| {
         let name = names.save(&expr);
-        let is_changed = change(unaliased(&mut expr));
+        let is_changed = change(strip_alias_mut(&mut expr));
         Ok(Transformed::new_transformed(
             if is_changed { name.restore(expr) } else { expr },
             is_changed,
@@ -133,35 +135,35 @@ fn rewritten(
     })
 }
 
-fn unaliased(expr: &mut Expr) -> &mut Expr {
+fn strip_alias_mut(expr: &mut Expr) -> &mut Expr {
     match expr {
-        Expr::Alias(alias) => unaliased(&mut alias.expr),
+        Expr::Alias(alias) => strip_alias_mut(&mut alias.expr),
         other => other,
     }
 }
 
-fn in_window(call: &mut WindowFunction, input: &LogicalPlan, has_ranks: bool) -> bool {
+fn wrap_window_keys(call: &mut WindowFunction, input: &LogicalPlan, has_ranks: bool) -> bool {
     let is_comparing = match &call.fun {
         WindowFunctionDefinition::AggregateUDF(function) => COMPARING.contains(&function.name()),
         WindowFunctionDefinition::WindowUDF(_) => false,
     };
     let params = &mut call.params;
     let args = match params.distinct {
-        true => canonical(params.args.iter_mut(), input),
-        false => is_comparing && canonical_nan(params.args.iter_mut(), input),
+        true => wrap_floats(params.args.iter_mut(), input),
+        false => is_comparing && wrap_nans(params.args.iter_mut(), input),
     };
-    let parts = canonical(params.partition_by.iter_mut(), input);
-    // Which of equal rows is first may be either, unless another key follows.
+    let parts = wrap_floats(params.partition_by.iter_mut(), input);
+    // Rows with equal keys may come in any order, unless another key follows.
     let last = params.order_by.len().saturating_sub(1);
     let order = params.order_by.iter_mut().enumerate();
     let order = order.filter(|(place, _)| has_ranks || *place < last);
-    let order = canonical(order.map(|(_, by)| &mut by.expr), input);
+    let order = wrap_floats(order.map(|(_, by)| &mut by.expr), input);
     let keys = params.order_by.iter_mut().map(|by| &mut by.expr);
-    let order = canonical_nan(keys, input) || order;
+    let order = wrap_nans(keys, input) || order;
     args || parts || order
 }
 
-/// Whether it matters to a window function which rows are of equal rank.
+/// Returns whether a window function depends on which rows have equal rank.
 fn has_ranks(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => has_ranks(&alias.expr),
@@ -180,17 +182,17 @@ fn has_ranks(expr: &Expr) -> bool {
     }
 }
 
-/// Wraps the keys that may have values of several bit patterns.
-fn canonical<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
-    wrapped(keys, input, |key| !is_stored(key, &[input]))
+/// Wraps keys whose values may have several bit patterns.
+fn wrap_floats<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
+    wrap_keys(keys, input, |key| !is_stored(key, &[input]))
 }
 
-/// Wraps the keys that may be a NaN with its sign bit set.
-fn canonical_nan<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
-    wrapped(keys, input, |key| may_make_nan(key, &[input]))
+/// Wraps keys that may be a NaN with its sign bit set.
+fn wrap_nans<'a>(keys: impl Iterator<Item = &'a mut Expr>, input: &LogicalPlan) -> bool {
+    wrap_keys(keys, input, |key| may_make_nan(key, &[input]))
 }
 
-fn wrapped<'a>(
+fn wrap_keys<'a>(
     keys: impl Iterator<Item = &'a mut Expr>,
     input: &LogicalPlan,
     is_wrapped: impl Fn(&Expr) -> bool,
@@ -200,15 +202,15 @@ fn wrapped<'a>(
         // A parameter of a prepared statement may have no type yet.
         let kind = key.get_type(input.schema());
         if kind.is_ok_and(|kind| has_floats(&kind)) && !is_canonical(key) && is_wrapped(key) {
-            wrap(key);
+            wrap_canonical(key);
             is_changed = true;
         }
     }
     is_changed
 }
 
-/// Has values compared by `canonical_float`.
-pub(super) fn wrap(value: &mut Expr) {
+/// Wraps an expression in `canonical_float`.
+pub(super) fn wrap_canonical(value: &mut Expr) {
     let function = Arc::clone(&CANONICAL_FLOAT);
     let args = vec![std::mem::take(value)];
     *value = Expr::ScalarFunction(ScalarFunction::new_udf(function, args));
@@ -228,12 +230,12 @@ mod tests {
     use arrow::util::pretty::pretty_format_batches;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn zeros_are_one_key_of_windows_and_nan_is_one() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for kind in ["DOUBLE", "REAL"] {
             let rows = format!(
                 "(SELECT CAST(column1 AS {kind}) AS x, CAST(column2 AS {kind}) - CAST(column3 AS {kind}) AS z, column4 AS i FROM (VALUES
@@ -267,7 +269,7 @@ mod tests {
             ] {
                 let sql = sql.replace("FROM t", &format!("FROM {rows}"));
                 assert_eq!(
-                    answer(&context, &format!("{sql} ORDER BY i")).await,
+                    result_text(&context, &format!("{sql} ORDER BY i")).await,
                     wanted,
                     "{sql}"
                 );
@@ -278,23 +280,23 @@ mod tests {
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn zeros_are_one_key_of_sorts_and_one_value_of_distinct_aggregates() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let t = "(SELECT CAST(column1 AS DOUBLE) AS x, column2 AS i FROM (VALUES ('0', 1), ('-0', 2), ('NaN', 3), ('-0', 4), ('0', 5))) AS t";
         let sql = format!("SELECT i FROM {t} ORDER BY x, i DESC");
-        assert_eq!(answer(&context, &sql).await, "5,4,2,1,3");
+        assert_eq!(result_text(&context, &sql).await, "5,4,2,1,3");
         let sql = format!("SELECT i FROM {t} ORDER BY x DESC, i LIMIT 3");
-        assert_eq!(answer(&context, &sql).await, "3,1,2");
+        assert_eq!(result_text(&context, &sql).await, "3,1,2");
         let sql = format!("SELECT count(DISTINCT x) AS n, count(DISTINCT i) AS m FROM {t}");
-        assert_eq!(answer(&context, &sql).await, "2 5");
+        assert_eq!(result_text(&context, &sql).await, "2 5");
         let sql = format!(
             "SELECT x = 0 AS z, count(DISTINCT x) AS n, count(DISTINCT i) AS m FROM {t} GROUP BY z ORDER BY z"
         );
-        assert_eq!(answer(&context, &sql).await, "false 1 1,true 1 4");
+        assert_eq!(result_text(&context, &sql).await, "false 1 1,true 1 4");
         let sql = format!("SELECT len(array_agg(DISTINCT x)) AS n FROM {t}");
-        assert_eq!(answer(&context, &sql).await, "2");
+        assert_eq!(result_text(&context, &sql).await, "2");
     }
 
-    async fn answer(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
+    async fn result_text(context: &datafusion::prelude::SessionContext, sql: &str) -> String {
         let rows = collect(context, sql).await.unwrap();
         let text = pretty_format_batches(&rows).unwrap().to_string();
         let lines = text.lines().skip(3).filter(|line| line.starts_with('|'));

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 use crate::store::StoredTable;
 
-/// Functions whose result is one of their arguments, or a value in it.
+/// Functions that return one of their arguments, or an element of it.
 const SELECTING: [&str; 9] = [
     "array_element",
     "array_max",
@@ -25,10 +25,10 @@ const SELECTING: [&str; 9] = [
     "nvl",
 ];
 
-/// Functions by which the views of a store unpack numbers.
+/// Functions that unpack numbers in the views of a store.
 const UNPACKING: [&str; 4] = ["min_repeat_ns", "repeat_noise", "repeats_ns", "scaled"];
 
-/// Aggregates and window functions whose result is a value of their first argument.
+/// Aggregates and window functions that return a value of their first argument.
 const CHOOSING: [&str; 12] = [
     "any_value",
     "arg_max",
@@ -44,24 +44,25 @@ const CHOOSING: [&str; 12] = [
     "nth_value",
 ];
 
-/// Aggregates and window functions whose result is a sum or a mean of values of their first argument.
+/// Aggregates and window functions that return a sum or a mean of their first argument.
 const AVERAGING: [&str; 4] = ["avg", "median", "percentile_cont", "sum"];
 
-/// Nodes down to which columns are followed: each may name several columns of the one below, each of which is looked at.
-const HOPS: usize = 5;
+/// Maximum number of plan nodes through which a column is traced. Each node may refer to several columns, and all are
+/// traced.
+const MAX_HOPS: usize = 5;
 
-/// The source of a column of a plan.
+/// Origin of a column.
 enum Origin<'a> {
-    /// A column of a table; of a store, or of somebody else.
+    /// A column of a table, which may belong to a store.
     Table {
         is_stored: bool,
     },
-    /// An expression over the inputs of a node.
+    /// An expression over the inputs of a plan node.
     Computed(&'a Expr, &'a LogicalPlan),
     Unknown,
 }
 
-/// Whether an expression of a node is a column of a store's table.
+/// Returns whether an expression is a column of a store's table.
 pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
     match expr {
         Expr::Alias(alias) => is_stored(&alias.expr, inputs),
@@ -74,11 +75,11 @@ pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
     }
 }
 
-/// Whether an expression of a node may be a NaN that an operation has made, as `inf - inf`: on x86 its sign bit is set.
+/// Returns whether an expression may be a NaN that an operation produces, as `inf - inf`. On x86, its sign bit is set.
 ///
-/// Values of tables are taken for free of it.
+/// Columns of tables are assumed to have no such NaN.
 pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
-    may_make_nan_within(expr, inputs, HOPS)
+    may_make_nan_within(expr, inputs, MAX_HOPS)
 }
 
 fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> bool {
@@ -96,7 +97,7 @@ fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> boo
         Expr::Cast(cast) => may_cast_nan(&cast.expr, inputs, hops),
         Expr::TryCast(cast) => may_cast_nan(&cast.expr, inputs, hops),
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => match op {
-            // Of other numbers, these make numbers.
+            // With a finite operand, the result is NaN only if the other one is.
             Operator::Plus | Operator::Minus if is_finite(left, false) => makes(right),
             Operator::Plus | Operator::Minus if is_finite(right, false) => makes(left),
             Operator::Multiply if is_finite(left, true) => makes(right),
@@ -114,7 +115,7 @@ fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> boo
             !is_number && (!is_selecting || args.iter().any(makes))
         }
         Expr::AggregateFunction(AggregateFunction { func, params }) => {
-            of_rows(func.name(), &params.args, inputs, hops)
+            may_aggregate_nan(func.name(), &params.args, inputs, hops)
         }
         Expr::WindowFunction(call) => {
             let WindowFunction { fun, params } = call.as_ref();
@@ -122,15 +123,15 @@ fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> boo
                 WindowFunctionDefinition::AggregateUDF(function) => function.name(),
                 WindowFunctionDefinition::WindowUDF(function) => function.name(),
             };
-            of_rows(name, &params.args, inputs, hops)
+            may_aggregate_nan(name, &params.args, inputs, hops)
         }
         _ => true,
     }
 }
 
-/// Whether an aggregate or a window function may give NaN. Sums and means of a store's columns do not: these have no infinite
-/// values of both signs.
-fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan], hops: usize) -> bool {
+/// Returns whether an aggregate or a window function may return NaN. Sums and means of a store's columns do not: these
+/// have no infinite values of both signs.
+fn may_aggregate_nan(name: &str, args: &[Expr], inputs: &[&LogicalPlan], hops: usize) -> bool {
     let Some(first) = args.first() else {
         return false;
     };
@@ -140,7 +141,7 @@ fn of_rows(name: &str, args: &[Expr], inputs: &[&LogicalPlan], hops: usize) -> b
     !(AVERAGING.contains(&name) && is_stored(first, inputs))
 }
 
-/// Integers are numbers, and texts may be `-nan`.
+/// Returns whether a cast may return NaN. Integers cannot, and strings may be `-nan`.
 fn may_cast_nan(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> bool {
     let mut kinds = inputs.iter().map(|input| expr.get_type(input.schema()));
     match kinds.find_map(Result::ok) {
@@ -150,19 +151,19 @@ fn may_cast_nan(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> bool {
     }
 }
 
-/// Whether an expression is a finite number, and another one than zero where that is asked for.
+/// Returns whether an expression is a finite literal, and not zero if `is_nonzero`.
 fn is_finite(expr: &Expr, is_nonzero: bool) -> bool {
     let Expr::Literal(value, _) = expr else {
         return false;
     };
-    match float(value) {
+    match float_value(value) {
         Some(value) => value.is_finite() && !(is_nonzero && value == 0.0),
         None => value.data_type().is_numeric() && !value.is_null(),
     }
 }
 
 /// Returns the value of a literal float.
-pub(super) fn float(value: &ScalarValue) -> Option<f64> {
+pub(super) fn float_value(value: &ScalarValue) -> Option<f64> {
     match value {
         ScalarValue::Float16(value) => value.map(|value| value.to_f64()),
         ScalarValue::Float32(value) => value.map(f64::from),

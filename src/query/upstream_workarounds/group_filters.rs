@@ -1,4 +1,4 @@
-//! Conditions on no column stay above groups.
+//! Keeps conditions without columns above aggregations.
 //!
 //! ```text
 //! Filter: (SELECT ...) > 3        Aggregate: count(*)
@@ -6,9 +6,10 @@
 //!     rows                            rows
 //! ```
 //!
-//! DataFusion 55's `push_down_filter` moves a condition below an aggregation if all of its columns are groups. A condition without columns is then
-//! moved, too: `HAVING max(x) = 1 AND max(x) = 2`, which is false, and `HAVING (SELECT ...) > 3`. But without rows an aggregation without groups, or one
-//! by grouping sets, still has a row. And a condition by `random()` is no longer one on groups.
+//! DataFusion 55's `push_down_filter` moves a condition below an aggregation if all of its columns are groups. That
+//! includes conditions without columns: `HAVING max(x) = 1 AND max(x) = 2`, which is false, and
+//! `HAVING (SELECT ...) > 3`. But an aggregation without groups, or by grouping sets, returns a row even without input
+//! rows. A condition by `random()` would be evaluated per row rather than per group.
 //!
 //! Upstream: not filed, docs/dev/upstream/group_filters.md
 
@@ -22,10 +23,10 @@ use datafusion::logical_expr::{Aggregate, EmptyRelation, Expr, Filter, LogicalPl
 use datafusion::optimizer::simplify_expressions::simplify_predicates;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// Name of the rule that moves conditions.
-pub(super) const MOVES_FILTERS: &str = "push_down_filter";
+/// Name of DataFusion's rule that moves conditions.
+pub(super) const PUSH_DOWN_FILTER: &str = "push_down_filter";
 
-/// The rule that moves conditions, but those on no column.
+/// Moves conditions, except those without columns.
 #[derive(Debug)]
 pub(super) struct ConditionsAboveGroups(pub(super) Arc<dyn OptimizerRule + Send + Sync>);
 
@@ -88,7 +89,8 @@ fn is_false(condition: &Expr) -> bool {
     )
 }
 
-/// Returns whether groups without rows would differ, or the condition does from row to row.
+/// Returns whether a condition must stay above an aggregation: it is volatile, or without columns where an empty input
+/// has a row.
 fn stays_above(condition: &Expr, aggregate: &Aggregate) -> bool {
     let has_row_without_rows =
         matches!(aggregate.group_expr.as_slice(), [] | [Expr::GroupingSet(_)]);
@@ -99,14 +101,14 @@ fn stays_above(condition: &Expr, aggregate: &Aggregate) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     const RECORDS: &str =
         "(SELECT value % 4 AS a, value AS v FROM generate_series(1, 24) AS s(value)) AS r";
 
     #[tokio::test]
     async fn groups_without_rows_are_left_out_by_conditions() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for (sql, wanted) in [
             (
                 "SELECT count(*) FROM @ HAVING max(v) = 1 AND max(v) = 2",

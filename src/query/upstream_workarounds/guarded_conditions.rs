@@ -1,9 +1,10 @@
-//! `WHERE x > 0 AND 10 / x > 2` divides where x is positive: `x > 0 AND CASE WHEN x > 0 THEN 10 / x > 2 ELSE FALSE END`. `WHERE x = 0 OR 10 / x > 2`
-//! divides where x is not zero.
+//! Evaluates conditions that may fail only for rows that pass the others. `WHERE x > 0 AND 10 / x > 2` becomes
+//! `x > 0 AND CASE WHEN x > 0 THEN 10 / x > 2 ELSE FALSE END`. `WHERE x = 0 OR 10 / x > 2` divides only if x is not
+//! zero.
 //!
-//! DataFusion puts the conditions of a query and its subselects into one, in any order, and evaluates each for all rows unless few pass
-//! the one before. So `SELECT * FROM (SELECT 10 / x AS q FROM t WHERE x > 0) WHERE q > 2` divides by zero. Here conditions that may fail are
-//! evaluated for the rows that pass all others.
+//! DataFusion joins the conditions of a query and its subqueries in any order, and evaluates each for all rows unless
+//! few pass the one before. So `SELECT * FROM (SELECT 10 / x AS q FROM t WHERE x > 0) WHERE q > 2` divides by zero.
+//! Here, conditions that may fail are evaluated for the rows that pass all others.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/8927>
 
@@ -18,9 +19,9 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use crate::query::fallible::fails_for_some;
+use crate::query::fallible::has_fallible_operator;
 
-/// The rule that does so.
+/// Guards conditions that may fail.
 #[derive(Debug)]
 pub(super) struct GuardedConditions;
 
@@ -41,12 +42,12 @@ impl OptimizerRule for GuardedConditions {
         match plan {
             LogicalPlan::Filter(mut filter) => {
                 let schema = filter.input.schema();
-                let fails = |condition: &Expr| fails_for_some(condition, schema);
+                let fails = |condition: &Expr| has_fallible_operator(condition, schema);
                 if !fails(&filter.predicate) {
                     return Ok(Transformed::no(LogicalPlan::Filter(filter)));
                 }
                 let conditions = split_conjunction_owned(filter.predicate.clone());
-                let guarded = guarded(conditions, fails)?;
+                let guarded = guard_conditions(conditions, fails)?;
                 let is_changed = guarded.transformed;
                 if let Some(predicate) = conjunction(guarded.data).filter(|_| is_changed) {
                     filter.predicate = predicate;
@@ -58,18 +59,19 @@ impl OptimizerRule for GuardedConditions {
                 let schema = scan.source.schema();
                 let table = scan.table_name.clone();
                 let schema = DFSchema::try_from_qualified_schema(table, &schema)?;
-                // What a scan settles by its files alone is in no filter above it.
+                // Conditions that a scan decides by its files alone are not repeated in a filter above.
                 let source = Arc::clone(&scan.source);
                 let is_settled = |condition: &Expr| {
                     let how = source.supports_filters_pushdown(&[condition]);
                     how.is_ok_and(|how| how.contains(&TableProviderFilterPushDown::Exact))
                 };
-                let fails =
-                    |condition: &Expr| fails_for_some(condition, &schema) && !is_settled(condition);
+                let fails = |condition: &Expr| {
+                    has_fallible_operator(condition, &schema) && !is_settled(condition)
+                };
                 if !scan.filters.iter().any(fails) {
                     return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
                 }
-                let guarded = guarded(std::mem::take(&mut scan.filters), fails)?;
+                let guarded = guard_conditions(std::mem::take(&mut scan.filters), fails)?;
                 scan.filters = guarded.data;
                 let scan = LogicalPlan::TableScan(scan);
                 Ok(Transformed::new_transformed(scan, guarded.transformed))
@@ -79,11 +81,14 @@ impl OptimizerRule for GuardedConditions {
     }
 }
 
-/// The conditions, with those that may fail behind all others.
-fn guarded(conditions: Vec<Expr>, fails: impl Fn(&Expr) -> bool) -> Result<Transformed<Vec<Expr>>> {
+/// Moves conditions that may fail behind the others, and guards them.
+fn guard_conditions(
+    conditions: Vec<Expr>,
+    fails: impl Fn(&Expr) -> bool,
+) -> Result<Transformed<Vec<Expr>>> {
     let conditions = conditions.into_iter().map(|condition| {
         if fails(&condition) && !is_guarded(&condition) {
-            condition.transform_down(|part| in_order(part, &fails))
+            condition.transform_down(|part| guard_right_operand(part, &fails))
         } else {
             Ok(Transformed::no(condition))
         }
@@ -112,8 +117,9 @@ fn guarded(conditions: Vec<Expr>, fails: impl Fn(&Expr) -> bool) -> Result<Trans
     Ok(Transformed::new_transformed(others, is_changed))
 }
 
-/// `a OR b` where `b` may fail: `b` is evaluated where `a` is not true. So for `a AND b`, where `a` is not false.
-fn in_order(part: Expr, fails: impl Fn(&Expr) -> bool) -> Result<Transformed<Expr>> {
+/// Guards the right operand of AND or OR if it may fail: `b` in `a OR b` is evaluated if `a` is not true, in `a AND b`
+/// if `a` is not false.
+fn guard_right_operand(part: Expr, fails: impl Fn(&Expr) -> bool) -> Result<Transformed<Expr>> {
     let Expr::BinaryExpr(both) = &part else {
         return Ok(Transformed::no(part));
     };
@@ -134,7 +140,7 @@ fn in_order(part: Expr, fails: impl Fn(&Expr) -> bool) -> Result<Transformed<Exp
     Ok(Transformed::yes(binary_expr(left, both.op, right)))
 }
 
-/// Whether a condition is evaluated for some rows only, and false for others.
+/// Returns whether a condition is already guarded: evaluated for some rows, and false for others.
 fn is_guarded(condition: &Expr) -> bool {
     let Expr::Case(case) = condition else {
         return false;

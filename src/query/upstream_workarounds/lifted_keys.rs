@@ -1,8 +1,9 @@
-//! Keys of sorts, windows and aggregates whose order DataFusion cannot prove: columns of a projection below them.
+//! Computes sort keys whose order DataFusion cannot prove in a projection below sorts, windows and aggregates.
 //!
-//! `ORDER BY -CASE WHEN x > 3 THEN 1 ELSE 2 END` and `ORDER BY CASE WHEN length(x) > 3 THEN 1 ELSE 2 END` are rejected by DataFusion 55,
-//! which sorts, and then does not find that the rows are sorted: to compare values it computes bounds of each part of a key, and what
-//! has none, as functions, CASE and products of floats, ends the comparison. Columns need no bounds.
+//! DataFusion 55 rejects `ORDER BY -CASE WHEN x > 3 THEN 1 ELSE 2 END` and
+//! `ORDER BY CASE WHEN length(x) > 3 THEN 1 ELSE 2 END`. It adds a sort, and then cannot prove that the rows are
+//! sorted. For the proof, it computes bounds of each part of a key. Functions, CASE and products of floats have none,
+//! which ends the proof. Columns need no bounds.
 //!
 //! Upstream: not filed, docs/dev/upstream/lifted_keys.md
 
@@ -13,9 +14,9 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::lifted_subqueries::{Below, over_projection};
+use super::lifted_subqueries::{ProjectedExprs, with_projection_below};
 
-/// The rule that moves them there.
+/// Moves computed keys into a projection.
 #[derive(Debug)]
 pub(super) struct LiftedKeys;
 
@@ -34,25 +35,25 @@ impl OptimizerRule for LiftedKeys {
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
         let is_sort = matches!(plan, LogicalPlan::Sort(_));
-        over_projection(plan, "__key", |mut expr, below| {
+        with_projection_below(plan, "__key", |mut expr, below| {
             if is_sort {
-                return key(expr, below);
+                return lift_key(expr, below);
             }
-            let is_changed = in_call(&mut expr, below)?;
+            let is_changed = lift_call_keys(&mut expr, below)?;
             Ok(Transformed::new_transformed(expr, is_changed))
         })
     }
 }
 
 /// Replaces the keys of a window function or an aggregate.
-fn in_call(expr: &mut Expr, below: &mut Below) -> Result<bool> {
+fn lift_call_keys(expr: &mut Expr, below: &mut ProjectedExprs) -> Result<bool> {
     match expr {
-        Expr::Alias(alias) => in_call(&mut alias.expr, below),
-        Expr::AggregateFunction(call) => in_order(&mut call.params.order_by, below),
+        Expr::Alias(alias) => lift_call_keys(&mut alias.expr, below),
+        Expr::AggregateFunction(call) => lift_sort_keys(&mut call.params.order_by, below),
         Expr::WindowFunction(call) => {
-            let mut is_changed = in_order(&mut call.params.order_by, below)?;
+            let mut is_changed = lift_sort_keys(&mut call.params.order_by, below)?;
             for part in &mut call.params.partition_by {
-                let replaced = key(std::mem::take(part), below)?;
+                let replaced = lift_key(std::mem::take(part), below)?;
                 is_changed |= replaced.transformed;
                 *part = replaced.data;
             }
@@ -62,24 +63,25 @@ fn in_call(expr: &mut Expr, below: &mut Below) -> Result<bool> {
     }
 }
 
-fn in_order(order: &mut [Sort], below: &mut Below) -> Result<bool> {
+fn lift_sort_keys(order: &mut [Sort], below: &mut ProjectedExprs) -> Result<bool> {
     let mut is_changed = false;
     for by in order {
-        let replaced = key(std::mem::take(&mut by.expr), below)?;
+        let replaced = lift_key(std::mem::take(&mut by.expr), below)?;
         is_changed |= replaced.transformed;
         by.expr = replaced.data;
     }
     Ok(is_changed)
 }
 
-fn key(expr: Expr, below: &mut Below) -> Result<Transformed<Expr>> {
+fn lift_key(expr: Expr, below: &mut ProjectedExprs) -> Result<Transformed<Expr>> {
     Ok(match has_part_without_bounds(&expr)? {
         true => below.column(expr),
         false => Transformed::no(expr),
     })
 }
 
-/// Whether a part of a key may have no bounds: any but a column, a literal, and casts and negatives of them. The key itself needs none.
+/// Returns whether a part of a key may have no bounds: any but a column, a literal, and casts and negations of them.
+/// The key itself needs none.
 fn has_part_without_bounds(key: &Expr) -> Result<bool> {
     let mut has_part = false;
     key.apply_children(|part| {
@@ -99,14 +101,14 @@ fn has_bounds(expr: &Expr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
     use crate::query::limits::Limits;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn keys_of_functions_and_cases_within_operators() {
         for threads in [1, 4] {
-            let context = engine(Limits {
+            let context = new_context(Limits {
                 threads: Some(threads),
                 ..Limits::default()
             })

@@ -1,12 +1,12 @@
-//! Subqueries in aggregates, groups, sorts and windows: columns of a projection below them.
+//! Computes subqueries of aggregates, groups, sorts and windows in a projection below them.
 //!
 //! | SQL | here |
 //! |---|---|
 //! | `count(*) FILTER (WHERE x IN (SELECT ...))` | `count(*) FILTER (WHERE s)` over `SELECT *, x IN (SELECT ...) AS s` |
 //! | `ORDER BY (SELECT max(y) FROM r WHERE r.k = l.k)` | `ORDER BY s` over `SELECT *, (SELECT ...) AS s` |
 //!
-//! DataFusion 55 plans `IN` and `EXISTS` in filters only, and correlated scalar subqueries in filters and projections. Where a plan
-//! is sent to workers, so it is with all scalar subqueries.
+//! DataFusion 55 plans `IN` and `EXISTS` only in filters, and correlated scalar subqueries only in filters and
+//! projections. In plans for workers, that holds for all scalar subqueries.
 //!
 //! Upstream: not filed, docs/dev/upstream/lifted_subqueries.md
 
@@ -19,7 +19,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that moves them there.
+/// Moves subqueries into a projection.
 #[derive(Debug)]
 pub(super) struct LiftedSubqueries;
 
@@ -32,7 +32,7 @@ impl AnalyzerRule for LiftedSubqueries {
         let optimizer = &options.optimizer;
         let plans_scalars = optimizer.enable_physical_uncorrelated_scalar_subquery;
         plan.transform_up_with_subqueries(|node| {
-            over_projection(node, "__subquery", |expr, below| {
+            with_projection_below(node, "__subquery", |expr, below| {
                 expr.transform_down(|part| {
                     Ok(match &part {
                         Expr::InSubquery(_) | Expr::Exists(_) => below.column(part),
@@ -50,38 +50,38 @@ impl AnalyzerRule for LiftedSubqueries {
     }
 }
 
-/// Expressions that a projection below a node computes.
-pub(super) struct Below {
-    /// The prefix of the names of their columns, which no column of the input has.
+/// Expressions of a projection below a node.
+pub(super) struct ProjectedExprs {
+    /// Prefix of the column names, which no column of the input has.
     name: String,
     exprs: Vec<Expr>,
 }
 
-impl Below {
-    /// Returns the column of an expression.
+impl ProjectedExprs {
+    /// Adds an expression, and returns its column.
     pub(super) fn column(&mut self, expr: Expr) -> Transformed<Expr> {
         let found = self.exprs.iter().position(|other| *other == expr);
         let place = found.unwrap_or(self.exprs.len());
         if found.is_none() {
             self.exprs.push(expr);
         }
-        let column = Column::new_unqualified(self.name_of(place));
+        let column = Column::new_unqualified(self.column_name(place));
         Transformed::new(Expr::Column(column), true, TreeNodeRecursion::Jump)
     }
 
-    fn name_of(&self, place: usize) -> String {
+    fn column_name(&self, place: usize) -> String {
         format!("{}_{place}", self.name)
     }
 }
 
-/// Inserts a projection below an aggregate, a sort or a window, for the expressions that `replace` exchanges for columns of it.
-/// Other nodes stay.
-pub(super) fn over_projection(
+/// Inserts a projection below an aggregate, a sort or a window for the expressions that `replace` exchanges for its
+/// columns. Other nodes stay unchanged.
+pub(super) fn with_projection_below(
     node: LogicalPlan,
     name: &'static str,
-    mut replace: impl FnMut(Expr, &mut Below) -> Result<Transformed<Expr>>,
+    mut replace: impl FnMut(Expr, &mut ProjectedExprs) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
-    // The keys of a sort have no names, and groups no other columns.
+    // Sort keys have no output names, and an aggregate has no other columns of its input.
     let (has_names, has_columns) = match &node {
         LogicalPlan::Aggregate(_) => (true, false),
         LogicalPlan::Window(_) => (true, true),
@@ -92,7 +92,7 @@ pub(super) fn over_projection(
     let [input] = inputs.as_slice() else {
         return Ok(Transformed::no(node));
     };
-    let mut below = Below {
+    let mut below = ProjectedExprs {
         name: name.to_owned(),
         exprs: Vec::new(),
     };
@@ -116,7 +116,7 @@ pub(super) fn over_projection(
     }
     let columns = input.schema().columns().into_iter().map(Expr::Column);
     let added = below.exprs.iter().enumerate();
-    let added = added.map(|(place, expr)| expr.clone().alias(below.name_of(place)));
+    let added = added.map(|(place, expr)| expr.clone().alias(below.column_name(place)));
     let input = LogicalPlanBuilder::from((*input).clone())
         .project(columns.chain(added))?
         .build()?;
@@ -133,12 +133,12 @@ pub(super) fn over_projection(
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
-    /// As in plans of workers.
+    /// The settings of plans for workers.
     #[tokio::test]
     async fn scalar_subqueries_that_are_joined() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let off = "SET datafusion.optimizer.enable_physical_uncorrelated_scalar_subquery = false";
         context.sql(off).await.unwrap();
         let sql = "SELECT sum(CASE WHEN (column1 NOT IN (0, (SELECT nullif(0, 0))) AND column1 = 7) IS NULL THEN 1 ELSE 0 END), \
@@ -168,7 +168,7 @@ mod tests {
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn subqueries_in_aggregates_groups_sorts_and_windows() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let l = "(VALUES (1, 7), (2, 5), (3, NULL)) AS l(k, x)";
         let r = "(VALUES (1, 9), (1, 8), (3, NULL)) AS r(k, y)";
         for (sql, wanted) in [

@@ -1,4 +1,4 @@
-//! Limits stay where they are while sorts are placed.
+//! Hides limits from the rule that places sorts.
 //!
 //! ```text
 //! SortExec: x, fetch=3                       SortExec: x, fetch=3
@@ -8,11 +8,11 @@
 //!     other rows                                     rows
 //! ```
 //!
-//! DataFusion 55's `EnsureRequirements` moves a sort to where it is cheapest, and its limit along with it. An operator whose rows
-//! are in the required order hands the limit to all of its inputs, whatever it does with their rows: windows, joins,
-//! filters, unions and final stages of aggregations. Where the input needs no sort, the limit is lost.
-//! So the rule does not see limits: a [`LimitBarrier`] takes the place of each, and requires the order
-//! in which the limit counts rows.
+//! DataFusion 55's `EnsureRequirements` moves a sort to its cheapest position, together with its limit. An operator
+//! with rows in the required order passes the limit to all of its inputs, whatever it does with their rows: windows,
+//! joins, filters, unions and final stages of aggregations. If the input needs no sort, the limit is lost. So the rule
+//! does not see limits: a [`LimitBarrier`] replaces each of them, and requires the order in which the limit counts
+//! rows.
 //!
 //! Upstream: <https://github.com/apache/datafusion/pull/24932>, <https://github.com/apache/datafusion/pull/25066>; windows not filed, docs/dev/upstream/limit_barrier.md
 
@@ -38,16 +38,16 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, PlanProperties,
 };
 
-use super::missing_sorts::sorted;
+use super::missing_sorts::add_sort;
 
-/// Name of the rule that places sorts.
-pub(super) const PLACES_SORTS: &str = "EnsureRequirements";
+/// Name of DataFusion's rule that places sorts.
+pub(super) const ENSURE_REQUIREMENTS: &str = "EnsureRequirements";
 
-/// The rule that places sorts, in a plan whose limits it does not see.
+/// Runs the rule that places sorts on a plan with hidden limits.
 #[derive(Debug)]
-pub(super) struct BehindBarriers(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+pub(super) struct HideLimits(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 
-impl PhysicalOptimizerRule for BehindBarriers {
+impl PhysicalOptimizerRule for HideLimits {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -82,7 +82,7 @@ fn hide(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPla
             None,
         ))));
     }
-    let Some((input, limit)) = Limit::of(&node) else {
+    let Some((input, limit)) = Limit::detach(&node) else {
         return Ok(Transformed::no(node));
     };
     Ok(Transformed::yes(Arc::new(LimitBarrier::new(input, limit))))
@@ -101,26 +101,26 @@ fn restore(node: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Execution
     };
     match &limit.ordering {
         Some(ordering) if !is_in_order => Ok(Transformed::yes(
-            limit.above(&sorted(input, ordering.clone())),
+            limit.attach(&add_sort(input, ordering.clone())),
         )),
-        _ => Ok(Transformed::yes(limit.above(input))),
+        _ => Ok(Transformed::yes(limit.attach(input))),
     }
 }
 
-/// The rows that a limit lets through.
+/// A limit of an operator.
 #[derive(Clone, Debug)]
 struct Limit {
     skip: usize,
     fetch: Option<usize>,
-    /// The order in which rows are counted, where there is one.
+    /// Order in which rows are counted, if any.
     ordering: Option<LexOrdering>,
-    /// Whether all rows are counted together, rather than those of each partition.
+    /// Whether all rows are counted together, rather than per partition.
     is_global: bool,
 }
 
 impl Limit {
-    /// The limit of an operator, and the operator's rows without it.
-    fn of(node: &Arc<dyn ExecutionPlan>) -> Option<(Arc<dyn ExecutionPlan>, Self)> {
+    /// Returns the plan without the limit of its root, and the limit.
+    fn detach(node: &Arc<dyn ExecutionPlan>) -> Option<(Arc<dyn ExecutionPlan>, Self)> {
         if let Some(sort) = node.downcast_ref::<SortExec>() {
             let limit = Self {
                 skip: 0,
@@ -155,11 +155,11 @@ impl Limit {
         Some((Arc::clone(input), limit))
     }
 
-    /// The limit above its input: of the sort or merge that ends there, or an operator of its own.
-    fn above(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    /// Applies the limit to a plan: to its sort or merge if possible, else by a limit operator.
+    fn attach(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         if self.skip == 0
             && let Some(fetch) = self.fetch
-            && let Some(limited) = self.of_sort(input, fetch)
+            && let Some(limited) = self.attach_to_sort(input, fetch)
         {
             return limited;
         }
@@ -177,14 +177,14 @@ impl Limit {
         }
     }
 
-    /// `input` with a limit, where it is a sort, or merges sorted partitions.
-    fn of_sort(
+    /// Applies a limit to a sort, or to a merge of sorted partitions; `None` for other operators.
+    fn attach_to_sort(
         &self,
         input: &Arc<dyn ExecutionPlan>,
         fetch: usize,
     ) -> Option<Arc<dyn ExecutionPlan>> {
         if let Some(sort) = input.downcast_ref::<SortExec>() {
-            // A sort of each partition ends no global order.
+            // A sort of each partition establishes no global order.
             let is_global = sort.properties().output_partitioning().partition_count() == 1;
             return (is_global || !self.is_global)
                 .then(|| Arc::new(sort.with_fetch(Some(fetch))) as _);
@@ -199,7 +199,7 @@ impl Limit {
     }
 }
 
-/// Returns whether a sort gives rows their order. A limit over a scan may take any rows of it.
+/// Returns whether a sort determines the order of rows. A limit over a scan may take any rows.
 fn is_sorted(node: &Arc<dyn ExecutionPlan>) -> bool {
     node.is::<SortExec>()
         || match node.children().as_slice() {
@@ -211,7 +211,7 @@ fn is_sorted(node: &Arc<dyn ExecutionPlan>) -> bool {
         }
 }
 
-/// An operator in the place of a limit, while sorts are placed. It is never run.
+/// Placeholder for a limit while sorts are placed. It is never executed.
 #[derive(Debug)]
 struct LimitBarrier {
     input: Arc<dyn ExecutionPlan>,
@@ -267,7 +267,7 @@ impl ExecutionPlan for LimitBarrier {
         vec![ordering.map(OrderingRequirements::from)]
     }
 
-    /// Says that no order is maintained, though it is: another one would choose other rows.
+    /// Returns false although the order is maintained: another order would select other rows.
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![false]
     }
@@ -334,7 +334,7 @@ mod tests {
     use super::super::tests::rows;
     use crate::query::preaggregates::tests::store;
 
-    /// Queries whose rows have one order only. Their files are sorted by `graph_id`.
+    /// Queries with a total order of their rows. Their files are sorted by `graph_id`.
     const QUERIES: [&str; 16] = [
         "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w JOIN graphs AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id, w.config_id, w.platform",
         "SELECT w.graph_id, w.config_id, w.platform, w.n FROM (SELECT *, count(*) OVER () AS n FROM records) AS w LEFT JOIN graphs AS g ON g.graph_id = w.graph_id ORDER BY w.graph_id, w.config_id, w.platform",
@@ -354,7 +354,7 @@ mod tests {
         "SELECT graph_id, config_id, platform, lag(config_id, -9) OVER (ORDER BY graph_id, config_id, platform) AS n FROM records ORDER BY graph_id, config_id, platform",
     ];
 
-    /// Some rows of a query that has no limit: there is nothing to be moved.
+    /// Returns some rows of a query without a limit, so that no limit can be moved.
     async fn some(context: &SessionContext, sql: &str, skip: usize, fetch: usize) -> Vec<String> {
         let frame = context.sql(sql).await.unwrap();
         let schema = Arc::new(frame.schema().as_arrow().clone());

@@ -1,12 +1,12 @@
-//! A LIMIT changes how many rows there are, not which ones.
+//! Keeps results under a LIMIT correct: it may only reduce the number of rows.
 //!
-//! DataFusion 55 hands limits down the plan, and forgets on the way
+//! DataFusion 55 pushes limits down the plan, and then ignores
 //!
-//! - that a scan has said in which order its rows come: threads take files from each other, and the merge above gives what
-//!   it did not see in order ([#24272](https://github.com/apache/datafusion/issues/24272)),
-//! - that rows of a DISTINCT in order need a direction of the limit, and stops
+//! - that a scan has an output order: threads steal files from each other, and the merge above returns rows of inputs
+//!   that are not sorted ([#24272](https://github.com/apache/datafusion/issues/24272)),
+//! - that a limit needs a direction for sorted DISTINCT rows, and fails
 //!   ([#25350](https://github.com/apache/datafusion/issues/25350)),
-//! - that NaN is no key of the table that holds the first groups, which panics, and that -0.0 is the key 0.0.
+//! - that NaN cannot be a key of the top-k hash table, which panics, and that -0.0 equals the key 0.0.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/24272>, <https://github.com/apache/datafusion/issues/25350>; NaN not filed, docs/dev/upstream/unordered_limits.md
 
@@ -23,22 +23,22 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 
 use crate::query::functions::has_floats;
 
-/// The rule that reminds it, after all others.
+/// Restores scan order and complete groups below limits. Runs after all other rules.
 #[derive(Debug)]
-pub(super) struct LimitsChooseNoRows;
+pub(super) struct UnorderedLimits;
 
-impl PhysicalOptimizerRule for LimitsChooseNoRows {
+impl PhysicalOptimizerRule for UnorderedLimits {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
-            if let Some(scan) = in_order(&node) {
+            if let Some(scan) = with_preserved_order(&node) {
                 return Ok(Transformed::yes(scan));
             }
             let aggregate = node.downcast_ref::<AggregateExec>();
-            match aggregate.and_then(whole_groups) {
+            match aggregate.and_then(without_group_limit) {
                 Some(whole) => Ok(Transformed::yes(whole)),
                 None => Ok(Transformed::no(node)),
             }
@@ -55,8 +55,8 @@ impl PhysicalOptimizerRule for LimitsChooseNoRows {
     }
 }
 
-/// The same scan, that keeps the order it promises; `None` where it does, or promises none.
-fn in_order(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+/// Returns the scan with its order preserved; `None` if it already is, or has no order.
+fn with_preserved_order(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let scan = node.downcast_ref::<DataSourceExec>()?;
     let scan = scan.data_source().downcast_ref::<FileScanConfig>()?;
     if scan.preserve_order || scan.output_ordering.is_empty() {
@@ -66,8 +66,8 @@ fn in_order(node: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     Some(DataSourceExec::from_data_source(scan.build()))
 }
 
-/// The same aggregation, of all rows of its groups; `None` where it is that.
-fn whole_groups(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
+/// Returns the aggregation without its limit; `None` if it has none or it is correct.
+fn without_group_limit(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
     let limit = aggregate.limit_options()?;
     let is_wrong = match limit.descending() {
         Some(_) => {

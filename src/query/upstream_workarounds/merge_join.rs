@@ -1,22 +1,23 @@
-//! Filters of merge joins follow their columns.
+//! Keeps filters of merge joins consistent with their input columns.
 //!
 //! ```text
 //! ProjectionExec: a.k                            SortMergeJoinExec: a.k = b.k, filter x > y
-//!   SortMergeJoinExec: a.k = b.k, filter x > y     ProjectionExec: a.k       <- x is gone
+//!   SortMergeJoinExec: a.k = b.k, filter x > y     ProjectionExec: a.k       <- drops x
 //!     a                                     not      a
 //!     b                                            ProjectionExec: b.k
 //!                                                    b
 //! ```
 //!
-//! DataFusion 55's `SortMergeJoinExec::try_swapping_with_projection` moves a projection below the join, and leaves the columns of the
-//! filter at the positions that they had. So the rule that moves projections sees a [`GuardedJoin`] instead, which moves
-//! them only where the filter can follow.
+//! DataFusion 55's `SortMergeJoinExec::try_swapping_with_projection` moves a projection below the join, and leaves the
+//! columns of the filter at their old positions. So the rule that moves projections sees a [`GuardedJoin`] instead,
+//! which moves them only if the filter can be rewritten.
 //!
-//! `SortMergeJoinExec` hands the columns of the left side to its filter first, then those of the right side, in whatever order the filter
-//! names them. After the sides of a join were exchanged that is the other way round, so filters are written in that order.
+//! `SortMergeJoinExec` passes the columns of the left side to its filter first, then those of the right side,
+//! regardless of their order in the filter. After the sides of a join were swapped, the filter has them in the reverse
+//! order. So filters are rewritten to the expected order.
 //!
-//! A row without a partner is shown to the filter, too, with NULL in the columns of the other side. Their fields in the filter's schema
-//! may say that there is none, and the join stops.
+//! A row without a match is passed to the filter, too, with NULL in the columns of the other side. If the filter's
+//! schema declares them as not nullable, the join fails.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/24414>, <https://github.com/apache/datafusion/pull/25489>
 
@@ -43,14 +44,14 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
 };
 
-/// Name of the rule that moves projections.
-pub(super) const MOVES_PROJECTIONS: &str = "ProjectionPushdown";
+/// Name of DataFusion's rule that moves projections.
+pub(super) const PROJECTION_PUSHDOWN: &str = "ProjectionPushdown";
 
-/// The rule that moves projections, in a plan whose merge joins are guarded.
+/// Runs the projection pushdown on a plan with guarded merge joins.
 #[derive(Debug)]
-pub(super) struct PastGuardedJoins(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+pub(super) struct GuardMergeJoins(pub(super) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 
-impl PhysicalOptimizerRule for PastGuardedJoins {
+impl PhysicalOptimizerRule for GuardMergeJoins {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -80,7 +81,7 @@ impl PhysicalOptimizerRule for PastGuardedJoins {
     }
 }
 
-/// The same join, whose filter names the columns of the left side first, and takes NULL in all columns.
+/// Returns the join with left columns first in its filter, and all filter columns nullable.
 fn with_ordered_filter(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
     SortMergeJoinExec::try_new(
         Arc::clone(join.left()),
@@ -93,7 +94,7 @@ fn with_ordered_filter(join: &SortMergeJoinExec) -> Result<SortMergeJoinExec> {
     )
 }
 
-/// The same filter with the columns of the left side before the others.
+/// Returns the filter with the columns of the left side first.
 fn left_first(filter: &JoinFilter) -> Result<JoinFilter> {
     let fields = filter.schema().fields().iter();
     let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
@@ -124,7 +125,7 @@ fn left_first(filter: &JoinFilter) -> Result<JoinFilter> {
     ))
 }
 
-/// A merge join, while projections are moved. It is never run.
+/// Placeholder for a merge join during projection pushdown. It is never executed.
 #[derive(Debug)]
 struct GuardedJoin(Arc<dyn ExecutionPlan>);
 
@@ -226,14 +227,14 @@ mod tests {
 
     use super::super::tests::rows;
     use super::*;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
-    /// Two tables whose columns have the same types, so that no type shows which one is read.
+    /// Two tables with columns of equal types, so that a wrong column is not noticed by its type.
     const TABLES: &str = "WITH a AS (SELECT value AS p, nullif(value % 11, 4) AS k, value * 7 % 50 AS x, value % 3 AS z FROM generate_series(1, 300) AS s(value)), \
                           b AS (SELECT value % 13 AS y, nullif(value % 11, 7) AS k, value AS q, value * 5 % 17 AS w FROM generate_series(1, 200) AS s(value))";
 
-    /// `b.y < a.x`, as it is after the sides were exchanged. DataFusion 55 compares `x < y` then: when it does not any more, the
-    /// order of the columns need not be changed.
+    /// `b.y < a.x`, as after a swap of the sides. DataFusion 55 compares `x < y` then. Once it does not, the columns
+    /// need no reordering.
     #[tokio::test]
     async fn a_filter_may_name_the_right_side_first() {
         let table = |name: &str, value: i32| {
@@ -280,12 +281,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_memory_limit_changes_no_join() {
-        let plain = engine(None).unwrap();
-        // All joins merge within so little.
-        let limited = engine(Some(1 << 26)).unwrap();
+        let plain = new_context(None).unwrap();
+        // With so little memory, all joins are merge joins.
+        let limited = new_context(Some(1 << 26)).unwrap();
         let set = "SET datafusion.execution.target_partitions = 3";
         limited.sql(set).await.unwrap();
-        let merging = engine(None).unwrap();
+        let merging = new_context(None).unwrap();
         merging
             .sql("SET datafusion.optimizer.prefer_hash_join = false")
             .await

@@ -1,7 +1,8 @@
-//! A sort where rows are not known to be in the order that is required.
+//! Adds a sort to inputs that are not known to have the required order.
 //!
-//! DataFusion 55 sorts the queries of a union each by its own, and leaves out what is constant or equal there. Of the union it then knows less than
-//! of its queries, and refuses its own plan: "does not satisfy order requirements".
+//! DataFusion 55 sorts each input of a union separately, and omits keys that are constant or equal there. The
+//! properties of the union are then weaker than those of its inputs, and DataFusion rejects its own plan: "does not
+//! satisfy order requirements".
 //!
 //! Upstream: not filed, docs/dev/upstream/missing_sorts.md
 
@@ -16,10 +17,10 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-/// Name of the rule that refuses plans.
-pub(super) const BEFORE: &str = "SanityCheckPlan";
+/// Name of DataFusion's rule that rejects plans.
+pub(super) const SANITY_CHECK_PLAN: &str = "SanityCheckPlan";
 
-/// The rule that adds sorts.
+/// Adds missing sorts.
 #[derive(Debug)]
 pub(super) struct MissingSorts;
 
@@ -48,7 +49,7 @@ impl PhysicalOptimizerRule for MissingSorts {
                 let order = alternatives.into_iter().next().filter(|_| !is_met);
                 any |= order.is_some();
                 inputs.push(match order {
-                    Some(order) => sorted(input, LexOrdering::from(order)),
+                    Some(order) => add_sort(input, LexOrdering::from(order)),
                     None => Arc::clone(input),
                 });
             }
@@ -69,8 +70,11 @@ impl PhysicalOptimizerRule for MissingSorts {
     }
 }
 
-/// The rows of each partition in an order.
-pub(super) fn sorted(input: &Arc<dyn ExecutionPlan>, order: LexOrdering) -> Arc<dyn ExecutionPlan> {
+/// Returns a sort of each partition of `input`.
+pub(super) fn add_sort(
+    input: &Arc<dyn ExecutionPlan>,
+    order: LexOrdering,
+) -> Arc<dyn ExecutionPlan> {
     let partitions = input.output_partitioning().partition_count();
     let sort = SortExec::new(order, Arc::clone(input));
     Arc::new(sort.with_preserve_partitioning(partitions > 1))
@@ -79,18 +83,18 @@ pub(super) fn sorted(input: &Arc<dyn ExecutionPlan>, order: LexOrdering) -> Arc<
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test]
     async fn queries_of_a_union_are_sorted_by_all_that_is_asked() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         for view in [
             "CREATE VIEW t AS SELECT value % 4 AS a, value % 3 AS b, value AS v FROM generate_series(1, 24) AS s(value)",
             "CREATE VIEW u AS SELECT value % 5 AS a, nullif(value % 6, 3) AS b, value * 2 AS v FROM generate_series(1, 20) AS s(value)",
         ] {
             context.sql(view).await.unwrap();
         }
-        // Worked out by hand.
+        // Computed by hand.
         for (sql, wanted) in [
             (
                 "SELECT n, b, v FROM (SELECT 1 AS n, b, b AS v FROM t WHERE a = 1 UNION ALL SELECT 0, x.b, y.v FROM t AS x LEFT JOIN u AS y ON x.v = y.v WHERE x.a = 2) AS q ORDER BY b DESC, n DESC, v DESC NULLS LAST LIMIT 3",

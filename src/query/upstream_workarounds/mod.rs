@@ -1,43 +1,44 @@
-//! What DataFusion answers wrongly: answered rightly, or refused with a sentence.
+//! Workarounds for SQL whose result is wrong in DataFusion: it is computed correctly or rejected with an error.
 //!
 //! | SQL | DataFusion 55 | here |
 //! |---|---|---|
-//! | `INTERSECT ALL`, `EXCEPT ALL` | forget how often a row occurs | [`set_operations`] numbers equal rows |
-//! | `SIMILAR TO` | takes a regular expression of any part | [`similar_to`] translates the pattern |
-//! | `a IS DISTINCT FROM b AND c` | reads `b AND c` as one operand | [`distinct_from`] refuses what may be meant so |
-//! | `x IS NOT FALSE` | plans it as possibly NULL, and stops at the difference | [`truth`] says it so that both agree |
-//! | `x NOT IN (1, y, NULL) AND x IN (2)` | forgets y and the NULL | [`nulls_of_lists`] puts them beside the list |
-//! | `x IN (0.0, 1.0, ...)` | does not find -0.0, which `x = 0.0` does | [`zeros`] puts both into the list |
-//! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for those that pass |
-//! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | take -0.0 and 0.0, or NaN and NaN, for two keys | [`float_keys`] makes one of them |
+//! | `INTERSECT ALL`, `EXCEPT ALL` | ignore how often a row occurs | [`set_operations`] numbers equal rows |
+//! | `SIMILAR TO` | matches a regular expression anywhere | [`similar_to`] translates the pattern |
+//! | `a IS DISTINCT FROM b AND c` | parses `b AND c` as one operand | [`distinct_from`] rejects ambiguous operands |
+//! | `x IS NOT FALSE` | plans it as nullable, and fails at the difference | [`boolean_tests`] rewrites it to a comparison |
+//! | `x NOT IN (1, y, NULL) AND x IN (2)` | drops y and the NULL | [`null_in_list`] moves them out of the list |
+//! | `x IN (0.0, 1.0, ...)` | does not match -0.0, as `x = 0.0` does | [`signed_zeros`] adds the other zero to the list |
+//! | `sum(10 / x) FILTER (WHERE x > 0)` | divides for all rows | [`aggregate_filters`] divides for rows that pass |
+//! | `PARTITION BY x`, `rank() OVER (ORDER BY x)` | -0.0 and 0.0, and NaN of both signs, are two keys | [`float_keys`] makes them one key |
 //! | `inf - inf > 1.0`, `nullif(-0.0, 0.0)`, `[-0.0] = [0.0]` | compares bits | [`float_comparisons`] compares values |
-//! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] makes projections of aliases |
+//! | `(SELECT max(y) FROM (SELECT y FROM t WHERE t.k = u.k) AS s)` | rejects it | [`correlated_aliases`] replaces aliases by projections |
 //! | `(SELECT sum(y) FROM r WHERE r.k < l.k)` | rejects it | [`correlated_scalars`] joins the values of each `l.k` |
-//! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for those of the other conditions |
-//! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL for false | [`nested_not_in`] counts NULL |
-//! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one for each |
+//! | `WHERE x > 0 AND 10 / x > 2` | divides for all rows | [`guarded_conditions`] divides for rows that pass the other conditions |
+//! | `x NOT IN (SELECT y ...) OR z`, `5 NOT IN (SELECT y ...)` | takes NULL as false | [`nested_not_in`] counts NULLs |
+//! | `EXISTS (SELECT count(*) FROM r WHERE r.k = l.k)` | has no row for some keys | [`one_row_subqueries`] has one row for each |
 //! | `SELECT x IN (SELECT y ...), EXISTS (SELECT ...)` | rejects both | [`selected_subqueries`] counts rows |
 //! | `count(*) FILTER (WHERE x IN (SELECT ...))`, `ORDER BY (SELECT ... WHERE r.k = l.k)` | rejects both | [`lifted_subqueries`] computes them below |
-//! | `ORDER BY -CASE ...`, `PARTITION BY length(x) + 1` | sorts, and does not see it | [`lifted_keys`] computes them below |
-//! | `TABLESAMPLE` | gives all rows | [`samples`] refuses it |
-//! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows before windows, joins, filters and groups | [`limit_barrier`] keeps the limit where it is |
-//! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 for equal | [`null_extension`] forgets what it knew of `x` |
-//! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of one query with those of another by `x` only | [`topk_order`] gives sorts the whole order |
-//! | `SELECT count(*) ... HAVING max(x) = 1 AND max(x) = 2` | gives a row | [`group_filters`] keeps conditions on no column above groups |
-//! | `(SELECT x ... ORDER BY y OFFSET 9)` | forgets the order | [`offsets`] puts the offset next to the sort |
-//! | `lead(x, 9) OVER (...) ... LIMIT 1` | gives some windows too few rows | [`window_limits`] goes past those that need no more |
-//! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | refuses its own plan | [`missing_sorts`] sorts the union |
-//! | `a.k = b.k AND a.x > b.y`, by merging | reads other columns than `x` and `y` | [`merge_join`] moves the filter with its columns |
+//! | `ORDER BY -CASE ...`, `PARTITION BY length(x) + 1` | cannot prove its own sort | [`lifted_keys`] computes them below |
+//! | `TABLESAMPLE` | returns all rows | [`tablesample`] rejects it |
+//! | `... JOIN ... ORDER BY ... LIMIT 1` | limits rows below windows, joins, filters and groups | [`limit_barrier`] keeps the limit above |
+//! | `WHERE x = 1 GROUP BY ROLLUP (x) ORDER BY x`, `LEFT JOIN (SELECT 1 AS x) ... ORDER BY x` | takes NULL and 1 as equal | [`null_extension`] drops the properties of `x` |
+//! | `SELECT 1 AS n ... UNION ALL SELECT 0 ... ORDER BY n, x LIMIT 1` | compares rows of different inputs by `x` only | [`topk_order`] sorts by all keys |
+//! | `SELECT count(*) ... HAVING max(x) = 1 AND max(x) = 2` | returns a row | [`group_filters`] keeps conditions without columns above groups |
+//! | `(SELECT x ... ORDER BY y OFFSET 9)` | removes the sort | [`offsets`] moves the offset next to the sort |
+//! | `lead(x, 9) OVER (...) ... LIMIT 1` | reads too few rows for some windows | [`window_limits`] passes only windows that need no more rows |
+//! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | rejects its own plan | [`missing_sorts`] sorts the union |
+//! | `a.k = b.k AND a.x > b.y` in a merge join | reads other columns than `x` and `y` | [`merge_join`] rewrites the filter with its columns |
 //! | `sum(x) FILTER (WHERE c) OVER (...)` | hides the filter from operators and workers | [`window_filters`] moves it into the argument |
-//! | `lag(x, NULL)` | takes NULL for 0 | [`null_offsets`] makes it NULL |
+//! | `lag(x, NULL)` | takes NULL as 0 | [`null_offsets`] makes it NULL |
 //! | `x RIGHT JOIN y ... WHERE y.z = 0 AND coalesce(x.v, 4) > y.v` | compares `x.v` with itself | [`filter_barrier`] stops filters by ambiguous names |
-//! | `... ORDER BY ... LIMIT 10` | forgets the order of scans and what groups are below a limit | [`limits`] says it again |
+//! | `... ORDER BY ... LIMIT 10` | ignores the order of scans, and truncates groups below a limit | [`limits`] restores both |
 //! | `x = 1 OR x = 2 OR ...`, thousands of terms | overflows the stack | [`chains`] balances AND and OR, and limits other operators |
 //!
-//! All are rules of the session, so that they hold for whoever uses it. A rule goes when upstream is right:
-//! its test says what is asked of it.
+//! All workarounds are rules of the session. A rule is removed when DataFusion is correct: its test in `reproductions.rs`
+//! fails then.
 
 mod aggregate_filters;
+mod boolean_tests;
 pub(super) mod chains;
 mod correlated_aliases;
 mod correlated_scalars;
@@ -56,72 +57,79 @@ mod merge_join;
 mod missing_sorts;
 mod nested_not_in;
 mod null_extension;
+mod null_in_list;
 mod null_offsets;
-mod nulls_of_lists;
 mod offsets;
 mod one_row_subqueries;
-mod samples;
+#[cfg(test)]
+mod reproductions;
 mod selected_subqueries;
 mod set_operations;
+mod signed_zeros;
 mod similar_to;
+mod tablesample;
 #[cfg(test)]
 mod tests;
 mod topk_order;
-mod truth;
-#[cfg(test)]
-mod upstream;
 mod window_filters;
 mod window_limits;
-mod zeros;
 
 pub(super) use window_filters::WindowFilters;
 
 #[cfg(any(test, debug_assertions))]
 pub(super) use topk_order::{below_projection, below_window};
 #[cfg(any(test, debug_assertions))]
-pub(super) use window_limits::rows_read;
+pub(super) use window_limits::lookahead_rows;
 
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
 
-use super::distinct_on::FirstRows;
-use super::rule::{At, Place, Rule, Scope};
+use super::distinct_on::DistinctOnRewrite;
+use super::rule::{PlanningStep, Position, Rule, Scope};
 
-/// The workarounds, in their order.
+/// Workarounds, in their order.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "multiset_set_operations",
         documentation: "Workaround: INTERSECT ALL and EXCEPT ALL count equal rows",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(set_operations::EveryRowCounts))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(set_operations::MultisetSetOperations)
+        })],
     },
     Rule {
         name: "similar_to",
         documentation: "Workaround: SIMILAR TO matches SQL patterns",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(similar_to::SqlPatterns))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(similar_to::SimilarToRewrite)
+        })],
     },
     Rule {
         name: "distinct_from",
         documentation: "Workaround: IS DISTINCT FROM before AND is rejected where it may be misread",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(distinct_from::NoDoubt))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(distinct_from::RejectAmbiguousDistinctFrom)
+        })],
     },
     Rule {
         name: "boolean_tests",
         documentation: "Workaround: IS NOT FALSE and the like are planned as never NULL",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(truth::ComparedWithLiterals))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(boolean_tests::BooleanTestRewrite)
+        })],
     },
     Rule {
         name: "null_in_list",
         documentation: "Workaround: IN lists keep NULL when they are merged",
         scope: Scope::Every,
         places: &[
-            Place::Analyzer(|| Arc::new(nulls_of_lists::BesideLists)),
-            Place::Logical(At::Before(nulls_of_lists::MERGES_LISTS), || {
-                Arc::new(nulls_of_lists::BesideLists)
+            PlanningStep::Analyzer(|| Arc::new(null_in_list::NullInListRewrite)),
+            PlanningStep::Logical(Position::Before(null_in_list::SIMPLIFY_EXPRESSIONS), || {
+                Arc::new(null_in_list::NullInListRewrite)
             }),
         ],
     },
@@ -129,21 +137,23 @@ pub(super) const RULES: &[Rule] = &[
         name: "null_offsets",
         documentation: "Workaround: lag and lead with an offset of NULL are NULL",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(null_offsets::NullOffsets))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(null_offsets::NullOffsets)
+        })],
     },
     Rule {
         name: "correlated_aliases",
         documentation: "Workaround: correlated subqueries may have aliases",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
-            Arc::new(correlated_aliases::ProjectedAliases)
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(correlated_aliases::CorrelatedAliasRewrite)
         })],
     },
     Rule {
         name: "aggregate_filters",
         documentation: "Workaround: arguments of aggregates are computed for rows that pass FILTER",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
+        places: &[PlanningStep::Analyzer(|| {
             Arc::new(aggregate_filters::FilterBeforeArguments)
         })],
     },
@@ -151,7 +161,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "lifted_subqueries",
         documentation: "Workaround: subqueries in aggregates, groups, sorts and windows are computed below them",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
+        places: &[PlanningStep::Analyzer(|| {
             Arc::new(lifted_subqueries::LiftedSubqueries)
         })],
     },
@@ -159,7 +169,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "one_row_subqueries",
         documentation: "Workaround: EXISTS over an aggregate has a row for each outer row",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
+        places: &[PlanningStep::Analyzer(|| {
             Arc::new(one_row_subqueries::OneRowSubqueries)
         })],
     },
@@ -167,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "selected_subqueries",
         documentation: "Workaround: IN and EXISTS may be columns of a SELECT",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
+        places: &[PlanningStep::Analyzer(|| {
             Arc::new(selected_subqueries::SelectedSubqueries)
         })],
     },
@@ -175,7 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "correlated_scalars",
         documentation: "Workaround: scalar subqueries may be correlated by any condition",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| {
+        places: &[PlanningStep::Analyzer(|| {
             Arc::new(correlated_scalars::CorrelatedScalars)
         })],
     },
@@ -183,39 +193,45 @@ pub(super) const RULES: &[Rule] = &[
         name: "nested_not_in",
         documentation: "Workaround: NOT IN below other operators keeps its NULL",
         scope: Scope::Every,
-        places: &[Place::Analyzer(|| Arc::new(nested_not_in::NestedNotIn))],
+        places: &[PlanningStep::Analyzer(|| {
+            Arc::new(nested_not_in::NestedNotIn)
+        })],
     },
     Rule {
         name: "distinct_on",
         documentation: "Workaround: DISTINCT ON takes all columns from one row, and needs no sort of all rows",
         scope: Scope::Local,
-        places: &[Place::Analyzer(|| Arc::new(FirstRows))],
+        places: &[PlanningStep::Analyzer(|| Arc::new(DistinctOnRewrite))],
     },
     Rule {
         name: "sorted_offsets",
         documentation: "Workaround: OFFSET without a LIMIT in a subquery keeps its order",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || {
-            Arc::new(offsets::OffsetsAtSorts)
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(offsets::PushOffsetsToSorts)
         })],
     },
     Rule {
         name: "signed_zeros",
         documentation: "Workaround: IN lists match -0.0 and 0.0 alike",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(zeros::BothZeros))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(signed_zeros::SignedZeroRewrite)
+        })],
     },
     Rule {
         name: "float_keys",
         documentation: "Workaround: all NaN are one key of groups, partitions and sorts, and so are both zeros",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || Arc::new(float_keys::FloatKeys))],
+        places: &[PlanningStep::Logical(Position::End, || {
+            Arc::new(float_keys::FloatKeys)
+        })],
     },
     Rule {
         name: "float_comparisons",
         documentation: "Workaround: all NaN compare equal, and so do both zeros",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || {
+        places: &[PlanningStep::Logical(Position::End, || {
             Arc::new(float_comparisons::FloatComparisons)
         })],
     },
@@ -223,7 +239,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "lifted_keys",
         documentation: "Workaround: computed keys of sorts and windows are columns",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || {
+        places: &[PlanningStep::Logical(Position::End, || {
             Arc::new(lifted_keys::LiftedKeys)
         })],
     },
@@ -231,7 +247,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "guarded_conditions",
         documentation: "Workaround: a condition that may fail is evaluated only for rows that pass the others",
         scope: Scope::Every,
-        places: &[Place::Logical(At::End, || {
+        places: &[PlanningStep::Logical(Position::End, || {
             Arc::new(guarded_conditions::GuardedConditions)
         })],
     },
@@ -240,16 +256,16 @@ pub(super) const RULES: &[Rule] = &[
         documentation: "Workaround: long chains of AND and OR are balanced",
         scope: Scope::Every,
         places: &[
-            Place::Logical(At::End, || Arc::new(chains::trees::Balanced)),
-            Place::Physical(At::End, |_| Arc::new(chains::trees::BalancedFilters)),
+            PlanningStep::Logical(Position::End, || Arc::new(chains::trees::BalanceChains)),
+            PlanningStep::Physical(Position::End, |_| Arc::new(chains::trees::BalanceFilters)),
         ],
     },
     Rule {
         name: "group_filters",
         documentation: "Workaround: conditions on no column stay above groups",
         scope: Scope::Every,
-        places: &[Place::AroundLogical(
-            &[group_filters::MOVES_FILTERS],
+        places: &[PlanningStep::AroundLogical(
+            &[group_filters::PUSH_DOWN_FILTER],
             |original| Arc::new(group_filters::ConditionsAboveGroups(original)),
         )],
     },
@@ -257,27 +273,27 @@ pub(super) const RULES: &[Rule] = &[
         name: "filter_barrier",
         documentation: "Workaround: filters are not pushed down by ambiguous names",
         scope: Scope::Every,
-        places: &[Place::AroundPhysical(
+        places: &[PlanningStep::AroundPhysical(
             &filter_barrier::PUSH_FILTERS,
-            |original| Arc::new(filter_barrier::AboveBarriers(original)),
+            |original| Arc::new(filter_barrier::PushdownWithBarriers(original)),
         )],
     },
     Rule {
         name: "null_extension",
         documentation: "Workaround: columns that outer joins and grouping sets fill with NULL are not constant",
         scope: Scope::Every,
-        places: &[Place::Physical(
-            At::Before(limit_barrier::PLACES_SORTS),
-            |_| Arc::new(null_extension::NothingKnownOfNulls),
+        places: &[PlanningStep::Physical(
+            Position::Before(limit_barrier::ENSURE_REQUIREMENTS),
+            |_| Arc::new(null_extension::ForgetNullExtended),
         )],
     },
     Rule {
         name: "limit_barrier",
         documentation: "Workaround: limits stay above what they do not limit",
         scope: Scope::Every,
-        places: &[Place::AroundPhysical(
-            &[limit_barrier::PLACES_SORTS],
-            |original| Arc::new(limit_barrier::BehindBarriers(original)),
+        places: &[PlanningStep::AroundPhysical(
+            &[limit_barrier::ENSURE_REQUIREMENTS],
+            |original| Arc::new(limit_barrier::HideLimits(original)),
         )],
     },
     Rule {
@@ -285,10 +301,10 @@ pub(super) const RULES: &[Rule] = &[
         documentation: "Workaround: inputs of merges and unions are sorted as they claim",
         scope: Scope::Every,
         places: &[
-            Place::Physical(At::After(limit_barrier::PLACES_SORTS), |_| {
+            PlanningStep::Physical(Position::After(limit_barrier::ENSURE_REQUIREMENTS), |_| {
                 Arc::new(missing_sorts::MissingSorts)
             }),
-            Place::Physical(At::Before(missing_sorts::BEFORE), |_| {
+            PlanningStep::Physical(Position::Before(missing_sorts::SANITY_CHECK_PLAN), |_| {
                 Arc::new(missing_sorts::MissingSorts)
             }),
         ],
@@ -297,41 +313,43 @@ pub(super) const RULES: &[Rule] = &[
         name: "merge_join_filters",
         documentation: "Workaround: filters of merge joins read their own columns",
         scope: Scope::Every,
-        places: &[Place::AroundPhysical(
-            &[merge_join::MOVES_PROJECTIONS],
-            |original| Arc::new(merge_join::PastGuardedJoins(original)),
+        places: &[PlanningStep::AroundPhysical(
+            &[merge_join::PROJECTION_PUSHDOWN],
+            |original| Arc::new(merge_join::GuardMergeJoins(original)),
         )],
     },
     Rule {
         name: "window_limits",
         documentation: "Workaround: limits pass windows that need no further rows only",
         scope: Scope::Every,
-        places: &[Place::AroundPhysical(&[window_limits::REPLACED], |_| {
-            Arc::new(window_limits::LimitsPastWindows)
-        })],
+        places: &[PlanningStep::AroundPhysical(
+            &[window_limits::LIMIT_PUSH_PAST_WINDOWS],
+            |_| Arc::new(window_limits::LimitsPastWindows),
+        )],
     },
     Rule {
         name: "topk_order",
         documentation: "Workaround: limited sorts of several partitions have the whole order",
         scope: Scope::Every,
-        places: &[Place::Physical(At::After(topk_order::AFTER), |_| {
-            Arc::new(topk_order::WholeOrder)
-        })],
+        places: &[PlanningStep::Physical(
+            Position::After(topk_order::TOPK_REPARTITION),
+            |_| Arc::new(topk_order::WholeMergeOrder),
+        )],
     },
     Rule {
         name: "unordered_limits",
         documentation: "Workaround: limits keep the order of scans, and groups below them are complete",
         scope: Scope::Every,
-        places: &[Place::Physical(At::End, |_| {
-            Arc::new(limits::LimitsChooseNoRows)
+        places: &[PlanningStep::Physical(Position::End, |_| {
+            Arc::new(limits::UnorderedLimits)
         })],
     },
 ];
 
-/// Gives a session the planners that go with them.
+/// Adds the expression and relation planners of the workarounds to a session.
 pub(super) fn planners(mut state: SessionStateBuilder) -> SessionStateBuilder {
-    // Before those that would take a chain's operators.
+    // First, so that no other planner handles the operators of a chain.
     let planners = state.expr_planners().get_or_insert_default();
-    planners.insert(0, Arc::new(chains::Chains));
-    state.with_relation_planners(vec![Arc::new(samples::NoSamples)])
+    planners.insert(0, Arc::new(chains::ChainPlanner));
+    state.with_relation_planners(vec![Arc::new(tablesample::RejectTablesample)])
 }

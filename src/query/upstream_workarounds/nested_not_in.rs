@@ -1,11 +1,13 @@
-//! `x IN (SELECT y ...)` and `x NOT IN (SELECT y ...)` where either may be NULL.
+//! Computes the NULL of `x IN (SELECT y ...)` and `x NOT IN (SELECT y ...)` if either side may be NULL.
 //!
-//! DataFusion asks only whether a row of the subquery is equal, so that NULL counts as false: `x NOT IN (1, NULL) OR false` keeps
-//! the row of x = 5, and `(x IN (1, NULL)) IS NULL` loses it. Here counts of the subquery's rows decide whether the result is NULL.
-//! For correlated subqueries, `EXISTS` decides. `IN` below AND and OR alone stays: NULL and false leave out the same rows.
+//! DataFusion checks only whether a row of the subquery is equal, so that NULL counts as false:
+//! `x NOT IN (1, NULL) OR false` keeps the row of x = 5, and `(x IN (1, NULL)) IS NULL` loses it. Here, counts of the
+//! subquery's rows decide whether the result is NULL; for correlated subqueries, `EXISTS` decides. `IN` only below AND
+//! and OR stays unchanged, because NULL and false drop the same rows.
 //!
-//! At the top of a condition, DataFusion plans `NOT IN` as a null-aware anti join. That needs a key of the left side, and one alone:
-//! constants and correlated subqueries are planned like nested ones. A condition of `ON` that has a subquery becomes a filter.
+//! At the top of a condition, DataFusion plans `NOT IN` as a null-aware anti join. That needs exactly one key of the
+//! left side, so constants and correlated subqueries are planned like nested ones. A condition of `ON` with a subquery
+//! becomes a filter.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/8241>, <https://github.com/apache/datafusion/issues/25347>, <https://github.com/apache/datafusion/issues/25340>
 
@@ -26,7 +28,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::query::not_in::is_volatile;
 
-/// The rule that does so.
+/// Rewrites `IN` and `NOT IN` to three-valued conditions.
 #[derive(Debug)]
 pub(super) struct NestedNotIn;
 
@@ -43,15 +45,15 @@ impl AnalyzerRule for NestedNotIn {
                 let node = LogicalPlan::Filter(filter);
                 Ok(Transformed::new_transformed(node, predicate.transformed))
             }
-            LogicalPlan::Join(join) => above_join(join),
+            LogicalPlan::Join(join) => lift_join_conditions(join),
             node => Ok(Transformed::no(node)),
         })
         .data()
     }
 }
 
-/// Moves the conditions of a join that have subqueries into filters, which are planned as joins.
-fn above_join(mut join: Join) -> Result<Transformed<LogicalPlan>> {
+/// Moves the conditions of a join with subqueries into filters, which are planned as joins.
+fn lift_join_conditions(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     let Some(condition) = join.filter.take() else {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
     };
@@ -95,7 +97,7 @@ fn has_subquery(condition: &Expr) -> bool {
     condition.exists(is_subquery).unwrap_or(true)
 }
 
-/// A condition whose subqueries are NULL where they should be.
+/// Makes the subqueries of a condition three-valued.
 fn condition_with_nulls(condition: Expr) -> Result<Transformed<Expr>> {
     let mut is_changed = false;
     let parts = split_conjunction_owned(condition).into_iter();
@@ -109,7 +111,7 @@ fn condition_with_nulls(condition: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::new_transformed(condition, is_changed))
 }
 
-/// One of the conditions that AND connects.
+/// Makes the subqueries of one conjunct three-valued.
 fn part_with_nulls(part: Expr) -> Result<Transformed<Expr>> {
     let (subquery, is_negated) = match &part {
         Expr::InSubquery(subquery) => (Some(subquery), subquery.negated),
@@ -147,7 +149,7 @@ fn part_with_nulls(part: Expr) -> Result<Transformed<Expr>> {
     })
 }
 
-/// `IN` or `NOT IN` with the condition that makes it NULL.
+/// Rewrites `IN` or `NOT IN` to a CASE with the condition that makes it NULL.
 fn three_valued(part: Expr) -> Result<Transformed<Expr>> {
     let Expr::InSubquery(part) = part else {
         return Ok(Transformed::no(part));
@@ -166,11 +168,11 @@ fn three_valued(part: Expr) -> Result<Transformed<Expr>> {
         negated: false,
         ..part.clone()
     });
-    // In one CASE: `NOT x IN (...)` beside AND would be an anti join.
+    // One CASE, because `NOT x IN (...)` beside AND would become an anti join.
     let mut cases = when(is_match, lit(!is_negated));
     let has_null = if part.subquery.outer_ref_columns.is_empty() {
-        let rows = counted(&part.subquery, lit(1_i64))?;
-        let values = counted(&part.subquery, Expr::Column(column.clone()))?;
+        let rows = count_values(&part.subquery, lit(1_i64))?;
+        let values = count_values(&part.subquery, Expr::Column(column.clone()))?;
         cases.when(rows.clone().eq(lit(0_i64)), lit(is_negated));
         is_null.or(rows.gt(values))
     } else {
@@ -181,15 +183,15 @@ fn three_valued(part: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(three_valued))
 }
 
-/// How many rows of a subquery have a value.
-fn counted(subquery: &Subquery, value: Expr) -> Result<Expr> {
+/// Returns the number of rows of a subquery with a non-NULL value.
+fn count_values(subquery: &Subquery, value: Expr) -> Result<Expr> {
     let plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone())
         .aggregate(Vec::<Expr>::new(), [count(value)])?
         .build()?;
     Ok(Expr::ScalarSubquery(subquery.with_plan(plan.into())))
 }
 
-/// Whether a subquery has a row, of those that meet a condition.
+/// Returns whether a subquery has a row that meets a condition.
 fn exists(subquery: &Subquery, condition: Option<Expr>) -> Result<Expr> {
     let mut plan = LogicalPlanBuilder::from(subquery.subquery.as_ref().clone());
     if let Some(condition) = condition {
@@ -206,12 +208,12 @@ mod tests {
     use arrow::util::pretty::pretty_format_batches;
 
     use crate::query::collect;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn nulls_are_unknown_below_other_conditions() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let left = "(VALUES (1), (2), (5), (NULL)) AS l(x)";
         for (condition, expected) in [
             (
@@ -261,7 +263,7 @@ mod tests {
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn nulls_are_unknown_to_constants_to_correlated_subqueries_and_in_joins() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let a = "(VALUES (1, 1), (2, 1), (5, 2), (NULL, 2), (NULL, 3), (7, 3)) AS a(x, k)";
         let b = "(VALUES (1, 1), (NULL, 1), (5, 2), (6, 2)) AS b(y, k)";
         let of_key = format!("(SELECT y FROM {b} WHERE b.k = a.k)");

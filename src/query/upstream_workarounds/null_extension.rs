@@ -1,4 +1,4 @@
-//! What is constant in an input is not constant where NULL is added to it.
+//! Drops properties of columns to which an operator adds NULL, as constants.
 //!
 //! ```text
 //! AggregateExec: ROLLUP (x)         AggregateExec: ROLLUP (x)
@@ -7,10 +7,10 @@
 //!                                       EmptyExec
 //! ```
 //!
-//! Grouping sets add NULL to the columns that they group by, and outer joins to the columns of the side that has no match. DataFusion 55 still takes
-//! these columns for constant, equal to others, or ordered, as they are in the input: `ORDER BY x` becomes no sort, windows by `x`
-//! mix their partitions, and limits above choose any rows. A union with no rows is an input of which nothing is
-//! known, for all rules and on all workers.
+//! Grouping sets add NULL to the columns that they group by, and outer joins to the columns of the side without a
+//! match. DataFusion 55 still takes these columns as constant, equal to others, or ordered, as they are in the input.
+//! Then `ORDER BY x` adds no sort, windows by `x` mix their partitions, and limits above select arbitrary rows. A union
+//! with an empty input has no such properties, for all rules and on all workers.
 //!
 //! Upstream: not filed, docs/dev/upstream/null_extension.md
 
@@ -31,11 +31,11 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-/// The rule that forgets what is not true any more, before sorts are placed.
+/// Drops invalid properties before sorts are placed.
 #[derive(Debug)]
-pub(super) struct NothingKnownOfNulls;
+pub(super) struct ForgetNullExtended;
 
-impl PhysicalOptimizerRule for NothingKnownOfNulls {
+impl PhysicalOptimizerRule for ForgetNullExtended {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -43,7 +43,7 @@ impl PhysicalOptimizerRule for NothingKnownOfNulls {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|node| {
             if let Some(aggregate) = node.downcast_ref::<AggregateExec>() {
-                return match of_grouping_sets(aggregate, config)? {
+                return match rewrite_grouping_sets(aggregate, config)? {
                     Some(aggregate) => Ok(Transformed::yes(aggregate)),
                     None => Ok(Transformed::no(node)),
                 };
@@ -56,7 +56,7 @@ impl PhysicalOptimizerRule for NothingKnownOfNulls {
                 let is_forgotten = is_extended && has_constants(input, config)?;
                 any |= is_forgotten;
                 inputs.push(match is_forgotten {
-                    true => forgotten(input)?,
+                    true => forget_properties(input)?,
                     false => Arc::clone(input),
                 });
             }
@@ -77,13 +77,13 @@ impl PhysicalOptimizerRule for NothingKnownOfNulls {
     }
 }
 
-/// The same rows, of which nothing is known but their types.
-fn forgotten(input: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+/// Returns the same rows without any properties but their types.
+fn forget_properties(input: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let none: Arc<dyn ExecutionPlan> = Arc::new(EmptyExec::new(input.schema()));
     UnionExec::try_new(vec![Arc::clone(input), none])
 }
 
-/// Which inputs of a join get NULL for rows of the other one; `None` for what is no such join.
+/// Returns which inputs of a join are extended with NULL; `None` for other joins and operators.
 fn extended_sides(node: &Arc<dyn ExecutionPlan>) -> Option<[bool; 2]> {
     let join_type = if let Some(join) = node.downcast_ref::<HashJoinExec>() {
         *join.join_type()
@@ -100,8 +100,8 @@ fn extended_sides(node: &Arc<dyn ExecutionPlan>) -> Option<[bool; 2]> {
     }
 }
 
-/// What is known of a plan, and what will be once its projections are put together.
-fn known(
+/// Returns the properties of a plan, and those after its projections are merged.
+fn known_properties(
     plan: &Arc<dyn ExecutionPlan>,
     config: &ConfigOptions,
 ) -> Result<[EquivalenceProperties; 2]> {
@@ -109,9 +109,10 @@ fn known(
     Ok([plan, &together].map(|plan| plan.equivalence_properties().clone()))
 }
 
-/// Returns whether anything is known of columns that NULL makes untrue. Equal columns are NULL together.
+/// Returns whether an input has properties that NULL makes untrue. Equal columns stay equal, because they are NULL
+/// together.
 fn has_constants(input: &Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<bool> {
-    let known = known(input, config)?;
+    let known = known_properties(input, config)?;
     let is_computed = |known: &EquivalenceProperties| {
         let mut classes = known.eq_group().iter();
         classes.any(|class| !class.iter().all(|expr| expr.is::<Column>()))
@@ -120,8 +121,8 @@ fn has_constants(input: &Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Resu
     Ok(known.any(|known| !known.constants().is_empty() || is_computed(known)))
 }
 
-/// The same aggregation by grouping sets, of an input of which nothing is known; `None` for what needs none.
-fn of_grouping_sets(
+/// Returns the aggregation by grouping sets over an input without properties; `None` if that is not necessary.
+fn rewrite_grouping_sets(
     aggregate: &AggregateExec,
     config: &ConfigOptions,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
@@ -130,14 +131,14 @@ fn of_grouping_sets(
         return Ok(None);
     }
     let input = aggregate.input();
-    let is_known = known(input, config)?
+    let is_known = known_properties(input, config)?
         .iter()
         .any(|known| known.output_ordering().is_some() || known.eq_group().iter().next().is_some());
     let is_computed = !groups.expr().iter().all(|(expr, _)| expr.is::<Column>());
     if !is_known && !is_computed {
         return Ok(None);
     }
-    // Groups are columns of the input: a literal is known to be constant wherever it is.
+    // Grouping expressions become columns of the input, because a literal is always taken as constant.
     let schema = input.schema();
     let columns = schema.fields().iter().enumerate().map(|(place, field)| {
         let column = Arc::new(Column::new(field.name(), place));
@@ -170,7 +171,7 @@ fn of_grouping_sets(
         Arc::new(groups),
         aggregate.aggr_expr().to_vec(),
         aggregate.filter_expr().to_vec(),
-        forgotten(&computed)?,
+        forget_properties(&computed)?,
         aggregate.input_schema(),
     )?;
     Ok(Some(Arc::new(aggregate.with_limit_options(limit))))
@@ -179,14 +180,14 @@ fn of_grouping_sets(
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     const RECORDS: &str = "(SELECT value % 4 AS a, value % 3 AS b, value AS v FROM generate_series(1, 24) AS s(value))";
 
     #[tokio::test]
     async fn null_of_grouping_sets_is_not_the_constant() {
-        let context = engine(None).unwrap();
-        // Worked out by hand: of 1 to 24, six are 1 modulo 4, of which two are 0, 1 and 2 modulo 3.
+        let context = new_context(None).unwrap();
+        // Computed by hand: of 1 to 24, six are 1 modulo 4, of which two each are 0, 1 and 2 modulo 3.
         for (sql, wanted) in [
             (
                 format!(
@@ -235,8 +236,8 @@ mod tests {
 
     #[tokio::test]
     async fn null_of_an_outer_join_is_not_the_constant() {
-        let plain = engine(None).unwrap();
-        let merging = engine(None).unwrap();
+        let plain = new_context(None).unwrap();
+        let merging = new_context(None).unwrap();
         let set = "SET datafusion.optimizer.prefer_hash_join = false";
         merging.sql(set).await.unwrap();
         let some = "(SELECT 1 AS found, v FROM (VALUES (2), (4)) AS s(v))";

@@ -1,4 +1,4 @@
-//! `lag(x, NULL)` and `lead(x, NULL)` are NULL, as in PostgreSQL and DuckDB. DataFusion 55 takes NULL for 0.
+//! Makes `lag(x, NULL)` and `lead(x, NULL)` NULL, as in PostgreSQL and DuckDB. DataFusion 55 takes NULL as 0.
 //!
 //! Upstream: not filed, docs/dev/upstream/null_offsets.md
 
@@ -11,7 +11,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, ExprSchemable as _, LogicalPlan, lit};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that makes them so: values of offset 0 of a column of NULL.
+/// Replaces calls with a NULL offset by offset 0 of a NULL column.
 #[derive(Debug)]
 pub(super) struct NullOffsets;
 
@@ -75,12 +75,12 @@ fn is_null(expr: &Expr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn an_offset_of_null_gives_null() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let t = "(VALUES (1), (3)) AS t(x)";
         let over = "OVER (ORDER BY x)";
         for (value, wanted) in [

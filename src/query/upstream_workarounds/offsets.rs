@@ -1,4 +1,4 @@
-//! An offset counts the rows of the sort below it.
+//! Moves an OFFSET next to the sort whose rows it skips.
 //!
 //! ```text
 //! Limit: skip=20             Projection: x
@@ -6,8 +6,8 @@
 //!     Sort: y                    Sort: y
 //! ```
 //!
-//! DataFusion 55 moves a limit next to its sort, but no offset without a limit. Where a projection in between leaves out what rows are sorted by,
-//! nothing says any more that their order counts, and the sort is removed.
+//! DataFusion 55 moves a limit next to its sort, but not an offset without a limit. If a projection in between drops
+//! the sort keys, the order seems to be unused, and the sort is removed.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/23534>
 
@@ -18,11 +18,11 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::{Limit, LogicalPlan, Projection, SubqueryAlias};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-/// The rule that moves an offset next to its sort.
+/// Moves offsets next to their sorts.
 #[derive(Debug)]
-pub(super) struct OffsetsAtSorts;
+pub(super) struct PushOffsetsToSorts;
 
-impl OptimizerRule for OffsetsAtSorts {
+impl OptimizerRule for PushOffsetsToSorts {
     fn name(&self) -> &'static str {
         "offsets_at_sorts"
     }
@@ -42,14 +42,14 @@ impl OptimizerRule for OffsetsAtSorts {
         if limit.fetch.is_some() || limit.skip.is_none() || !is_sorted(&limit.input) {
             return Ok(Transformed::no(plan));
         }
-        match at_sort(limit, &limit.input)? {
+        match push_to_sort(limit, &limit.input)? {
             Some(moved) => Ok(Transformed::yes(moved)),
             None => Ok(Transformed::no(plan)),
         }
     }
 }
 
-/// Returns whether rows come out of a sort, below what hands them on one by one.
+/// Returns whether rows come from a sort, below operators that preserve their order.
 fn is_sorted(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Sort(_) => true,
@@ -59,10 +59,10 @@ fn is_sorted(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// `plan` with the limit at its foot; `None` where it is there.
-fn at_sort(limit: &Limit, plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
+/// Moves a limit down to the sort; `None` if it is already there.
+fn push_to_sort(limit: &Limit, plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
     let limited = |input: &Arc<LogicalPlan>| -> Result<Arc<LogicalPlan>> {
-        let moved = at_sort(limit, input)?;
+        let moved = push_to_sort(limit, input)?;
         let limited = moved.unwrap_or_else(|| {
             LogicalPlan::Limit(Limit {
                 input: Arc::clone(input),
@@ -91,11 +91,11 @@ fn at_sort(limit: &Limit, plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test]
     async fn an_offset_without_a_limit_counts_sorted_rows() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let view = "CREATE VIEW t AS SELECT value % 4 AS a, value AS v FROM generate_series(1, 24) AS s(value)";
         context.sql(view).await.unwrap();
         for (sql, wanted) in [

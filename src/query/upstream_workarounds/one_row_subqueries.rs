@@ -1,4 +1,4 @@
-//! `EXISTS` and `IN` over correlated aggregates without groups, which have one row.
+//! Plans `EXISTS` and `IN` over correlated aggregates without groups, which return exactly one row.
 //!
 //! | SQL | here |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | `EXISTS (SELECT 1 FROM r WHERE r.k = l.k HAVING count(*) = 0)` | `(SELECT count(*) = 0 FROM r WHERE r.k = l.k) IS TRUE` |
 //! | `(SELECT sum(n) FROM (SELECT count(*) AS n FROM r WHERE r.k = l.k) AS s)` | rejected |
 //!
-//! DataFusion 55 groups such an aggregate by the keys of the correlation, so that keys without rows have no row. For scalar
-//! subqueries it puts the values of an empty group back, for these it does not: the "count bug" (Kim, "On optimizing an SQL-like nested query", 1982).
+//! DataFusion 55 groups such an aggregate by the correlated keys, so that keys without rows have no row. It restores
+//! the values of empty groups for scalar subqueries, but not for these: the "count bug" (Kim, "On optimizing an
+//! SQL-like nested query", 1982).
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/24960>
 
@@ -24,7 +25,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that does so.
+/// Rewrites `EXISTS` and `IN` over one-row subqueries.
 #[derive(Debug)]
 pub(super) struct OneRowSubqueries;
 
@@ -38,7 +39,7 @@ impl AnalyzerRule for OneRowSubqueries {
             let names = NamePreserver::new(&node);
             node.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let rewritten = expr.transform_up(rewritten)?;
+                let rewritten = expr.transform_up(rewrite_expr)?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
             })
         })
@@ -46,7 +47,7 @@ impl AnalyzerRule for OneRowSubqueries {
     }
 }
 
-fn rewritten(expr: Expr) -> Result<Transformed<Expr>> {
+fn rewrite_expr(expr: Expr) -> Result<Transformed<Expr>> {
     if let Expr::Exists(Exists { subquery, .. })
     | Expr::InSubquery(InSubquery { subquery, .. })
     | Expr::ScalarSubquery(subquery) = &expr
@@ -57,7 +58,7 @@ fn rewritten(expr: Expr) -> Result<Transformed<Expr>> {
         reject_nested(&subquery.subquery)?;
     }
     match expr {
-        Expr::Exists(exists) => match OneRow::try_new(&exists.subquery)? {
+        Expr::Exists(exists) => match OneRowSubquery::try_new(&exists.subquery)? {
             Some(row) => {
                 let exists_row = row.condition.map_or(lit(true), Expr::is_true);
                 Ok(Transformed::yes(if exists.negated {
@@ -68,7 +69,7 @@ fn rewritten(expr: Expr) -> Result<Transformed<Expr>> {
             }
             None => Ok(Transformed::no(Expr::Exists(exists))),
         },
-        Expr::InSubquery(part) => match OneRow::try_new(&part.subquery)? {
+        Expr::InSubquery(part) => match OneRowSubquery::try_new(&part.subquery)? {
             Some(row) => {
                 let value = Expr::ScalarSubquery(row.value);
                 let operator = if part.negated {
@@ -90,16 +91,16 @@ fn rewritten(expr: Expr) -> Result<Transformed<Expr>> {
     }
 }
 
-/// A subquery of one row, or of none where `condition` is not true.
-struct OneRow {
-    /// The row.
+/// A subquery with one row, or with none if `condition` is not true.
+struct OneRowSubquery {
+    /// Subquery of the row.
     value: Subquery,
-    /// The condition of `HAVING`, as a scalar subquery.
+    /// Condition of `HAVING`, as a scalar subquery.
     condition: Option<Expr>,
 }
 
-impl OneRow {
-    /// `None` for subqueries of any number of rows.
+impl OneRowSubquery {
+    /// Returns `None` for subqueries with any number of rows.
     fn try_new(subquery: &Subquery) -> Result<Option<Self>> {
         let mut conditions = Vec::new();
         let mut node = subquery.subquery.as_ref();
@@ -136,7 +137,7 @@ impl OneRow {
     }
 }
 
-/// The input of an operator that has a row for each row of it, or that leaves out rows by a condition.
+/// Returns the input of an operator that returns one row per input row, or filters rows.
 fn row_input(node: &LogicalPlan) -> Option<&LogicalPlan> {
     match node {
         LogicalPlan::Projection(projection) => Some(&projection.input),
@@ -151,26 +152,26 @@ fn is_one_row(node: &LogicalPlan) -> bool {
     matches!(node, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
 }
 
-/// Rejects correlated aggregates without groups below another operator than those that have a row for each of theirs.
+/// Rejects correlated aggregates without groups below operators that do not return one row per input row.
 fn reject_nested(plan: &LogicalPlan) -> Result<()> {
     let mut node = plan;
     loop {
         if is_one_row(node) {
-            // The rows of this one decide what is below.
+            // Aggregates below this one determine its input.
             let LogicalPlan::Aggregate(aggregate) = node else {
                 return Ok(());
             };
-            return reject_any(&aggregate.input);
+            return reject_correlated_aggregates(&aggregate.input);
         }
         match (row_input(node), node) {
             (Some(input), _) => node = input,
             (None, LogicalPlan::Limit(limit)) => node = &limit.input,
-            (None, _) => return reject_any(node),
+            (None, _) => return reject_correlated_aggregates(node),
         }
     }
 }
 
-fn reject_any(plan: &LogicalPlan) -> Result<()> {
+fn reject_correlated_aggregates(plan: &LogicalPlan) -> Result<()> {
     let mut is_correlated = false;
     plan.apply(|node| {
         if is_one_row(node) {
@@ -196,13 +197,13 @@ fn reject_any(plan: &LogicalPlan) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{refusal, rows};
-    use crate::query::engine::engine;
+    use super::super::tests::{error_message, rows};
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn an_aggregate_without_groups_has_a_row_for_each_key() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let l = "(VALUES (1, 0), (1, 2), (2, 0), (2, 7), (3, NULL)) AS l(k, x)";
         let r = "(VALUES (1, 7), (1, 8), (4, 9)) AS r(k, y) WHERE r.k = l.k";
         for (condition, expected) in [
@@ -237,9 +238,9 @@ mod tests {
 
     #[tokio::test]
     async fn aggregates_of_correlated_aggregates_are_rejected() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let sql = "SELECT (SELECT sum(n) FROM (SELECT count(*) AS n FROM (VALUES (1)) AS r(k) WHERE r.k = l.k) AS s) FROM (VALUES (1), (2)) AS l(k)";
-        let message = refusal(&context, sql).await;
+        let message = error_message(&context, sql).await;
         assert!(message.contains("without GROUP BY"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! `IN (SELECT ...)` and `EXISTS (SELECT ...)` as columns of a result: counts of the rows that they ask for.
+//! Plans `IN (SELECT ...)` and `EXISTS (SELECT ...)` in projections as counts of matching rows.
 //!
 //! | SQL | here |
 //! |---|---|
@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that does so.
+/// Rewrites subqueries of projections to counts.
 #[derive(Debug)]
 pub(super) struct SelectedSubqueries;
 
@@ -40,7 +40,7 @@ impl AnalyzerRule for SelectedSubqueries {
             let names = NamePreserver::new(&node);
             node.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let counted = expr.transform_up(|part| counted(part, &schema))?;
+                let counted = expr.transform_up(|part| to_count(part, &schema))?;
                 Ok(counted.update_data(|expr| name.restore(expr)))
             })
         })
@@ -48,7 +48,7 @@ impl AnalyzerRule for SelectedSubqueries {
     }
 }
 
-fn counted(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn to_count(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match part {
         Expr::Exists(exists) => {
             let rows = number_of_rows(&exists.subquery, None)?;
@@ -59,12 +59,12 @@ fn counted(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 rows.gt(zero)
             }))
         }
-        Expr::InSubquery(part) => counted_matches(part, schema),
+        Expr::InSubquery(part) => in_to_count(part, schema),
         other => Ok(Transformed::no(other)),
     }
 }
 
-fn counted_matches(part: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn in_to_count(part: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let columns = part.subquery.subquery.schema().columns();
     let is_plain = !part.expr.exists(|part| {
         Ok(matches!(
@@ -105,13 +105,14 @@ fn counted_matches(part: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
         .map(Transformed::yes)
 }
 
-/// The number of a subquery's rows that meet a condition. Where all count, it may be that of the first rows alone.
+/// Returns the number of rows of a subquery that meet a condition. Without a condition, limits are dropped if they do
+/// not change whether there is a row.
 fn number_of_rows(subquery: &Subquery, condition: Option<Expr>) -> Result<Expr> {
     let plan = match condition {
         Some(condition) => {
             LogicalPlanBuilder::from(subquery.subquery.as_ref().clone()).filter(condition)?
         }
-        None => LogicalPlanBuilder::from(unlimited(&subquery.subquery)?.clone()),
+        None => LogicalPlanBuilder::from(strip_limit(&subquery.subquery)?.clone()),
     };
     let plan = plan
         .aggregate(Vec::<Expr>::new(), [count(lit(1_i64))])?
@@ -119,8 +120,8 @@ fn number_of_rows(subquery: &Subquery, condition: Option<Expr>) -> Result<Expr> 
     Ok(Expr::ScalarSubquery(subquery.with_plan(plan.into())))
 }
 
-/// The part of a plan that has a row where the plan has one.
-fn unlimited(mut plan: &LogicalPlan) -> Result<&LogicalPlan> {
+/// Returns the plan below sorts and limits that do not change whether there is a row.
+fn strip_limit(mut plan: &LogicalPlan) -> Result<&LogicalPlan> {
     loop {
         plan = match plan {
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => &sort.input,
@@ -140,12 +141,12 @@ fn unlimited(mut plan: &LogicalPlan) -> Result<&LogicalPlan> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn subqueries_are_columns() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let l = "(VALUES (1, 7), (2, 5), (3, NULL)) AS l(k, x)";
         let r = "(VALUES (1, 7), (1, 8), (2, NULL), (4, 9)) AS r(k, y)";
         for (column, expected) in [

@@ -1,7 +1,7 @@
-//! `INTERSECT ALL` and `EXCEPT ALL` by how often a row occurs on either side.
+//! Computes `INTERSECT ALL` and `EXCEPT ALL` with the number of occurrences of each row.
 //!
-//! DataFusion joins the sides: a row is kept, or not, however often it occurs. Numbered among its
-//! equals, the first row is found again only by a first row, the second by a second one:
+//! DataFusion joins the sides and ignores how often a row occurs. Here, equal rows are numbered on both sides, so that
+//! the first occurrence matches only the first, and the second only the second:
 //!
 //! ```text
 //!                              LeftSemi Join: x, nth
@@ -22,15 +22,15 @@ use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::{Expr, ExprFunctionExt as _, Join, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
 
-/// Names of the numbers on either side.
+/// Column names of the row numbers of both sides.
 const LEFT_NTH: &str = "__left_nth";
 const RIGHT_NTH: &str = "__right_nth";
 
-/// The rule that numbers rows.
+/// Numbers equal rows of set operations.
 #[derive(Debug)]
-pub(super) struct EveryRowCounts;
+pub(super) struct MultisetSetOperations;
 
-impl AnalyzerRule for EveryRowCounts {
+impl AnalyzerRule for MultisetSetOperations {
     fn name(&self) -> &'static str {
         "every_row_counts"
     }
@@ -38,7 +38,7 @@ impl AnalyzerRule for EveryRowCounts {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_up_with_subqueries(|plan| match &plan {
             LogicalPlan::Join(join) if is_set_operation(join) => {
-                numbered_join(join).map(Transformed::yes)
+                join_numbered_rows(join).map(Transformed::yes)
             }
             _ => Ok(Transformed::no(plan)),
         })
@@ -46,8 +46,8 @@ impl AnalyzerRule for EveryRowCounts {
     }
 }
 
-/// Before it is optimized, only a set operation compares all columns and takes NULLs for equal.
-/// One without `ALL` has made its left side distinct, and is right as it is.
+/// Before optimization, only a set operation joins by all columns with NULL equal to NULL. Without `ALL`, its left side
+/// is already distinct, and the result is correct.
 fn is_set_operation(join: &Join) -> bool {
     let columns = join.left.schema().fields().len();
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
@@ -59,7 +59,8 @@ fn is_set_operation(join: &Join) -> bool {
         && !is_numbered(join)
 }
 
-/// A plan is analyzed more than once: a query that is read again, as a common table is, has its numbers.
+/// Returns whether the sides are already numbered. A plan may be analyzed more than once, as for common table
+/// expressions.
 fn is_numbered(join: &Join) -> bool {
     let is_named = |expr: &Expr, name: &str| matches!(expr, Expr::Column(column) if column.relation.is_none() && column.name == name);
     join.on
@@ -67,10 +68,10 @@ fn is_numbered(join: &Join) -> bool {
         .is_some_and(|(left, right)| is_named(left, LEFT_NTH) && is_named(right, RIGHT_NTH))
 }
 
-fn numbered_join(join: &Join) -> Result<LogicalPlan> {
+fn join_numbered_rows(join: &Join) -> Result<LogicalPlan> {
     let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = join.on.iter().cloned().unzip();
-    let (left, left_nth) = numbered(&join.left, left_keys, LEFT_NTH)?;
-    let (right, right_nth) = numbered(&join.right, right_keys, RIGHT_NTH)?;
+    let (left, left_nth) = number_rows(&join.left, left_keys, LEFT_NTH)?;
+    let (right, right_nth) = number_rows(&join.right, right_keys, RIGHT_NTH)?;
     let mut on = join.on.clone();
     on.push((left_nth, right_nth));
     let joined = Join::try_new(
@@ -89,8 +90,8 @@ fn numbered_join(join: &Join) -> Result<LogicalPlan> {
         .build()
 }
 
-/// `side` with the number of each row among those with the same `keys`, and that column.
-fn numbered(side: &LogicalPlan, keys: Vec<Expr>, name: &str) -> Result<(LogicalPlan, Expr)> {
+/// Returns `side` with the number of each row among those with the same `keys`, and the column of that number.
+fn number_rows(side: &LogicalPlan, keys: Vec<Expr>, name: &str) -> Result<(LogicalPlan, Expr)> {
     let number = row_number().partition_by(keys).build()?;
     let numbered = LogicalPlanBuilder::from(side.clone()).window([number])?;
     let mut columns = numbered.schema().columns();

@@ -1,7 +1,7 @@
-//! `SIMILAR TO` with the patterns of SQL: `%` and `_` as in `LIKE`, `|`, repetitions, groups and
-//! brackets as in regular expressions, and the whole text must match.
+//! Plans `SIMILAR TO` with SQL patterns: `%` and `_` as in `LIKE`, and `|`, repetitions, groups and brackets as in
+//! regular expressions. The pattern must match the whole string.
 //!
-//! DataFusion takes the pattern for a regular expression that may match any part.
+//! DataFusion takes the pattern as a regular expression that may match anywhere.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/22263>
 
@@ -13,11 +13,11 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 
-/// The rule that translates them.
+/// Translates patterns of `SIMILAR TO` to regular expressions.
 #[derive(Debug)]
-pub(super) struct SqlPatterns;
+pub(super) struct SimilarToRewrite;
 
-impl AnalyzerRule for SqlPatterns {
+impl AnalyzerRule for SimilarToRewrite {
     fn name(&self) -> &'static str {
         "sql_patterns"
     }
@@ -28,7 +28,7 @@ impl AnalyzerRule for SqlPatterns {
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
                 let translated = expr.transform_up(|part| match part {
-                    Expr::SimilarTo(like) => translated(like).map(Transformed::yes),
+                    Expr::SimilarTo(like) => translate(like).map(Transformed::yes),
                     part => Ok(Transformed::no(part)),
                 })?;
                 Ok(translated.update_data(|expr| name.restore(expr)))
@@ -38,9 +38,9 @@ impl AnalyzerRule for SqlPatterns {
     }
 }
 
-/// What matches the same, by a regular expression.
-fn translated(like: Like) -> Result<Expr> {
-    let pattern = replaced(*like.pattern, like.escape_char)?;
+/// Translates `SIMILAR TO` to a regular expression match.
+fn translate(like: Like) -> Result<Expr> {
+    let pattern = translate_pattern(*like.pattern, like.escape_char)?;
     let operator = if like.negated {
         Operator::RegexNotMatch
     } else {
@@ -50,9 +50,13 @@ fn translated(like: Like) -> Result<Expr> {
     Ok(Expr::BinaryExpr(matched))
 }
 
-/// The literal `pattern` as a regular expression of the same type.
-fn replaced(pattern: Expr, escape: Option<char>) -> Result<Expr> {
-    let regex = |text: &Option<String>| text.as_deref().map(|text| regex(text, escape)).transpose();
+/// Translates a literal pattern to a regular expression of the same type.
+fn translate_pattern(pattern: Expr, escape: Option<char>) -> Result<Expr> {
+    let regex = |text: &Option<String>| {
+        text.as_deref()
+            .map(|text| pattern_to_regex(text, escape))
+            .transpose()
+    };
     match pattern {
         Expr::Literal(value, metadata) => {
             let value = match &value {
@@ -64,7 +68,7 @@ fn replaced(pattern: Expr, escape: Option<char>) -> Result<Expr> {
             Ok(Expr::Literal(value, metadata))
         }
         Expr::Cast(mut cast) => {
-            *cast.expr = replaced(*cast.expr, escape)?;
+            *cast.expr = translate_pattern(*cast.expr, escape)?;
             Ok(Expr::Cast(cast))
         }
         _ => plan_err!(
@@ -73,8 +77,8 @@ fn replaced(pattern: Expr, escape: Option<char>) -> Result<Expr> {
     }
 }
 
-/// The regular expression of a pattern, which `\` or `escape` makes literal what follows.
-fn regex(pattern: &str, escape: Option<char>) -> Result<String> {
+/// Returns the regular expression of a pattern. `escape`, by default `\`, makes the next character literal.
+fn pattern_to_regex(pattern: &str, escape: Option<char>) -> Result<String> {
     let escape = escape.unwrap_or('\\');
     let mut regex = "(?s)^(?:".to_owned();
     let mut letters = pattern.chars().peekable();
@@ -102,7 +106,7 @@ fn regex(pattern: &str, escape: Option<char>) -> Result<String> {
     Ok(regex)
 }
 
-/// The rest of `[...]`; `None` where it has no end.
+/// Appends the rest of a bracket expression `[...]`; returns `None` if it is not closed.
 fn push_bracket(
     regex: &mut String,
     letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
@@ -121,7 +125,7 @@ fn push_bracket(
                 return Some(());
             }
             '[' if letters.next_if_eq(&':').is_some() => {
-                // A class of characters: `[:digit:]`.
+                // A character class: `[:digit:]`.
                 regex.push_str("[:");
                 while let Some(letter) = letters.next_if(|&letter| letter != ']') {
                     regex.push(letter);

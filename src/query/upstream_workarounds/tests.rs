@@ -1,4 +1,4 @@
-//! What is asked of DataFusion; values worked out by hand.
+//! Queries that DataFusion gets wrong. Expected values are computed by hand.
 
 use arrow::util::pretty::pretty_format_batches;
 use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
@@ -6,7 +6,7 @@ use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::prelude::SessionContext;
 
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 use crate::query::preaggregates::tests::store;
 
 pub(super) async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
@@ -19,7 +19,7 @@ pub(super) async fn rows(context: &SessionContext, sql: &str) -> Vec<String> {
         .collect()
 }
 
-pub(super) async fn refusal(context: &SessionContext, sql: &str) -> String {
+pub(super) async fn error_message(context: &SessionContext, sql: &str) -> String {
     let refused = match context.sql(sql).await {
         Ok(frame) => frame.collect().await.unwrap_err(),
         Err(error) => error,
@@ -29,7 +29,7 @@ pub(super) async fn refusal(context: &SessionContext, sql: &str) -> String {
 
 #[tokio::test]
 async fn set_operations_count_rows() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let left = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (1, 'a'), (2, 'b'), (NULL, 'c'), (NULL, 'c')) AS a(x, y)";
     let right = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (NULL, 'c'), (3, 'd')) AS b(x, y)";
     for (operation, wanted) in [
@@ -41,12 +41,12 @@ async fn set_operations_count_rows() {
         let sql = format!("{left} {operation} {right} ORDER BY x NULLS LAST, y");
         assert_eq!(rows(&context, &sql).await, wanted, "{operation}");
     }
-    // In a subquery, with types that differ, in a row.
+    // In a subquery, with different types, in a sequence.
     let sql = "SELECT count(*) FROM (SELECT 1 AS x UNION ALL SELECT 1 EXCEPT ALL SELECT 1.0) AS t";
     assert_eq!(rows(&context, sql).await, ["1"]);
     let sql = "(SELECT 1 AS x UNION ALL SELECT 1 UNION ALL SELECT 1) EXCEPT ALL (SELECT 1) EXCEPT ALL (SELECT 1)";
     assert_eq!(rows(&context, sql).await, ["1"]);
-    // Below others, which are analyzed more than once.
+    // Nested set operations, which are analyzed more than once.
     let both = format!("{left} INTERSECT ALL {right}");
     for (sql, wanted) in [
         (
@@ -74,7 +74,7 @@ async fn set_operations_count_rows() {
 
 #[tokio::test]
 async fn similar_to_takes_patterns_of_sql() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     for (text, pattern, matches) in [
         ("abc", "abc", true),
         ("abc", "b", false),
@@ -115,20 +115,22 @@ async fn similar_to_takes_patterns_of_sql() {
         ("SELECT 'a' SIMILAR TO '[a'", "without its"),
         ("SELECT 'a' SIMILAR TO 'a\\'", "escape character"),
     ] {
-        assert!(refusal(&context, sql).await.contains(reason), "{sql}");
+        assert!(error_message(&context, sql).await.contains(reason), "{sql}");
     }
 }
 
 #[tokio::test]
 async fn what_may_mean_two_things_is_refused() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     for sql in [
         "SELECT (x IS NULL) IS DISTINCT FROM TRUE AND x > 1 FROM (VALUES (1)) AS t(x)",
         "SELECT * FROM (VALUES (1)) AS t(x) WHERE (x IS NULL) IS NOT DISTINCT FROM FALSE OR x > 1",
         "SELECT count(*) FILTER (WHERE (x = 1) IS DISTINCT FROM (x = 2) AND x > 1) FROM (VALUES (1)) AS t(x)",
     ] {
         assert!(
-            refusal(&context, sql).await.contains("may mean two things"),
+            error_message(&context, sql)
+                .await
+                .contains("may mean two things"),
             "{sql}"
         );
     }
@@ -138,13 +140,13 @@ async fn what_may_mean_two_things_is_refused() {
 
 #[tokio::test]
 async fn samples_of_tables_are_refused() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     for sql in [
         "SELECT * FROM generate_series(1, 9) AS t TABLESAMPLE BERNOULLI (1)",
         "SELECT * FROM information_schema.tables TABLESAMPLE BERNOULLI (1)",
         "SELECT * FROM (SELECT 1) AS t TABLESAMPLE SYSTEM (1)",
     ] {
-        let refused = refusal(&context, sql).await;
+        let refused = error_message(&context, sql).await;
         assert!(
             refused.contains("TABLESAMPLE") || refused.contains("Expected"),
             "{refused}"
@@ -178,7 +180,7 @@ async fn windows_see_all_rows_below_a_limit() {
     }
 }
 
-/// Do scans of this question, that promise an order, keep it? `None` where none does.
+/// Returns whether the ordered scans of a query preserve their order; `None` without such scans.
 async fn keeps_order(context: &SessionContext, sql: &str) -> Option<bool> {
     let frame = context.sql(sql).await.unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
@@ -213,7 +215,7 @@ async fn limits_choose_no_rows() {
         }
     }
     assert!(any);
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let set = "SET datafusion.execution.target_partitions = 2";
     context.sql(set).await.unwrap();
     let three = "SELECT * FROM (VALUES (0), (1), (2)) AS v(x) ORDER BY x LIMIT 3";
@@ -240,7 +242,7 @@ async fn limits_choose_no_rows() {
 
 #[tokio::test]
 async fn the_first_groups_of_floats_are_whole() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let values = "(VALUES ('NaN'::DOUBLE), (1.0), (2.0), ('NaN'), (-0.0), (0.0), (NULL)) AS t(x)";
     for (order, expected) in [
         ("x", ["0.0", "1.0", "2.0"]),
@@ -262,7 +264,7 @@ async fn the_first_groups_of_floats_are_whole() {
 
 #[tokio::test]
 async fn conditions_that_may_fail_are_evaluated_where_those_before_do_not_decide() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let values = "(VALUES (0, 1), (1, 2), (5, 3), (NULL, 4), (0, 5)) AS t(x, n)";
     for (condition, expected) in [
         ("x = 0 OR 10 / x > 3", "3"),

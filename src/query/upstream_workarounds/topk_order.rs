@@ -1,4 +1,4 @@
-//! The first rows of several partitions are chosen by the whole order of their merge.
+//! Sorts several partitions under a limit by all keys of their merge.
 //!
 //! ```text
 //! SortPreservingMergeExec: n, x, fetch=3     SortPreservingMergeExec: n, x, fetch=3
@@ -8,9 +8,9 @@
 //!       0 AS n, x                                  0 AS n, x
 //! ```
 //!
-//! DataFusion 55 leaves out of a sort what is constant in each partition of its input. But partitions of a limited sort share one threshold,
-//! by which they leave out rows: where a constant differs between partitions, one partition leaves out rows by the
-//! threshold of another, that is nearly always of rows that come later. Which rows are lost depends on which thread is first.
+//! DataFusion 55 omits sort keys that are constant in each partition of the input. But the partitions of a limited sort
+//! share one threshold, by which they drop rows. If a constant differs between partitions, one partition drops rows by
+//! the threshold of another, which usually belongs to later rows. The lost rows depend on which thread is first.
 //!
 //! Upstream: <https://github.com/apache/datafusion/pull/23528>
 
@@ -30,20 +30,21 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-/// Name of the rule after which all limits are in their sorts, and before which no filter of theirs is handed down.
-pub(super) const AFTER: &str = "TopKRepartition";
+/// Name of DataFusion's rule after which the rule runs. All limits are in their sorts then, and no dynamic filter has
+/// been pushed down yet.
+pub(super) const TOPK_REPARTITION: &str = "TopKRepartition";
 
-/// The rule that gives limited sorts the whole order.
+/// Adds omitted keys to limited sorts.
 #[derive(Debug)]
-pub(super) struct WholeOrder;
+pub(super) struct WholeMergeOrder;
 
-impl PhysicalOptimizerRule for WholeOrder {
+impl PhysicalOptimizerRule for WholeMergeOrder {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match ordered(&plan, None)? {
+        match order_sorts(&plan, None)? {
             Some(ordered) => Ok(ordered),
             None => Ok(plan),
         }
@@ -58,8 +59,8 @@ impl PhysicalOptimizerRule for WholeOrder {
     }
 }
 
-/// The same plan, whose rows are merged by `order`, with all limited sorts by whole orders; `None` where they are.
-fn ordered(
+/// Adds omitted keys to all limited sorts of a plan whose rows are merged by `order`; `None` if nothing changes.
+fn order_sorts(
     node: &Arc<dyn ExecutionPlan>,
     order: Option<&LexOrdering>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
@@ -73,20 +74,20 @@ fn ordered(
         order.cloned()
     } else {
         let sort = node.downcast_ref::<SortExec>();
-        let whole = sort.and_then(|sort| by_whole_order(sort, order));
-        let inputs = inputs_ordered(whole.as_ref().unwrap_or(node), None)?;
+        let whole = sort.and_then(|sort| sort_by_whole_order(sort, order));
+        let inputs = order_inputs(whole.as_ref().unwrap_or(node), None)?;
         return Ok(inputs.or(whole));
     };
-    inputs_ordered(node, order.as_ref())
+    order_inputs(node, order.as_ref())
 }
 
-fn inputs_ordered(
+fn order_inputs(
     node: &Arc<dyn ExecutionPlan>,
     order: Option<&LexOrdering>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let (mut inputs, mut any) = (Vec::new(), false);
     for input in node.children() {
-        let changed = ordered(input, order)?;
+        let changed = order_sorts(input, order)?;
         any |= changed.is_some();
         inputs.push(changed.unwrap_or_else(|| Arc::clone(input)));
     }
@@ -94,15 +95,18 @@ fn inputs_ordered(
         .transpose()
 }
 
-/// The same sort by all of `order`; `None` where it leaves nothing out that matters.
-fn by_whole_order(sort: &SortExec, order: Option<&LexOrdering>) -> Option<Arc<dyn ExecutionPlan>> {
+/// Returns the sort by all keys of `order`; `None` if it omits no key that differs between partitions.
+fn sort_by_whole_order(
+    sort: &SortExec,
+    order: Option<&LexOrdering>,
+) -> Option<Arc<dyn ExecutionPlan>> {
     let fetch = sort.fetch()?;
     if sort.properties().output_partitioning().partition_count() == 1 {
         return None;
     }
     let input = sort.input().equivalence_properties();
     let Some(order) = order else {
-        // Nothing says by what the rows of all partitions count: each has a limit of its own.
+        // The order of all partitions is unknown, so each gets its own limit.
         let constants = input.constants();
         let differ =
             |constant: &ConstExpr| constant.across_partitions == AcrossPartitions::Heterogeneous;
@@ -123,7 +127,7 @@ fn by_whole_order(sort: &SortExec, order: Option<&LexOrdering>) -> Option<Arc<dy
     })
 }
 
-/// An order in terms of a projection's input; `None` where it is by what the projection computes.
+/// Returns an order in terms of a projection's input; `None` if it uses computed columns.
 pub(in crate::query) fn below_projection(
     projection: &ProjectionExec,
     order: &LexOrdering,
@@ -136,7 +140,7 @@ pub(in crate::query) fn below_projection(
     LexOrdering::new(below.collect::<Option<Vec<_>>>()?)
 }
 
-/// An order of a window's input; `None` where it is by what the window computes.
+/// Returns an order in terms of a window's input; `None` if it uses columns of the window.
 pub(in crate::query) fn below_window(
     window: &BoundedWindowAggExec,
     order: &LexOrdering,
@@ -152,11 +156,11 @@ pub(in crate::query) fn below_window(
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     #[tokio::test]
     async fn constants_of_a_union_are_part_of_its_order() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let values =
             "(SELECT value AS x, value % 5 AS y FROM generate_series(1, 20000) AS s(value))";
         for (sql, wanted) in [
@@ -194,7 +198,7 @@ mod tests {
             for threads in [1, 2, 4, 8] {
                 let set = format!("SET datafusion.execution.target_partitions = {threads}");
                 context.sql(&set).await.unwrap();
-                // The faster thread decides.
+                // The result depends on the faster thread.
                 for _ in 0..6 {
                     assert_eq!(rows(&context, &sql).await, wanted, "{threads}: {sql}");
                 }

@@ -1,8 +1,8 @@
-//! `sum(x) FILTER (WHERE c) OVER (...)` as `sum(CASE WHEN c THEN x END) OVER (...)`.
+//! Rewrites `sum(x) FILTER (WHERE c) OVER (...)` to `sum(CASE WHEN c THEN x END) OVER (...)`.
 //!
-//! A physical window function has its filter in a private field, which the bytes sent to workers do not carry and which nothing else
-//! can read: `streaming_window` and workers would compute the function over all rows. So the rule has no switch. Aggregates that
-//! ignore NULL return the same for both.
+//! A physical window function stores its filter in a private field. It is not serialized for workers, and no operator
+//! can read it: `streaming_window` and workers would compute the function over all rows. So the rule has no switch.
+//! Aggregates that ignore NULL return the same result for both forms.
 //!
 //! Upstream: not filed, docs/dev/upstream/window_filters.md
 
@@ -51,7 +51,7 @@ impl AnalyzerRule for WindowFilters {
     }
 }
 
-/// Moves the filter of a call into its argument; whether there was one.
+/// Moves the filter of a call into its argument; returns whether there was one.
 fn move_filter(call: &mut WindowFunction) -> Result<bool> {
     if !IGNORE_NULL.contains(&call.fun.name()) || call.params.args.len() != 1 {
         return Ok(false);
@@ -68,12 +68,12 @@ fn move_filter(call: &mut WindowFunction) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::rows;
-    use crate::query::engine::engine;
+    use crate::query::engine::new_context;
 
     /// Expected values are DuckDB's.
     #[tokio::test]
     async fn filters_of_windows_leave_out_rows() {
-        let context = engine(None).unwrap();
+        let context = new_context(None).unwrap();
         let t = "(VALUES (1, 5, true), (2, 7, false), (3, NULL, true), (4, 2, NULL), (5, 9, true)) AS t(x, v, c)";
         for (value, expected) in [
             ("sum(v) FILTER (WHERE c) OVER (ORDER BY x)", "5|5|5|5|14"),

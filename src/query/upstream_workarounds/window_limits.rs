@@ -1,4 +1,4 @@
-//! Windows that look at few rows read few rows below a limit.
+//! Pushes limits below windows that look ahead by a bounded number of rows.
 //!
 //! ```text
 //! SortPreservingMergeExec: x, fetch=3             SortPreservingMergeExec: x, fetch=3
@@ -6,9 +6,10 @@
 //!     SortExec: x                                     SortExec: x, fetch=5
 //! ```
 //!
-//! DataFusion 55's `LimitPushPastWindows` gives too few rows to one window below another (it takes the maximum of what they look
-//! ahead, rather than the sum), to `lead(...) IGNORE NULLS`, to `lag` that looks ahead, and to windows whose partitions are not adjacent. This rule
-//! stands in for it, and goes past the windows whose results it proves to be the same.
+//! DataFusion 55's `LimitPushPastWindows` passes too few rows to one window below another, because it takes the maximum
+//! of their lookahead rather than the sum. The same happens for `lead(...) IGNORE NULLS`, for `lag` with a negative
+//! offset, and for windows whose partitions are not adjacent. This rule replaces it, and passes only windows whose
+//! results are proven to be the same.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/25471>; stacked windows not filed, docs/dev/upstream/window_limits.md
 
@@ -31,14 +32,14 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
-/// Name of the rule that this one stands in for.
-pub(super) const REPLACED: &str = "LimitPushPastWindows";
+/// Name of DataFusion's rule that this one replaces.
+pub(super) const LIMIT_PUSH_PAST_WINDOWS: &str = "LimitPushPastWindows";
 
-/// A row of a long partition, by which evaluators are asked what they read.
+/// Row and size of a long partition for which evaluators report the rows that they read.
 const ROW: usize = 1 << 20;
 const ROWS: usize = usize::MAX / 2;
 
-/// The rule that limits what such windows read.
+/// Pushes limits past windows.
 #[derive(Debug)]
 pub(super) struct LimitsPastWindows;
 
@@ -55,7 +56,7 @@ impl PhysicalOptimizerRule for LimitsPastWindows {
             let Some((input, rows)) = limit(&node) else {
                 return Ok(Transformed::no(node));
             };
-            match limited(input, rows, false)? {
+            match push_limit(input, rows, false)? {
                 Some(input) => {
                     replace_children_if_necessary(node, vec![input]).map(Transformed::yes)
                 }
@@ -66,7 +67,7 @@ impl PhysicalOptimizerRule for LimitsPastWindows {
     }
 
     fn name(&self) -> &'static str {
-        REPLACED
+        LIMIT_PUSH_PAST_WINDOWS
     }
 
     fn schema_check(&self) -> bool {
@@ -74,7 +75,7 @@ impl PhysicalOptimizerRule for LimitsPastWindows {
     }
 }
 
-/// The input of a limit, and how many of its first rows count.
+/// Returns the input of a limit, and the number of its first rows that are needed.
 fn limit(node: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn ExecutionPlan>, usize)> {
     if let Some(limit) = node.downcast_ref::<GlobalLimitExec>() {
         let rows = limit.fetch()?.checked_add(limit.skip())?;
@@ -87,8 +88,8 @@ fn limit(node: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn ExecutionPlan>, usiz
     Some((merge.input(), merge.fetch()?))
 }
 
-/// The same plan with a limit of the sort below windows, if only the first `rows` rows of its result count.
-fn limited(
+/// Limits the sort below windows, if only the first `rows` rows of the plan are needed.
+fn push_limit(
     node: &Arc<dyn ExecutionPlan>,
     rows: usize,
     below_window: bool,
@@ -99,7 +100,7 @@ fn limited(
     }
     let (input, rows, below_window) =
         if let Some(window) = node.downcast_ref::<BoundedWindowAggExec>() {
-            match rows_read(window).and_then(|ahead| rows.checked_add(ahead)) {
+            match lookahead_rows(window).and_then(|ahead| rows.checked_add(ahead)) {
                 Some(rows) => (window.input(), rows, true),
                 None => return Ok(None),
             }
@@ -110,21 +111,21 @@ fn limited(
         } else {
             return Ok(None);
         };
-    match limited(input, rows, below_window)? {
+    match push_limit(input, rows, below_window)? {
         Some(input) => replace_children_if_necessary(Arc::clone(node), vec![input]).map(Some),
         None => Ok(None),
     }
 }
 
-/// The number of rows after a row that its results depend on; `None` where that is not known.
-pub(in crate::query) fn rows_read(window: &BoundedWindowAggExec) -> Option<usize> {
-    let ahead = window.window_expr().iter().map(looks_ahead);
+/// Returns the number of following rows on which the results for a row depend; `None` if unknown.
+pub(in crate::query) fn lookahead_rows(window: &BoundedWindowAggExec) -> Option<usize> {
+    let ahead = window.window_expr().iter().map(lookahead);
     let ahead = ahead.collect::<Option<Vec<usize>>>()?.into_iter().max()?;
-    // In other modes rows of a partition are not adjacent.
+    // In other modes, rows of a partition are not adjacent.
     (ahead == 0 || matches!(window.input_order_mode, InputOrderMode::Sorted)).then_some(ahead)
 }
 
-fn looks_ahead(expr: &Arc<dyn WindowExpr>) -> Option<usize> {
+fn lookahead(expr: &Arc<dyn WindowExpr>) -> Option<usize> {
     let frame = expr.get_window_frame();
     if frame.units != WindowFrameUnits::Rows {
         return None;
@@ -146,7 +147,7 @@ fn looks_ahead(expr: &Arc<dyn WindowExpr>) -> Option<usize> {
         LimitEffect::None | LimitEffect::Relative(_) => {}
         LimitEffect::Absolute(_) | LimitEffect::Unknown => return None,
     }
-    // Asked of the evaluator: a reversed `lag` looks ahead, and so does `lag` by a negative offset.
+    // The evaluator reports its range: a reversed `lag` looks ahead, and so does `lag` with a negative offset.
     let evaluator = function.create_evaluator().ok()?;
     if evaluator.uses_window_frame() {
         return Some(of_frame);

@@ -1,4 +1,4 @@
-//! The files of TpuGraphs that a store has, and which of them a name means.
+//! Files of TpuGraphs in a store, and their selection by name.
 
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Loader;
@@ -11,36 +11,36 @@ use serde::Serialize;
 pub struct TrainingFile {
     /// `<collection>:<name without .npz>`, as submissions call it.
     pub id: String,
-    /// `train`, `valid` or `test`, where the file's path says so.
+    /// `train`, `valid` or `test`, if the file's path has it.
     pub split: Option<String>,
-    /// Its samples.
+    /// Number of samples.
     pub sample_count: u64,
     pub(in crate::tpugraphs) source_id: i64,
     pub(super) graph_id: i64,
 }
 
-/// All files of TpuGraphs in a store, by their ids.
+/// Returns all files of TpuGraphs in a store, by id.
 ///
 /// # Errors
 /// Failures of the storage.
 pub async fn training_files(store: &Store) -> Result<Vec<TrainingFile>> {
-    files(&Loader::new(store).await?).await
+    load_files(&Loader::new(store).await?).await
 }
 
-/// The files that these names mean: see [`selected`].
-pub(in crate::tpugraphs) async fn selected_files(
+/// Selects files by name: see [`select`].
+pub(in crate::tpugraphs) async fn select_training_files(
     store: &Store,
     names: &[&str],
 ) -> Result<Vec<TrainingFile>> {
-    selected(&training_files(store).await?, names, None)
+    select(&training_files(store).await?, names, None)
 }
 
-/// The files that these names mean, by their ids, each once: that of an id, or of an id that ends in `:name`, or all of a
+/// Selects files by name, without duplicates, ordered by id. A name is an id, the end of an id after `:`, or a
 /// collection.
 ///
 /// # Errors
-/// As [`one`]; [`Error::Empty`] where none is of the split.
-pub(super) fn selected(
+/// As [`find_file`]; [`Error::Empty`] if no file is of the split.
+pub(super) fn select(
     files: &[TrainingFile],
     names: &[&str],
     split: Option<&str>,
@@ -54,7 +54,7 @@ pub(super) fn selected(
         let single = if is_collection {
             None
         } else {
-            Some(one(files, name)?)
+            Some(find_file(files, name)?)
         };
         for (file, is_chosen) in files.iter().zip(&mut chosen) {
             *is_chosen |= match single {
@@ -72,13 +72,13 @@ pub(super) fn selected(
         .map(|file| (*file).clone())
         .collect();
     if found.is_empty() {
-        return Err(none(&named, split));
+        return Err(no_files(&named, split));
     }
     Ok(found)
 }
 
-/// No file was named, or none of the named ones is of the split.
-fn none(named: &[&TrainingFile], split: Option<&str>) -> Error {
+/// Error if no file was named, or none of the named files is of the split.
+fn no_files(named: &[&TrainingFile], split: Option<&str>) -> Error {
     let Some(split) = split.filter(|_| !named.is_empty()) else {
         return Error::Empty("no file was named: name files or collections".to_owned());
     };
@@ -99,11 +99,11 @@ fn none(named: &[&TrainingFile], split: Option<&str>) -> Error {
     ))
 }
 
-/// The one file that a name means: the one with this id, or whose id ends in `:name`.
+/// Returns the file with this id, or whose id ends in `:name`.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
-pub(super) fn one<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a TrainingFile> {
+/// [`Error::Unknown`] if there is none, [`Error::Ambiguous`] if there are several.
+pub(super) fn find_file<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a TrainingFile> {
     let exact = files.iter().filter(|file| file.id == name);
     let mut found: Vec<&TrainingFile> = exact.collect();
     if found.is_empty() {
@@ -112,7 +112,7 @@ pub(super) fn one<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a Train
     }
     match found.as_slice() {
         [file] => Ok(file),
-        [] => Err(unknown(name, files)),
+        [] => Err(unknown_file(name, files)),
         several => {
             let ids: Vec<&str> = several.iter().map(|file| file.id.as_str()).collect();
             let ids = ids.join(", ");
@@ -123,10 +123,10 @@ pub(super) fn one<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a Train
     }
 }
 
-/// Ids that an error lists.
+/// Maximum number of ids in an error.
 const LISTED: usize = 5;
 
-fn unknown(name: &str, files: &[TrainingFile]) -> Error {
+fn unknown_file(name: &str, files: &[TrainingFile]) -> Error {
     let ids = files.iter().map(|file| file.id.as_str());
     let close = ids.clone().filter(|id| id.contains(name));
     let mut known: Vec<&str> = close.take(LISTED).collect();
@@ -145,7 +145,7 @@ fn unknown(name: &str, files: &[TrainingFile]) -> Error {
     }
 }
 
-pub(super) async fn files(loader: &Loader) -> Result<Vec<TrainingFile>> {
+pub(super) async fn load_files(loader: &Loader) -> Result<Vec<TrainingFile>> {
     let sql = "SELECT id, split, source_id, graph_id, \
                       record_count - coalesce(retracted_count, 0) AS samples FROM sources \
                LEFT JOIN (SELECT source_id AS retracted_id, count(*) AS retracted_count \

@@ -1,4 +1,4 @@
-//! Several files as one stream of steps: each file once an epoch, opened some at a time.
+//! Streams steps of several files: each file once an epoch, with a bounded number of open files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,86 +10,85 @@ use tokio::runtime::Runtime;
 use twox_hash::XxHash3_64;
 
 use super::TrainingGraph;
-use super::files::{TrainingFile, files, one, selected};
-use super::open::{Arrays, Open, OpenGraph};
+use super::files::{TrainingFile, find_file, load_files, select};
+use super::open::{ArrayCache, OpenGraph, OpenGraphs};
 use super::options::GraphsOptions;
 use super::step::GraphStep;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Loader;
 use crate::store::Store;
-use crate::training::{Ahead, Order, Position, Prefetch, Share, Units, mixed};
+use crate::training::{Order, Position, Prefetch, PrefetchOptions, RankShare, Units, mix64};
 
-/// Stack of threads that plan and answer questions; what is not used of it takes no memory.
+/// Stack size of threads that plan and run queries, in bytes; unused stack takes no memory.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Files that are opened together the first time.
+/// Number of files that are first opened together.
 const FIRST_GRAPHS: usize = 64;
 
-/// Files of TpuGraphs as steps of any epoch.
+/// Training steps of TpuGraphs files, in any epoch.
 ///
-/// * A step follows from the files, the options and its [`Position`] alone: to resume is to begin there.
-/// * The store is read as it was when this was made.
+/// * A step depends only on the files, the options and its [`Position`], so a run can resume at any position.
+/// * The store is read at the version of the construction.
 /// * Cheap to clone, and to share between threads.
 #[derive(Clone)]
-pub struct TrainingGraphs(Arc<Graphs>);
+pub struct TrainingGraphs(Arc<SharedGraphs>);
 
-struct Graphs {
+struct SharedGraphs {
     files: Vec<TrainingFile>,
-    /// Ends of the families that take turns, among the files.
+    /// Ends of the balanced families among the files.
     families: Option<Arc<[u64]>>,
     options: GraphsOptions,
     order: Order,
-    reading: Arc<Reading>,
-    arrays: Arrays,
+    reading: Arc<GraphReader>,
+    arrays: ArrayCache,
 }
 
-/// What reads files, and those that it has read.
-struct Reading {
-    state: Mutex<(Loader, Open)>,
-    /// Questions are asked by threads of this loader's own: who asks for steps may hold up those of others. `None` once it
-    /// is dropped.
+/// Loader of files, and the open files.
+struct GraphReader {
+    state: Mutex<(Loader, OpenGraphs)>,
+    /// Runtime of this loader's own: callers that wait for steps may block theirs. `None` once it is dropped.
     runtime: Option<Runtime>,
 }
 
-impl Drop for Reading {
+impl Drop for GraphReader {
     fn drop(&mut self) {
-        // To wait for its threads is not allowed where this may be dropped, and they have nothing left to do.
+        // Waiting for its threads is not allowed in asynchronous code, and they have nothing left to do.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// The file with this id, or whose id ends in `:name`.
+/// Loads the file with this id, or whose id ends in `:name`.
 ///
 /// # Errors
-/// [`Error::Unknown`] where there is none, [`Error::Ambiguous`] where there are several.
+/// [`Error::Unknown`] if there is none, [`Error::Ambiguous`] if there are several.
 pub async fn training_graph(store: &Store, name: &str) -> Result<TrainingGraph> {
     let mut loader = Loader::new(store).await?;
-    let files = files(&loader).await?;
-    let file = one(&files, name)?;
+    let files = load_files(&loader).await?;
+    let file = find_file(&files, name)?;
     let loaded = TrainingGraph::load(&mut loader, &[file]).await?.pop();
-    loaded.ok_or_else(lost)
+    loaded.ok_or_else(lost_file)
 }
 
-/// Files as a stream of training steps. A name is the id of a file (`layout:xla:random:resnet50`), the last part of one
-/// (`resnet50`), or a collection (`layout:xla:random`), which is all of its files.
+/// Opens files as a stream of training steps. A name is the id of a file (`layout:xla:random:resnet50`), the
+/// last part of an id (`resnet50`), or a collection (`layout:xla:random`), which is all of its files.
 ///
 /// # Errors
-/// [`Error::Unknown`] for a name that nothing has, [`Error::Ambiguous`] for one of several files, [`Error::Empty`] where no
-/// file is of the split, [`Error::Argument`] for options that cannot be, [`Error::Query`] for families that are no SQL, and failures of the
-/// storage.
+/// [`Error::Unknown`] for an unknown name, [`Error::Ambiguous`] for a name of several files, [`Error::Empty`]
+/// if no file is of the split, [`Error::Argument`] for invalid options, [`Error::Query`] for invalid SQL of
+/// families, and failures of the storage.
 pub async fn training_graphs(
     store: &Store,
     names: &[&str],
     options: &GraphsOptions,
 ) -> Result<TrainingGraphs> {
-    options.checked()?;
+    options.validate()?;
     let loader = Loader::new(store).await?;
-    let mut files = selected(&files(&loader).await?, names, options.split.as_deref())?;
+    let mut files = select(&load_files(&loader).await?, names, options.split.as_deref())?;
     let families = match &options.balance {
-        Some(family) => Some(in_families(&loader, &mut files, family).await?),
+        Some(family) => Some(sort_by_family(&loader, &mut files, family).await?),
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -98,12 +97,12 @@ pub async fn training_graphs(
         .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build();
-    let open = Open::new(options.open_graphs, options.open_samples);
-    let reading = Reading {
+    let open = OpenGraphs::new(options.open_graphs, options.open_samples);
+    let reading = GraphReader {
         state: Mutex::new((loader, open)),
         runtime: Some(runtime.map_err(Error::io("threads"))?),
     };
-    Ok(TrainingGraphs::of(
+    Ok(TrainingGraphs::new(
         files,
         families,
         options.clone(),
@@ -111,8 +110,8 @@ pub async fn training_graphs(
     ))
 }
 
-/// Puts files of a family together, and gives the ends of the families.
-async fn in_families(
+/// Sorts files by family; returns the ends of the families.
+async fn sort_by_family(
     loader: &Loader,
     files: &mut [TrainingFile],
     family: &str,
@@ -128,7 +127,7 @@ async fn in_families(
         families.extend(sources.values().iter().copied().zip(named));
     }
     let of = |file: &TrainingFile| families.get(&file.source_id);
-    // Sorted as they were within each.
+    // The sort is stable.
     files.sort_by(|a, b| of(a).cmp(&of(b)));
     let together = files.chunk_by(|a, b| of(a) == of(b));
     let ends = together.scan(0, |end, family| {
@@ -139,129 +138,132 @@ async fn in_families(
 }
 
 impl TrainingGraphs {
-    fn of(
+    fn new(
         files: Vec<TrainingFile>,
         families: Option<Arc<[u64]>>,
         options: GraphsOptions,
-        reading: Arc<Reading>,
+        reading: Arc<GraphReader>,
     ) -> Self {
         let mut order = Order::new(Units::Rows(files.len() as u64), &options.as_rows());
         if let Some(families) = &families {
-            order = order.in_turns(Arc::clone(families));
+            order = order.with_families(Arc::clone(families));
         }
-        Self(Arc::new(Graphs {
+        Self(Arc::new(SharedGraphs {
             files,
             families,
             options,
             order,
             reading,
-            arrays: Arrays::default(),
+            arrays: ArrayCache::default(),
         }))
     }
 
-    /// The same files for one of several processes or workers: see [`GraphsOptions::rank`].
+    /// Returns the same files for one of several processes or workers: see [`GraphsOptions::rank`].
     ///
     /// # Errors
-    /// [`Error::Argument`] where `rank` is not below `world`.
+    /// [`Error::Argument`] if `rank` is not below `world`.
     pub fn for_rank(&self, rank: u64, world: u64) -> Result<Self> {
         let options = self.0.options.clone().rank(rank, world);
-        options.checked()?;
+        options.validate()?;
         let reading = Arc::clone(&self.0.reading);
         let families = self.0.families.clone();
-        Ok(Self::of(self.0.files.clone(), families, options, reading))
+        Ok(Self::new(self.0.files.clone(), families, options, reading))
     }
 
-    /// The files, by their ids; where families take turns those of a family together.
+    /// Returns the files, by id; balanced families are grouped.
     #[must_use]
     pub fn files(&self) -> &[TrainingFile] {
         &self.0.files
     }
 
-    /// What it was made with.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &GraphsOptions {
         &self.0.options
     }
 
-    /// Steps of each epoch for this rank, padding included: the same for all ranks unless padding is off.
+    /// Returns the steps of each epoch for this rank, including padding: the same for all ranks unless padding
+    /// is off.
     #[must_use]
     pub fn step_count(&self) -> u64 {
         self.0.order.steps(0)
     }
 
-    /// Steps of each epoch for all ranks together, without padding.
+    /// Returns the steps of each epoch for all ranks together, without padding.
     #[must_use]
     pub fn total_steps(&self) -> u64 {
         self.0.order.batches(0)
     }
 
-    /// Steps of this rank in the rest of an epoch, of which all ranks have taken those before `from`.
+    /// Returns the steps of this rank in the rest of an epoch, after the steps before `from`, which all ranks
+    /// together have used.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step.
+    /// [`Error::Argument`] if the epoch has no such step.
     pub fn steps_left(&self, from: Position) -> Result<u64> {
-        Ok(self.0.order.share(from)?.steps())
+        Ok(self.0.order.rank_share(from)?.steps())
     }
 
-    /// A step, whichever rank takes it. Files that are opened for it stay open for those after it.
+    /// Returns a step of any rank. Files that it opens stay open for later steps.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step, and failures of the storage.
+    /// [`Error::Argument`] if the epoch has no such step, and failures of the storage.
     pub fn step(&self, position: Position) -> Result<GraphStep> {
-        self.made(position)
+        self.make_step(position)
     }
 
-    /// The steps of this rank in the rest of an epoch, made ahead by threads that begin with the first one. Steps before `from`
-    /// were taken by all ranks together, however many they were. `from` may be the end of the epoch.
+    /// Iterates over the steps of this rank in the rest of an epoch. Threads prefetch them from the first call
+    /// on. The ranks together have used the steps before `from`, whatever their number was. `from` may be the
+    /// end of the epoch.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the epoch has no such step.
+    /// [`Error::Argument`] if the epoch has no such step.
     pub fn iter(&self, from: Position) -> Result<GraphsIter> {
-        self.until(from, true)
+        self.steps_from(from, true)
     }
 
-    /// As [`TrainingGraphs::iter`], epoch after epoch without an end.
+    /// As [`TrainingGraphs::iter`], over epochs without end.
     ///
     /// # Errors
     /// As [`TrainingGraphs::iter`].
     pub fn epochs(&self, from: Position) -> Result<GraphsIter> {
-        self.until(from, false)
+        self.steps_from(from, false)
     }
 
-    fn until(&self, from: Position, one_epoch: bool) -> Result<GraphsIter> {
-        let rest = Steps {
-            first: self.0.order.share(from)?,
-            later: self.0.order.share(Position::default())?,
+    fn steps_from(&self, from: Position, one_epoch: bool) -> Result<GraphsIter> {
+        let rest = StepSequence {
+            first: self.0.order.rank_share(from)?,
+            later: self.0.order.rank_share(Position::default())?,
         };
-        // A rank without a step in an epoch has none in any.
+        // A rank without a step in one epoch has none in any.
         let end = match one_epoch || rest.later.steps() == 0 {
             true => rest.first.steps(),
             false => u64::MAX,
         };
-        let ahead = Ahead {
+        let ahead = PrefetchOptions {
             steps: self.0.options.prefetch,
             threads: self.0.options.threads,
         };
         let graphs = self.clone();
-        let make = move |number| graphs.made(rest.at(number));
+        let make = move |number| graphs.make_step(rest.at(number));
         Ok(GraphsIter {
             rest,
             prefetch: Prefetch::new(0..end, ahead, make),
         })
     }
 
-    fn made(&self, position: Position) -> Result<GraphStep> {
+    fn make_step(&self, position: Position) -> Result<GraphStep> {
         let graphs = &self.0;
         let open = self.open(position)?;
-        let file = graphs.files.get(open.file).ok_or_else(lost)?;
-        // Which samples are picked depends on the file and the epoch, not on where in the epoch the file comes.
-        let of_file = mixed(XxHash3_64::oneshot(file.id.as_bytes()));
+        let file = graphs.files.get(open.file).ok_or_else(lost_file)?;
+        // The picked samples depend on the file and the epoch, not on the position of the file in the epoch.
+        let of_file = mix64(XxHash3_64::oneshot(file.id.as_bytes()));
         let picking = graphs
             .options
             .picking
             .seed(graphs.options.picking.seed ^ of_file);
         let samples = open.graph.pick(&picking, position.epoch);
-        let arrays = graphs.arrays.of(&open)?;
+        let arrays = graphs.arrays.for_graph(&open)?;
         let split = file.split.clone();
         let form = graphs.options.form;
         let mut step = open.graph.step(position, split, samples, form, arrays)?;
@@ -270,40 +272,40 @@ impl TrainingGraphs {
     }
 
     fn file_at(&self, position: Position) -> Result<usize> {
-        let chosen = self.0.order.chosen(position)?.rows;
+        let chosen = self.0.order.batch_row_indices(position)?.rows;
         let file = chosen.first().and_then(|file| usize::try_from(*file).ok());
-        file.ok_or_else(lost)
+        file.ok_or_else(lost_file)
     }
 
-    /// The file of a step, opened together with those of the steps around it.
+    /// Opens the file of a step, together with those of the next steps.
     fn open(&self, position: Position) -> Result<Arc<OpenGraph>> {
         let file = self.file_at(position)?;
         let reading = &self.0.reading;
-        let mut state = reading.state();
+        let mut state = reading.lock_state();
         if let Some(open) = state.1.find(file) {
             return Ok(open);
         }
         let mut wanted = Vec::new();
-        for file in self.together(position, state.1.opened())? {
+        for file in self.files_to_open(position, state.1.opened_count())? {
             if state.1.find(file).is_none() && !wanted.contains(&file) {
                 wanted.push(file);
             }
         }
         let of: Option<Vec<&TrainingFile>> =
             wanted.iter().map(|&file| self.0.files.get(file)).collect();
-        let graphs = reading.read(&mut state.0, &of.ok_or_else(lost)?)?;
+        let graphs = reading.read(&mut state.0, &of.ok_or_else(lost_file)?)?;
         let opened = wanted.into_iter().zip(graphs);
         let opened = opened.map(|(file, graph)| Arc::new(OpenGraph::new(file, graph)));
         let opened: Vec<_> = opened.collect();
         let found = opened.iter().find(|one| one.file == file).map(Arc::clone);
         state.1.put(opened);
-        found.ok_or_else(lost)
+        found.ok_or_else(lost_file)
     }
 
-    /// The files that are opened together: of this rank's steps from this one on, as long as half of what may be open is not
-    /// full. At least this one, and no more than were opened before: each time reads all places of the tables that files lie
-    /// in, so few times are best, and the first step is not to wait for all of them.
-    fn together(&self, from: Position, opened: usize) -> Result<Vec<usize>> {
+    /// Returns the files to open together: those of this rank's steps from this one on, up to half of the
+    /// limits. At least this one, and no more than were opened before: each load reads all parts of the tables
+    /// that have the files, so few large loads are best, but the first step must not wait for all files.
+    fn files_to_open(&self, from: Position, opened: usize) -> Result<Vec<usize>> {
         let options = &self.0.options;
         let (graphs, samples) = (options.open_graphs / 2, options.open_samples / 2);
         let graphs = graphs.min(opened.max(FIRST_GRAPHS));
@@ -324,11 +326,10 @@ impl TrainingGraphs {
     }
 }
 
-impl Reading {
-    /// Reads files in a thread of its own: whoever asks for a step may be in an asynchronous function, where nothing may be
-    /// waited for.
+impl GraphReader {
+    /// Loads files in a separate thread: the caller may be in an asynchronous function, which must not block.
     fn read(&self, loader: &mut Loader, files: &[&TrainingFile]) -> Result<Vec<TrainingGraph>> {
-        let runtime = self.runtime.as_ref().ok_or_else(lost)?;
+        let runtime = self.runtime.as_ref().ok_or_else(lost_file)?;
         std::thread::scope(|threads| {
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             let load = || runtime.block_on(TrainingGraph::load(loader, files));
@@ -338,7 +339,7 @@ impl Reading {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, (Loader, Open)> {
+    fn lock_state(&self) -> MutexGuard<'_, (Loader, OpenGraphs)> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -352,20 +353,20 @@ impl fmt::Debug for TrainingGraphs {
     }
 }
 
-fn lost() -> Error {
+fn lost_file() -> Error {
     Error::Internal("a file of the selection is lost".to_owned())
 }
 
-/// The steps of a rank: the rest of an epoch, then whole ones.
+/// Steps of a rank: the rest of an epoch, then whole epochs.
 #[derive(Clone, Copy, Debug)]
-struct Steps {
-    first: Share,
-    later: Share,
+struct StepSequence {
+    first: RankShare,
+    later: RankShare,
 }
 
-impl Steps {
-    /// The epoch of the step with this number, and where in the epoch's share it is.
-    fn place(&self, number: u64) -> (u64, Share, u64) {
+impl StepSequence {
+    /// Returns the epoch of a step, the share of that epoch, and the step in it.
+    fn place(&self, number: u64) -> (u64, RankShare, u64) {
         match number.checked_sub(self.first.steps()) {
             None => (self.first.epoch(), self.first, number),
             Some(beyond) => {
@@ -376,14 +377,14 @@ impl Steps {
         }
     }
 
-    /// The step with this number.
+    /// Returns the position of the step with this number.
     fn at(&self, number: u64) -> Position {
         let (epoch, share, step) = self.place(number);
         let batch = share.batch(step).batch;
         Position { epoch, batch }
     }
 
-    /// Where all ranks go on after so many.
+    /// Returns the position of all ranks after this number of steps.
     fn position(&self, number: u64) -> Position {
         let Some(last) = number.checked_sub(1) else {
             return self.first.position(0);
@@ -397,23 +398,23 @@ impl Steps {
     }
 }
 
-/// Steps in their order.
+/// Iterator of steps, in order.
 #[derive(Debug)]
 pub struct GraphsIter {
-    rest: Steps,
+    rest: StepSequence,
     prefetch: Prefetch<GraphStep>,
 }
 
 impl GraphsIter {
-    /// Where all ranks go on, given that each has taken as many steps as this one; what was made ahead does not count.
-    /// After the last step of an epoch it is the next one.
+    /// Returns the position of all ranks, given that each has used as many steps as this one; prefetched steps
+    /// do not count. After the last step of an epoch it is the next epoch.
     #[must_use]
     pub fn position(&self) -> Position {
         self.rest.position(self.prefetch.position())
     }
 
-    /// Waits for the next one, at most so long, so that who waits can look at something else in between (Ctrl-C). True
-    /// where `next` would not wait.
+    /// Waits for the next step, with a timeout, so that callers can handle Ctrl-C in between. Returns true if
+    /// `next` would not block.
     pub fn wait(&mut self, at_most: Duration) -> bool {
         self.prefetch.wait(at_most)
     }

@@ -1,21 +1,21 @@
-//! Training access: one graph with some of its configurations, without reading any others.
+//! Training access: one graph with some of its configurations, without reading the others.
 //!
 //! ```text
 //! one file of TpuGraphs ─▶ TrainingGraph (read once) ─▶ pick samples ─▶ rows, or codes + table
-//! a collection ─▶ TrainingGraphs: each file once an epoch, some open at a time ─▶ GraphStep, made ahead
+//! a collection ─▶ TrainingGraphs: each file once an epoch, some open at a time ─▶ GraphStep, prefetched
 //! ```
 //!
-//! Data points of TpuGraphs share their graph: a training step reads a graph and a few of its up to
-//! 100,040 configurations (paper, section 5). A [`TrainingGraph`] holds the configurations as
-//! codes, some ten bytes each, so that picking and expanding `k` of them is all that a step costs.
+//! Data points of TpuGraphs share their graph: a training step reads a graph and a few of its up to 100,040
+//! configurations (paper, section 5). A [`TrainingGraph`] stores the configurations as codes, about ten bytes
+//! each, so a step only picks and expands `k` of them.
 
 mod files;
+mod graph_chunks;
 mod graphs;
 mod npz;
 mod open;
 mod options;
 mod pick;
-mod portions;
 mod step;
 mod stream;
 mod table;
@@ -27,42 +27,42 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::{Configurations, Loader, Samples, node_features};
 
-pub(super) use files::{TrainingFile as GraphFile, selected_files};
+pub(super) use files::{TrainingFile as GraphFile, select_training_files};
 pub use files::{TrainingFile, training_files};
+pub(super) use graph_chunks::load_in_chunks;
 pub use graphs::{GraphsIter, TrainingGraphs, training_graph, training_graphs};
 pub use options::GraphsOptions;
 pub use pick::{Pick, Picking};
-pub(super) use portions::loaded_in_portions;
 pub use step::{GraphArrays, GraphStep, Tensor};
 pub use stream::StepTable;
 pub use table::Form;
 use tiles::Tiles;
-use tsql_codecs::graph::{Graph, Kind};
-use tsql_codecs::layout::{Layouts, Merged, VECTOR_WIDTH};
+use tsql_codecs::graph::{Graph, GraphKind};
+use tsql_codecs::layout::{Layouts, MergedLayouts, VECTOR_WIDTH};
 use tsql_codecs::tile;
 
-/// One file of TpuGraphs: its graph, its configurations, its runtimes.
+/// One file of TpuGraphs: its graph, configurations and runtimes.
 #[derive(Debug)]
 pub struct TrainingGraph {
     id: String,
     graph_id: i64,
     graph: Graph,
     layouts: Layouts,
-    /// Codes of each sample's configuration, after each other.
+    /// Concatenated codes of the configuration of each sample.
     codes: Vec<u8>,
-    /// Bounds of each sample's tile.
+    /// Tile bounds of each sample.
     tiles: Tiles,
     config_ids: Vec<i64>,
     runtimes: Vec<i64>,
     normalizers: Vec<i64>,
-    /// Samples that are the first of their configuration.
+    /// First sample of each configuration.
     first: Vec<u32>,
     /// All samples with a runtime, the fastest first.
     fastest: Vec<u32>,
 }
 
 impl TrainingGraph {
-    /// The graphs of several files, in their order, with three questions for all.
+    /// Loads the graphs of several files, in order, with three queries in total.
     async fn load(loader: &mut Loader, files: &[&TrainingFile]) -> Result<Vec<Self>> {
         let places: Vec<_> = files
             .iter()
@@ -72,37 +72,37 @@ impl TrainingGraph {
         of.sort_unstable();
         of.dedup();
         let graphs = loader.graphs(&of).await?;
-        let known = loader.configurations_of(&of).await?.into_iter();
+        let known = loader.configurations_of_graphs(&of).await?.into_iter();
         let known: HashMap<i64, Arc<Configurations>> = known
             .map(|(graph, known)| (graph, Arc::new(known)))
             .collect();
-        let mut samples = loader.samples_of("stored.records", &places).await?;
+        let mut samples = loader.samples_of_files("stored.records", &places).await?;
         let none = Arc::default();
         let each = files.iter().map(|file| {
             let missing = || Error::damaged("graphs", format!("{}: not there", file.graph_id));
             let graph = graphs.get(&file.graph_id).ok_or_else(missing)?.clone();
             let known = known.get(&file.graph_id).unwrap_or(&none);
             let samples = samples.remove(&file.source_id).unwrap_or_default();
-            Self::of(file, graph, known, samples)
+            Self::from_parts(file, graph, known, samples)
         });
         each.collect()
     }
 
-    /// A file from its graph, the configurations of the graph, and its samples.
-    fn of(
+    /// Creates it from the graph of a file, the configurations of the graph, and its samples.
+    fn from_parts(
         file: &TrainingFile,
         graph: Graph,
         known: &Arc<Configurations>,
         samples: Samples,
     ) -> Result<Self> {
         let damaged = || Error::damaged("configurations", "they do not fit their graph");
-        let places = samples.config_ids.iter().map(|&id| known.place(id));
+        let places = samples.config_ids.iter().map(|&id| known.index_of(id));
         let places: Vec<usize> = places.collect::<Result<_>>()?;
         let count = u32::try_from(places.len()).map_err(|_| damaged())?;
         let (mut layouts, mut codes, mut tiles) =
             (Layouts::default(), Vec::new(), Tiles::default());
-        if graph.kind == Kind::Layout {
-            (layouts, codes) = merged(known, &places).ok_or_else(damaged)?;
+        if graph.kind == GraphKind::Layout {
+            (layouts, codes) = merge_layouts(known, &places).ok_or_else(damaged)?;
         } else {
             tiles = Tiles::new(Arc::clone(known), places);
         }
@@ -130,36 +130,37 @@ impl TrainingGraph {
         })
     }
 
-    /// Its id: `<collection>:<name>`.
+    /// Returns the id: `<collection>:<name>`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What it is compiled for.
-    pub(super) fn kind(&self) -> Kind {
+    /// Returns the kind of its configurations.
+    pub(super) fn kind(&self) -> GraphKind {
         self.graph.kind
     }
 
-    /// Samples in the file.
+    /// Returns the number of samples in the file.
     #[must_use]
     pub fn sample_count(&self) -> usize {
         self.config_ids.len()
     }
 
-    /// Configurable nodes; 0 in a tile file.
+    /// Returns the number of configurable nodes; 0 in a tile file.
     #[must_use]
     pub fn slot_count(&self) -> usize {
         self.graph.slots.len()
     }
 
-    /// Groups of configurable nodes that always get the same layouts: codes of a configuration.
+    /// Returns the number of slot groups: configurable nodes that always have the same layouts. A configuration
+    /// has one code for each.
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.layouts.vectors.len()
     }
 
-    /// Runtimes of these samples in nanoseconds, `None` where withheld.
+    /// Returns the runtimes of these samples in nanoseconds, `None` if withheld.
     pub fn runtimes_ns(&self, samples: &[u32]) -> impl Iterator<Item = Option<i64>> {
         let runtime = |&sample: &u32| self.runtimes.get(sample as usize).copied();
         samples
@@ -167,14 +168,14 @@ impl TrainingGraph {
             .map(move |sample| runtime(sample).filter(|&runtime| runtime != 0))
     }
 
-    /// The rows of `node_config_feat` of these samples: `(k, slots, 18)` numbers, or for tiles
-    /// those of `config_feat`: `(k, 24)`. Samples that the file does not have are left out.
+    /// Returns the rows of `node_config_feat` of these samples, `(k, slots, 18)` numbers, or for tiles of
+    /// `config_feat`, `(k, 24)`. Samples beyond the file are left out.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a tile that is none.
+    /// [`Error::Damaged`] for an invalid tile.
     pub fn expand<T: Number>(&self, samples: &[u32]) -> Result<Vec<T>> {
-        if self.graph.kind == Kind::Tile {
-            let tiles = self.tiles.of(samples)?;
+        if self.graph.kind == GraphKind::Tile {
+            let tiles = self.tiles.for_samples(samples)?;
             let bounds = tiles.iter().flatten();
             return Ok(bounds.map(|&bound| T::from_bound(bound)).collect());
         }
@@ -200,7 +201,7 @@ impl TrainingGraph {
         Ok(rows)
     }
 
-    /// The codes of these samples: `(k, groups)` numbers.
+    /// Returns the codes of these samples: `(k, groups)` numbers.
     #[must_use]
     pub fn codes(&self, samples: &[u32]) -> Vec<u16> {
         let each = samples.iter();
@@ -220,19 +221,20 @@ impl TrainingGraph {
         node_features(&self.graph)
     }
 
-    /// Width of a row of [`expand`](Self::expand).
+    /// Returns the width of a row of [`expand`](Self::expand).
     fn row_width(&self) -> usize {
         match self.graph.kind {
-            Kind::Tile => tile::WIDTH,
-            Kind::Layout => self.slot_count() * VECTOR_WIDTH,
+            GraphKind::Tile => tile::WIDTH,
+            GraphKind::Layout => self.slot_count() * VECTOR_WIDTH,
         }
     }
 }
 
-/// The layouts of all configurations of a graph, and the codes of those at these places; `None` where they do not fit.
-fn merged(known: &Configurations, places: &[usize]) -> Option<(Layouts, Vec<u8>)> {
+/// Merges the layouts of all configurations of a graph; returns them and the codes of the configurations at
+/// these indices. `None` if they are inconsistent.
+fn merge_layouts(known: &Configurations, places: &[usize]) -> Option<(Layouts, Vec<u8>)> {
     let (sketches, all): (Vec<usize>, Vec<&Layouts>) = known.all_layouts().into_iter().unzip();
-    let merged = Merged::of(&all);
+    let merged = MergedLayouts::merge(&all);
     let mut codes = Vec::new();
     for &place in places {
         let (sketch, params) = known.codes(place)?;
@@ -243,11 +245,11 @@ fn merged(known: &Configurations, places: &[usize]) -> Option<(Layouts, Vec<u8>)
     Some((merged.layouts, codes))
 }
 
-/// Types that configurations are expanded to.
+/// Number types of expanded configurations.
 pub trait Number: Copy {
-    /// A dimension of a layout, or -1.
+    /// Converts a dimension of a layout, or -1.
     fn from_layout(dimension: i8) -> Self;
-    /// A bound of a tile.
+    /// Converts a bound of a tile.
     fn from_bound(bound: i64) -> Self;
 }
 
@@ -256,7 +258,7 @@ impl Number for i8 {
         dimension
     }
 
-    /// Bounds that do not fit become the greatest that does: ask for `f32`.
+    /// Saturates bounds that do not fit; use `f32` for exact ones.
     fn from_bound(bound: i64) -> Self {
         Self::try_from(bound).unwrap_or(Self::MAX)
     }

@@ -1,40 +1,39 @@
-//! Samples with their graph as one npz file.
+//! Writes samples with their graph as one npz file.
 
 use std::io::{Seek, Write};
 
-use tsql_codecs::graph::Kind;
+use tsql_codecs::graph::GraphKind;
 use tsql_codecs::layout::VECTOR_WIDTH;
-use tsql_formats::tpugraphs::{Dtype, Header};
+use tsql_formats::tpugraphs::{Dtype, NumberHeader};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::{Form, TrainingGraph};
 use crate::error::{Error, Result};
 
-/// How edges are written.
+/// Format of edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edges {
-    /// User and operand of each.
+    /// Pairs of user and operand.
     Pairs,
-    /// The operands of each node, after each other.
+    /// Concatenated operands of each node.
     Csr,
 }
 
 impl TrainingGraph {
-    /// Writes the graph and these samples: the arrays of the release's files (`edge_index` row by
-    /// row, configurations in the type of `form`) and `sample`, the samples' indices. With
-    /// [`Form::Codes`] instead of `node_config_feat`: `codes` (k, groups), `group_of_slot` (slots)
-    /// and `layouts` (groups, most codes, 18), so that
-    /// `layouts[arange(groups), codes][:, group_of_slot]` is `node_config_feat`.
+    /// Writes the graph and these samples: the arrays of the release's files (`edge_index` row by row,
+    /// configurations in the type of `form`) and `sample`, the indices of the samples. With [`Form::Codes`]
+    /// instead of `node_config_feat`: `codes` (k, groups), `group_of_slot` (slots) and `layouts` (groups,
+    /// maximum codes, 18), so that `layouts[arange(groups), codes][:, group_of_slot]` is `node_config_feat`.
     ///
     /// # Errors
-    /// [`Error::Io`] where the file cannot be written, [`Error::Argument`] for codes of a tile file.
+    /// [`Error::Io`] if the file cannot be written, [`Error::Argument`] for codes of a tile file.
     pub fn write_npz(&self, samples: &[u32], form: Form, out: impl Write + Seek) -> Result<()> {
         self.write_arrays(samples, form, Edges::Pairs, out)
     }
 
-    /// The same with the edges by node: `indptr` (nodes + 1) and `indices` (edges) instead of `edge_index`, so that node `n`
-    /// consumes what the nodes `indices[indptr[n]:indptr[n + 1]]` give.
+    /// Writes the same file with edges by node: `indptr` (nodes + 1) and `indices` (edges) instead of
+    /// `edge_index`. Node `n` consumes the outputs of the nodes `indices[indptr[n]:indptr[n + 1]]`.
     ///
     /// # Errors
     /// As [`TrainingGraph::write_npz`].
@@ -87,7 +86,7 @@ impl TrainingGraph {
         npz.array("sample", "<i8", &[count], indices)?;
         let runtimes = self.runtimes_ns(samples).map(Option::unwrap_or_default);
         npz.array("config_runtime", "<i8", &[count], runtimes)?;
-        if graph.kind == Kind::Tile {
+        if graph.kind == GraphKind::Tile {
             if form == Form::Codes {
                 let reason = format!("{} is a tile file: it has no codes", self.id);
                 return Err(Error::Argument {
@@ -99,7 +98,7 @@ impl TrainingGraph {
             let normalizers = samples.iter();
             let normalizers = normalizers.filter_map(|&sample| chosen(&self.normalizers, sample));
             npz.array("config_runtime_normalizers", "<i8", &[count], normalizers)?;
-            let tiles = self.tiles.of(samples)?;
+            let tiles = self.tiles.for_samples(samples)?;
             let shape = [count, tsql_codecs::tile::WIDTH];
             npz.array("config_feat", "<f4", &shape, tiles.into_iter().flatten())?;
             return npz.finish();
@@ -143,7 +142,7 @@ impl TrainingGraph {
     }
 }
 
-/// An npz file as `numpy.savez` writes it: not compressed, it is made to be read at once.
+/// Writer of an npz file as by `numpy.savez`: not compressed, for fast reading.
 struct Npz<W: Write + Seek>(ZipWriter<W>);
 
 impl<W: Write + Seek> Npz<W> {
@@ -155,7 +154,7 @@ impl<W: Write + Seek> Npz<W> {
         numbers: impl Iterator<Item = i64>,
     ) -> Result<()> {
         let unknown = || Error::Internal(format!("type {dtype}"));
-        let header = Header {
+        let header = NumberHeader {
             dtype: Dtype::parse(dtype).ok_or_else(unknown)?,
             fortran: false,
             shape: shape.iter().map(|&size| size as u64).collect(),

@@ -1,4 +1,4 @@
-//! The files that are open: as many as there may be, those that were opened first going first.
+//! Open files: a bounded number, evicted in the order of opening.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,13 +7,14 @@ use super::TrainingGraph;
 use super::step::GraphArrays;
 use crate::error::Result;
 
-/// Arrays of graphs that are kept although no step has them: 8 MB each, of a graph of 14,000 nodes.
+/// Number of graph arrays that stay cached without a step that uses them: 8 MB each for a graph of 14,000
+/// nodes.
 const ARRAYS: usize = 4;
 
-/// A file that was read.
+/// An open file.
 #[derive(Debug)]
 pub(super) struct OpenGraph {
-    /// Its place among the files of the selection.
+    /// Index among the files of the selection.
     pub(super) file: usize,
     pub(super) graph: TrainingGraph,
     arrays: Mutex<Weak<GraphArrays>>,
@@ -29,18 +30,18 @@ impl OpenGraph {
     }
 }
 
-/// Files that were read.
+/// Open files.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenGraphs {
     most_graphs: usize,
     most_samples: u64,
-    /// How many were put there, whether they still are or not.
+    /// Number of files opened so far, including evicted ones.
     opened: usize,
-    /// The one that was opened first in front.
+    /// Oldest file first.
     graphs: VecDeque<Arc<OpenGraph>>,
 }
 
-impl Open {
+impl OpenGraphs {
     pub(super) fn new(most_graphs: usize, most_samples: u64) -> Self {
         Self {
             most_graphs,
@@ -50,7 +51,7 @@ impl Open {
         }
     }
 
-    pub(super) fn opened(&self) -> usize {
+    pub(super) fn opened_count(&self) -> usize {
         self.opened
     }
 
@@ -59,7 +60,7 @@ impl Open {
         found.map(Arc::clone)
     }
 
-    /// Puts graphs beside those that there are, or in the place of the first ones.
+    /// Adds graphs, and evicts the oldest ones.
     pub(super) fn put(&mut self, graphs: Vec<Arc<OpenGraph>>) {
         self.opened += graphs.len();
         self.graphs.extend(graphs);
@@ -74,13 +75,13 @@ impl Open {
     }
 }
 
-/// The arrays of graphs that steps have, or that had some not long ago.
+/// Arrays of graphs that steps use, or used recently.
 #[derive(Debug, Default)]
-pub(super) struct Arrays(Mutex<VecDeque<Arc<GraphArrays>>>);
+pub(super) struct ArrayCache(Mutex<VecDeque<Arc<GraphArrays>>>);
 
-impl Arrays {
-    /// Those of a graph: made once as long as anybody has them.
-    pub(super) fn of(&self, open: &OpenGraph) -> Result<Arc<GraphArrays>> {
+impl ArrayCache {
+    /// Returns the arrays of a graph, computed once while any step uses them.
+    pub(super) fn for_graph(&self, open: &OpenGraph) -> Result<Arc<GraphArrays>> {
         let mut known = open.arrays.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(arrays) = known.upgrade() {
             return Ok(arrays);

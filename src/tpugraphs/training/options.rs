@@ -1,4 +1,4 @@
-//! How files of TpuGraphs become steps.
+//! Options of graph steps.
 
 use crate::error::{Error, Result};
 use crate::training::RowsOptions;
@@ -6,7 +6,7 @@ use crate::training::RowsOptions;
 use super::pick::Picking;
 use super::table::Form;
 
-/// How files become steps: each is one file once an epoch, with some of its configurations.
+/// Options that turn files into steps: each is one file once an epoch, with some of its configurations.
 ///
 /// ```
 /// use tsql::tpugraphs::{GraphsOptions, Pick, Picking};
@@ -31,8 +31,8 @@ pub struct GraphsOptions {
 }
 
 impl GraphsOptions {
-    /// Picks so, from files of all splits in another order each epoch; 4 steps ahead by two threads, at most 4,096 files and
-    /// 8 million samples open. The seed of `picking` is that of the order, too.
+    /// Creates options with this picking: files of all splits, shuffled each epoch; 4 steps prefetched by two
+    /// threads; at most 4,096 files and 8 million samples open. The seed of `picking` also seeds the order.
     #[must_use]
     pub fn new(picking: Picking) -> Self {
         Self {
@@ -52,50 +52,51 @@ impl GraphsOptions {
         }
     }
 
-    /// What a step has of its configurations: all numbers (of layouts as [`Form::Int8`], of tiles as `f32`, whichever of the
-    /// two is asked for), or codes only. Codes are always there.
+    /// Sets the form of configurations: all numbers (layouts as [`Form::Int8`], tiles as `f32`, for either
+    /// form), or codes only. Codes are always present.
     #[must_use]
     pub fn form(self, form: Form) -> Self {
         Self { form, ..self }
     }
 
-    /// Only files of this split: `train`, `valid` or `test`. Where runtimes are withheld, as in `test`, picks by runtime (best, worst,
-    /// baseline, gumbel, close) give steps without configurations.
+    /// Selects files of this split: `train`, `valid` or `test`. If runtimes are withheld, as in `test`, picks
+    /// by runtime (best, worst, baseline, gumbel, close) give steps without configurations.
     #[must_use]
     pub fn split(mut self, split: impl Into<String>) -> Self {
         self.split = Some(split.into());
         self
     }
 
-    /// Families of files take turns, so that each comes as often as any other, however many files it has: files for which this SQL over
-    /// the columns of `sources` gives the same value, such as `split_part(split_part(id, ':', 4), '_', 1)`. An epoch has as
-    /// many full rounds as there are files for, at least one.
+    /// Balances families of files: they take turns, so that each is equally frequent, whatever its number of
+    /// files. A family has the files for which this SQL over the columns of `sources` gives the same value,
+    /// such as `split_part(split_part(id, ':', 4), '_', 1)`. An epoch has as many full rounds as fit into the
+    /// number of files, at least one.
     #[must_use]
     pub fn balance(mut self, family: impl Into<String>) -> Self {
         self.balance = Some(family.into());
         self
     }
 
-    /// In another order each epoch, or always by their ids.
+    /// Shuffles each epoch differently, or orders files by id.
     #[must_use]
     pub fn shuffle(self, shuffle: bool) -> Self {
         Self { shuffle, ..self }
     }
 
-    /// Leaves out the files that not every rank would get one of.
+    /// Leaves out files that only some ranks would get.
     #[must_use]
     pub fn drop_last(self, drop_last: bool) -> Self {
         Self { drop_last, ..self }
     }
 
-    /// Gives every rank equally many files: see [`RowsOptions::pad`].
+    /// Gives every rank the same number of files: see [`RowsOptions::pad`].
     #[must_use]
     pub fn pad(self, pad: bool) -> Self {
         Self { pad, ..self }
     }
 
-    /// Of `world` processes that share the files the one with this number, from 0: its step `s` is the file
-    /// `s * world + rank` of the epoch.
+    /// Sets the rank of this process, from 0, among `world` processes that share the files. Step `s` is the
+    /// file `s * world + rank` of the epoch.
     #[must_use]
     pub fn rank(self, rank: u64, world: u64) -> Self {
         Self {
@@ -105,20 +106,20 @@ impl GraphsOptions {
         }
     }
 
-    /// Steps that are made ahead; with 0 each is made when it is asked for.
+    /// Sets the number of prefetched steps; with 0 each step is computed on request.
     #[must_use]
     pub fn prefetch(self, prefetch: usize) -> Self {
         Self { prefetch, ..self }
     }
 
-    /// Threads that make steps ahead.
+    /// Sets the number of prefetching threads.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Files that are open at a time, at most, beside those of steps that are made ahead; at least 1. Up to half of them are
-    /// opened together, with three questions: few the first time, then as many as were opened before.
+    /// Sets the maximum number of open files, at least 1, besides those of prefetched steps. Up to half of them
+    /// are opened together, with three queries: few the first time, then as many as were opened before.
     #[must_use]
     pub fn open_graphs(self, open_graphs: usize) -> Self {
         Self {
@@ -127,7 +128,8 @@ impl GraphsOptions {
         }
     }
 
-    /// Samples of all open files, at most, unless one file has more. A sample takes about 40 bytes.
+    /// Sets the maximum number of samples of all open files, unless one file has more. A sample takes about 40
+    /// bytes.
     #[must_use]
     pub fn open_samples(self, open_samples: u64) -> Self {
         Self {
@@ -136,7 +138,7 @@ impl GraphsOptions {
         }
     }
 
-    /// The order of files as one of rows, each a batch of its own.
+    /// Returns the options of the file order, in which each file is a batch of one row.
     pub(super) fn as_rows(&self) -> RowsOptions {
         RowsOptions::default()
             .batch_rows(1)
@@ -149,9 +151,9 @@ impl GraphsOptions {
     }
 
     /// # Errors
-    /// [`Error::Argument`] for what cannot be.
-    pub(super) fn checked(&self) -> Result<()> {
-        self.as_rows().checked()?;
+    /// [`Error::Argument`] for invalid options.
+    pub(super) fn validate(&self) -> Result<()> {
+        self.as_rows().validate()?;
         if self.open_graphs == 0 {
             return Err(Error::Argument {
                 name: "open_graphs",

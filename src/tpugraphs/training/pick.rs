@@ -1,35 +1,37 @@
-//! Which samples a training step takes.
+//! Picks the samples of a training step.
 
 use std::collections::HashSet;
 
 use super::TrainingGraph;
 
-/// How samples are picked.
+/// Method of picking samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pick {
-    /// All of them, in their order.
+    /// All samples, in order.
     All,
-    /// `count` of them at random, none twice.
+    /// `count` random samples, without repetition.
     #[default]
     Random,
     /// The `count` fastest.
     Best,
     /// The `count` slowest.
     Worst,
-    /// As the baseline of the paper does: a third the fastest, a third the slowest, the rest at
-    /// random from those between (with repetition).
+    /// The baseline of the paper: a third the fastest, a third the slowest, the rest random samples between
+    /// them (with repetition).
     Baseline,
-    /// As upstream's training does in each step: the `count` with the largest `(n - r) / n - ln(-ln U)`, where `r` is the
-    /// rank among `n` runtimes (0 is the fastest) and `U` uniform between 0 and 1, the largest first. Fast ones come more
-    /// often, none twice. Source: `tpu_graphs/baselines/layout/data.py`, the Gumbel top-k trick (arXiv 1903.06059).
+    /// Upstream's training: the `count` samples with the largest `(n - r) / n - ln(-ln U)`, the largest first.
+    /// `r` is the rank among `n` runtimes (0 is the fastest) and `U` uniform between 0 and 1. Fast samples are
+    /// more frequent, and none is repeated. Source: `tpu_graphs/baselines/layout/data.py`, the Gumbel top-k
+    /// trick (arXiv 1903.06059).
     Gumbel,
-    /// `count` at random, none twice, from a window of `j * count` neighbours by runtime, with a random `j` from 1 to 4:
-    /// configurations that are hard to tell apart. Source: the first place of Kaggle's "Fast or Slow?".
+    /// `count` random samples, without repetition, from a window of `j * count` neighbours by runtime, with a
+    /// random `j` from 1 to 4: configurations that are hard to distinguish. Source: the first place of Kaggle's
+    /// "Fast or Slow?".
     Close,
 }
 
-/// What to pick.
+/// Options of a pick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Picking {
@@ -40,7 +42,7 @@ pub struct Picking {
 }
 
 impl Picking {
-    /// `count` samples at most, in this way, whichever configurations they are of.
+    /// Picks at most `count` samples with this method, with duplicate configurations.
     #[must_use]
     pub fn new(pick: Pick, count: usize) -> Self {
         Self {
@@ -50,14 +52,14 @@ impl Picking {
         }
     }
 
-    /// The same seed picks the same; 0 unless it is set.
+    /// Sets the seed; 0 by default. The same seed picks the same samples.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Of samples of the same configuration only the first.
+    /// Picks only the first sample of each configuration.
     #[must_use]
     pub fn unique(mut self, unique: bool) -> Self {
         self.unique = unique;
@@ -66,7 +68,7 @@ impl Picking {
 }
 
 impl TrainingGraph {
-    /// The samples of a training step.
+    /// Returns the samples of a training step.
     #[must_use]
     pub fn pick(&self, picking: &Picking, step: u64) -> Vec<u32> {
         let seed = picking.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ step;
@@ -75,17 +77,17 @@ impl TrainingGraph {
         let pool = if picking.unique {
             &self.first
         } else {
-            all = Samples(self.sample_count());
+            all = SampleRange(self.sample_count());
             return match picking.pick {
                 Pick::All => all.iter().collect(),
                 Pick::Random => all.pick(picking.count, &mut random),
-                _ => ranked(&self.fastest, picking, &mut random),
+                _ => pick_by_runtime(&self.fastest, picking, &mut random),
             };
         };
         match picking.pick {
             Pick::All => pool.clone(),
             Pick::Random => {
-                let places = Samples(pool.len()).pick(picking.count, &mut random);
+                let places = SampleRange(pool.len()).pick(picking.count, &mut random);
                 let sample = |place: u32| pool.get(place as usize).copied();
                 places.into_iter().filter_map(sample).collect()
             }
@@ -93,21 +95,21 @@ impl TrainingGraph {
                 let kept: HashSet<u32> = pool.iter().copied().collect();
                 let fastest = self.fastest.iter().copied();
                 let fastest: Vec<u32> = fastest.filter(|sample| kept.contains(sample)).collect();
-                ranked(&fastest, picking, &mut random)
+                pick_by_runtime(&fastest, picking, &mut random)
             }
         }
     }
 }
 
-/// The numbers from 0 on.
-struct Samples(usize);
+/// The numbers from 0 to a count.
+struct SampleRange(usize);
 
-impl Samples {
+impl SampleRange {
     fn iter(&self) -> std::ops::Range<u32> {
         0..u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 
-    /// `count` of them in random order (Floyd's algorithm, then a shuffle).
+    /// Picks `count` numbers in random order (Floyd's algorithm, then a shuffle).
     fn pick(&self, count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
         let total = self.iter().end;
         let count = u32::try_from(count).unwrap_or(u32::MAX).min(total);
@@ -124,15 +126,15 @@ impl Samples {
     }
 }
 
-/// Picks by runtime from samples of which the fastest come first.
-fn ranked(fastest: &[u32], picking: &Picking, random: &mut fastrand::Rng) -> Vec<u32> {
+/// Picks by runtime from samples sorted by runtime, the fastest first.
+fn pick_by_runtime(fastest: &[u32], picking: &Picking, random: &mut fastrand::Rng) -> Vec<u32> {
     let count = picking.count.min(fastest.len());
     let slowest = fastest.iter().rev().copied();
     match picking.pick {
         Pick::Best => fastest.iter().take(count).copied().collect(),
         Pick::Worst => slowest.take(count).collect(),
-        Pick::Gumbel => gumbel(fastest, count, random),
-        Pick::Close => close(fastest, count, random),
+        Pick::Gumbel => pick_gumbel(fastest, count, random),
+        Pick::Close => pick_close(fastest, count, random),
         _ => {
             let third = count / 3;
             let end = fastest.len() - third;
@@ -147,12 +149,12 @@ fn ranked(fastest: &[u32], picking: &Picking, random: &mut fastrand::Rng) -> Vec
     }
 }
 
-/// Those with the largest perturbed ranks, the largest first.
+/// Picks the samples with the largest perturbed ranks, the largest first.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a file has at most 2^32 samples"
 )]
-fn gumbel(fastest: &[u32], count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
+fn pick_gumbel(fastest: &[u32], count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
     let total = fastest.len() as f64;
     let scored = fastest.iter().enumerate().map(|(rank, &sample)| {
         let noise = -(-random.f64().ln()).ln();
@@ -168,15 +170,15 @@ fn gumbel(fastest: &[u32], count: usize, random: &mut fastrand::Rng) -> Vec<u32>
     scored.into_iter().map(|(_, sample)| sample).collect()
 }
 
-/// Windows of [`Pick::Close`] are at most so many times as wide as what is picked from them.
+/// Maximum width of the windows of [`Pick::Close`], as a multiple of the number of picked samples.
 const WIDEST: usize = 4;
 
-fn close(fastest: &[u32], count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
+fn pick_close(fastest: &[u32], count: usize, random: &mut fastrand::Rng) -> Vec<u32> {
     let wide = random.usize(1..=WIDEST).saturating_mul(count);
     let wide = wide.min(fastest.len());
     let begin = random.usize(0..=fastest.len() - wide);
     let window = fastest.get(begin..begin + wide).unwrap_or(&[]);
-    let places = Samples(window.len()).pick(count, random);
+    let places = SampleRange(window.len()).pick(count, random);
     let sample = |place: u32| window.get(place as usize).copied();
     places.into_iter().filter_map(sample).collect()
 }
@@ -188,7 +190,7 @@ mod tests {
     #[test]
     fn random_samples_are_distinct_and_repeatable() {
         for (total, count) in [(10, 4), (5, 5), (5, 9), (0, 3), (100_000, 128)] {
-            let pick = |seed| Samples(total).pick(count, &mut fastrand::Rng::with_seed(seed));
+            let pick = |seed| SampleRange(total).pick(count, &mut fastrand::Rng::with_seed(seed));
             let picked = pick(1);
             assert_eq!(picked.len(), count.min(total));
             let distinct: HashSet<u32> = picked.iter().copied().collect();
@@ -204,7 +206,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         let mut counts = [0_u32; 6];
         for _ in 0..6000 {
-            for sample in Samples(6).pick(2, &mut random) {
+            for sample in SampleRange(6).pick(2, &mut random) {
                 counts[sample as usize] += 1;
             }
         }
@@ -220,29 +222,32 @@ mod tests {
         let picking = Picking::new;
         let mut random = fastrand::Rng::with_seed(1);
         assert_eq!(
-            ranked(&fastest, &picking(Pick::Best, 2), &mut random),
+            pick_by_runtime(&fastest, &picking(Pick::Best, 2), &mut random),
             [29, 28]
         );
         assert_eq!(
-            ranked(&fastest, &picking(Pick::Worst, 2), &mut random),
+            pick_by_runtime(&fastest, &picking(Pick::Worst, 2), &mut random),
             [0, 1]
         );
-        let picked = ranked(&fastest, &picking(Pick::Baseline, 10), &mut random);
+        let picked = pick_by_runtime(&fastest, &picking(Pick::Baseline, 10), &mut random);
         assert_eq!(picked.len(), 10);
         assert_eq!(picked[..3], [29, 28, 27]);
         assert_eq!(picked[7..], [0, 1, 2]);
         assert!(picked[3..7].iter().all(|sample| (3..27).contains(sample)));
-        assert_eq!(ranked(&[4], &picking(Pick::Baseline, 10), &mut random), [4]);
+        assert_eq!(
+            pick_by_runtime(&[4], &picking(Pick::Baseline, 10), &mut random),
+            [4]
+        );
     }
 
-    /// Fast ones come more often, by as much as the formula says: by e for the fastest against the slowest.
+    /// Fast samples are more frequent, as the formula predicts: the fastest by a factor of e over the slowest.
     #[test]
     fn gumbel_prefers_fast_ones() {
         let fastest: Vec<u32> = (0..10).rev().collect();
         let mut random = fastrand::Rng::with_seed(5);
         let mut first = [0_u32; 10];
         for _ in 0..20_000 {
-            let picked = ranked(&fastest, &Picking::new(Pick::Gumbel, 3), &mut random);
+            let picked = pick_by_runtime(&fastest, &Picking::new(Pick::Gumbel, 3), &mut random);
             let distinct: HashSet<u32> = picked.iter().copied().collect();
             assert_eq!(distinct.len(), 3);
             first[picked[0] as usize] += 1;
@@ -250,9 +255,9 @@ mod tests {
         // Weights e^1.0, e^0.9, ... e^0.1 of sum 17.3: 3,136 for the fastest, 1,275 for the slowest; 3 deviations.
         assert!((2980..3290).contains(&first[9]), "{first:?}");
         assert!((1170..1380).contains(&first[0]), "{first:?}");
-        let all = ranked(&fastest, &Picking::new(Pick::Gumbel, 99), &mut random);
+        let all = pick_by_runtime(&fastest, &Picking::new(Pick::Gumbel, 99), &mut random);
         assert_eq!(all.len(), 10);
-        assert!(ranked(&[], &Picking::new(Pick::Gumbel, 3), &mut random).is_empty());
+        assert!(pick_by_runtime(&[], &Picking::new(Pick::Gumbel, 3), &mut random).is_empty());
     }
 
     #[test]
@@ -261,7 +266,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(5);
         let mut widths = HashSet::new();
         for _ in 0..500 {
-            let picked = ranked(&fastest, &Picking::new(Pick::Close, 20), &mut random);
+            let picked = pick_by_runtime(&fastest, &Picking::new(Pick::Close, 20), &mut random);
             let distinct: HashSet<u32> = picked.iter().copied().collect();
             assert_eq!(distinct.len(), 20);
             let width = picked.iter().max().unwrap() - picked.iter().min().unwrap();
@@ -270,7 +275,7 @@ mod tests {
         }
         assert!(widths.len() >= 4, "windows of several widths: {widths:?}");
         for (total, count) in [(0, 3), (1, 3), (5, 0), (5, 5), (7, 3)] {
-            let picked = ranked(
+            let picked = pick_by_runtime(
                 &fastest[..total],
                 &Picking::new(Pick::Close, count),
                 &mut random,
@@ -279,15 +284,16 @@ mod tests {
         }
     }
 
-    /// Another sequence would be another training for whoever resumes one; all rest on fastrand's algorithm.
+    /// A different sequence would change the training of resumed runs; the sequence depends on fastrand's
+    /// algorithm.
     #[test]
     fn picks_are_those_that_they_always_were() {
         let fastest: Vec<u32> = (0..1000).collect();
         let picks = [Pick::Baseline, Pick::Gumbel, Pick::Close].map(|pick| {
             let mut random = fastrand::Rng::with_seed(7);
-            ranked(&fastest, &Picking::new(pick, 4), &mut random)
+            pick_by_runtime(&fastest, &Picking::new(pick, 4), &mut random)
         });
-        let random = Samples(1000).pick(4, &mut fastrand::Rng::with_seed(7));
+        let random = SampleRange(1000).pick(4, &mut fastrand::Rng::with_seed(7));
         assert_eq!(random, [402, 438, 269, 658]);
         assert_eq!(
             picks,

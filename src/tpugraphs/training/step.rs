@@ -1,8 +1,8 @@
-//! What a training step gets: flat arrays with shapes, which numpy and torch take as they are.
+//! A training step: flat arrays with shapes, which NumPy and torch use directly.
 
 use std::sync::Arc;
 
-use tsql_codecs::graph::Kind;
+use tsql_codecs::graph::GraphKind;
 use tsql_codecs::hlo::FEATURE_COUNT;
 use tsql_codecs::layout::VECTOR_WIDTH;
 use tsql_codecs::tile;
@@ -12,13 +12,13 @@ use super::table::Form;
 use crate::error::Result;
 use crate::training::Position;
 
-/// Numbers of any number of dimensions, the last one varying fastest (C order).
+/// An array of any number of dimensions, in C order (the last dimension varies fastest).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tensor<T> {
-    /// Numbers along each dimension; their product is the number of `values`.
+    /// Size of each dimension; the product is the number of `values`.
     pub shape: Vec<usize>,
-    /// All numbers.
+    /// Elements.
     pub values: Vec<T>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Tensor<T> {
     }
 }
 
-/// The arrays of a graph, which all of its steps share. Names are those of the release's files where these have them.
+/// Arrays of a graph, shared by all of its steps. Names are those of the release's files, if they exist there.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GraphArrays {
@@ -47,10 +47,10 @@ pub struct GraphArrays {
     pub splits: Tensor<i64>,
     /// Group of each slot: (slots).
     pub group_of_slot: Tensor<u32>,
-    /// The layouts that codes stand for: (groups, most codes of a group, 18), so that
-    /// `layouts[arange(groups), codes][:, group_of_slot]` is `node_config_feat`; -1 where a group has fewer.
+    /// Layouts by code: (groups, maximum codes of a group, 18), so that `layouts[arange(groups), codes][:,
+    /// group_of_slot]` is `node_config_feat`; -1 for unused codes of a group.
     pub layouts: Tensor<i8>,
-    /// Groups and layouts as `configurations.sketch` spells them; those of no slots in a tile file.
+    /// Groups and layouts in the notation of `configurations.sketch`; without slots in a tile file.
     pub sketch: String,
 }
 
@@ -58,48 +58,48 @@ pub struct GraphArrays {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GraphStep {
-    /// Its number in the epoch. That of padding is not below the number of steps.
+    /// Its position. Padding has numbers after the last step of the epoch.
     pub position: Position,
-    /// True where it repeats one of the first steps of the epoch, so that all ranks have as many: see
+    /// True if it repeats one of the first steps of the epoch, so that all ranks have the same number: see
     /// [`RowsOptions::pad`](crate::training::RowsOptions::pad).
     pub is_padding: bool,
     /// The file: `<collection>:<name>`.
     pub id: String,
-    /// `train`, `valid` or `test`, where the file's path says so.
+    /// `train`, `valid` or `test`, if the file's path has it.
     pub split: Option<String>,
-    /// Number of the graph in the store.
+    /// Identifier of the graph in the store.
     pub graph_id: i64,
-    /// The file is of layouts, or else of tiles.
+    /// True for a layout file, false for a tile file.
     pub is_layout: bool,
     /// Indices of the samples in the file: (k).
     pub samples: Tensor<u32>,
-    /// Numbers of their configurations in the store: (k).
+    /// Identifiers of their configurations in the store: (k).
     pub config_ids: Tensor<i64>,
-    /// `config_runtime`: (k) nanoseconds, 0 where withheld.
+    /// `config_runtime`: (k) nanoseconds, 0 if withheld.
     pub runtimes_ns: Tensor<i64>,
-    /// `config_runtime_normalizers`: (k) nanoseconds, 1 where withheld; (0) of layouts.
+    /// `config_runtime_normalizers`: (k) nanoseconds, 1 if withheld; (0) for layouts.
     pub normalizers_ns: Tensor<i64>,
-    /// Codes of layouts: (k, groups); (k, 0) of tiles.
+    /// Codes of layouts: (k, groups); (k, 0) for tiles.
     pub codes: Tensor<u16>,
-    /// `node_config_feat`: (k, slots, 18); (0, slots, 18) where only codes were asked for, and of tiles.
+    /// `node_config_feat`: (k, slots, 18); (0, slots, 18) with codes only, and for tiles.
     pub layouts: Tensor<i8>,
-    /// `config_feat`: (k, 24); (0, 24) of layouts.
+    /// `config_feat`: (k, 24); (0, 24) for layouts.
     pub tiles: Tensor<f32>,
     /// The graph, shared by all of its steps.
     pub graph: Arc<GraphArrays>,
 }
 
 impl TrainingGraph {
-    /// Number of the graph in the store.
+    /// Identifier of the graph in the store.
     #[must_use]
     pub fn graph_id(&self) -> i64 {
         self.graph_id
     }
 
-    /// The arrays of the graph. They are made when this is called: 560 bytes a node.
+    /// Computes the arrays of the graph: 560 bytes per node.
     ///
     /// # Errors
-    /// [`Error::Damaged`](crate::Error::Damaged) for features that are not understood.
+    /// [`Error::Damaged`](crate::Error::Damaged) for features that cannot be decoded.
     #[expect(clippy::cast_precision_loss, reason = "they were floats in the file")]
     pub fn arrays(&self) -> Result<GraphArrays> {
         let graph = &self.graph;
@@ -119,12 +119,12 @@ impl TrainingGraph {
             slots: Tensor::new([graph.slots.len()], numbers(&graph.slots)),
             splits: Tensor::new([1, graph.splits.len()], numbers(&graph.splits)),
             group_of_slot: Tensor::new([self.slot_count()], self.layouts.group_of_slot.clone()),
-            layouts: self.known_layouts(),
+            layouts: self.layout_table(),
             sketch: self.layouts.text(),
         })
     }
 
-    fn known_layouts(&self) -> Tensor<i8> {
+    fn layout_table(&self) -> Tensor<i8> {
         let groups = &self.layouts.vectors;
         let most = groups.iter().map(Vec::len).max().unwrap_or_default();
         let mut values = Vec::with_capacity(groups.len() * most * VECTOR_WIDTH);
@@ -135,7 +135,7 @@ impl TrainingGraph {
         Tensor::new([groups.len(), most, VECTOR_WIDTH], values)
     }
 
-    /// The step of these samples.
+    /// Returns the step of these samples.
     ///
     /// # Errors
     /// As [`TrainingGraph::expand`].
@@ -147,7 +147,7 @@ impl TrainingGraph {
         form: Form,
         graph: Arc<GraphArrays>,
     ) -> Result<GraphStep> {
-        let is_layout = self.graph.kind == Kind::Layout;
+        let is_layout = self.graph.kind == GraphKind::Layout;
         let count = samples.len();
         let of = |numbers: &[i64]| {
             let of_sample = |&sample: &u32| numbers.get(sample as usize).copied();

@@ -1,4 +1,5 @@
-//! Steps of several files as one Arrow stream: all batches have the same columns, whatever the sizes of graphs.
+//! Converts steps of several files to one Arrow stream: all batches have the same columns, whatever the sizes
+//! of graphs.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use super::step::{GraphStep, Tensor};
 use super::table::Form;
 use crate::error::{Error, Result};
 
-/// The columns of a stream of steps.
+/// Columns of a stream of steps.
 #[derive(Clone, Debug)]
 pub struct StepTable {
     schema: SchemaRef,
@@ -26,21 +27,22 @@ pub struct StepTable {
 }
 
 impl StepTable {
-    /// The columns for files of layouts, or else of tiles: a row for each configuration of a step, with `id` of the file,
-    /// `epoch`, `step`, `sample` (index in the file), `config_id`, `runtime_ns` and `baseline_ns` (NULL where withheld), and
-    /// the list `node_config_feat` (slots * 18), `config_feat` (24) or `codes` (groups), with codes also `layouts`: the table
-    /// that they index, as `configurations.sketch` spells it, once for each file.
+    /// Creates the columns for layout or tile files: a row for each configuration of a step, with `id` of the
+    /// file, `epoch`, `step`, `sample` (index in the file), `config_id`, `runtime_ns` and `baseline_ns` (NULL
+    /// if withheld), and the list `node_config_feat` (slots * 18), `config_feat` (24) or `codes` (groups). With
+    /// codes there is also `layouts`: the table that they index, in the notation of `configurations.sketch`,
+    /// once for each file.
     ///
     /// # Errors
-    /// [`Error::Argument`] for codes of tiles, which have none, and numbers of layouts as floats.
+    /// [`Error::Argument`] for codes of tiles, which do not exist, and for layouts as floats.
     pub fn new(is_layout: bool, form: Form) -> Result<Self> {
         let (name, item) = match (is_layout, form) {
             (true, Form::Codes) => ("codes", DataType::UInt16),
             (true, Form::Int8) => ("node_config_feat", DataType::Int8),
             (false, Form::Int8 | Form::Float32) => ("config_feat", DataType::Float32),
-            (false, Form::Codes) => return Err(unsuited("files of tiles have no codes")),
+            (false, Form::Codes) => return Err(form_error("files of tiles have no codes")),
             (true, Form::Float32) => {
-                return Err(unsuited(
+                return Err(form_error(
                     "several files of layouts are given as int8 or as codes",
                 ));
             }
@@ -48,7 +50,7 @@ impl StepTable {
         let field = |name: &str, of: DataType| Field::new(name, of, name.ends_with("_ns"));
         let list = DataType::List(Arc::new(Field::new_list_field(item, false)));
         let mut fields = vec![
-            field("id", text()),
+            field("id", text_type()),
             field("epoch", DataType::Int64),
             field("step", DataType::Int64),
             field("sample", DataType::UInt32),
@@ -58,7 +60,7 @@ impl StepTable {
             field(name, list),
         ];
         if form == Form::Codes {
-            fields.push(field("layouts", text()));
+            fields.push(field("layouts", text_type()));
         }
         Ok(Self {
             schema: Arc::new(Schema::new(fields)),
@@ -67,19 +69,19 @@ impl StepTable {
         })
     }
 
-    /// The columns.
+    /// Returns the columns.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The rows of a step. Its numbers are not copied.
+    /// Returns the rows of a step. Its numbers are not copied.
     ///
     /// # Errors
-    /// [`Error::Argument`] where the step is of the other kind of files.
+    /// [`Error::Argument`] if the step is of the other kind of files.
     pub fn batch(&self, step: GraphStep) -> Result<RecordBatch> {
         if step.is_layout != self.is_layout {
-            return Err(unsuited(
+            return Err(form_error(
                 "files of tiles and of layouts are not in one stream",
             ));
         }
@@ -97,41 +99,41 @@ impl StepTable {
             step.normalizers_ns.values
         };
         let values = match (self.is_layout, self.form) {
-            (true, Form::Codes) => lists::<UInt16Type>(rows, step.codes),
-            (true, _) => lists::<Int8Type>(rows, step.layouts),
-            (false, _) => lists::<Float32Type>(rows, step.tiles),
+            (true, Form::Codes) => list_column::<UInt16Type>(rows, step.codes),
+            (true, _) => list_column::<Int8Type>(rows, step.layouts),
+            (false, _) => list_column::<Float32Type>(rows, step.tiles),
         };
         let mut columns: Vec<ArrayRef> = vec![
-            repeated(&step.id, rows)?,
+            repeat_text(&step.id, rows)?,
             Arc::new(number(step.position.epoch)),
             Arc::new(number(step.position.batch)),
             Arc::new(UInt32Array::from(step.samples.values)),
             Arc::new(Int64Array::from(step.config_ids.values)),
             Arc::new(known(step.runtimes_ns.values, 0)),
             Arc::new(known(baselines, 1)),
-            values.map_err(failed)?,
+            values.map_err(arrow_error)?,
         ];
         if self.form == Form::Codes {
-            columns.push(repeated(&step.graph.sketch, rows)?);
+            columns.push(repeat_text(&step.graph.sketch, rows)?);
         }
-        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(failed)
+        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(arrow_error)
     }
 }
 
-/// A text that is the same in many rows.
-fn text() -> DataType {
+/// Type of a text that is repeated in many rows.
+fn text_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-fn repeated(text: &str, rows: usize) -> Result<ArrayRef> {
+fn repeat_text(text: &str, rows: usize) -> Result<ArrayRef> {
     let keys = Int32Array::from(vec![0; rows]);
     let values = Arc::new(StringArray::from(vec![text]));
-    let repeated = DictionaryArray::try_new(keys, values).map_err(failed)?;
+    let repeated = DictionaryArray::try_new(keys, values).map_err(arrow_error)?;
     Ok(Arc::new(repeated))
 }
 
-/// A row of each configuration, however many dimensions it has.
-fn lists<T: ArrowPrimitiveType>(
+/// Returns a list column with one row per configuration, whatever the number of dimensions.
+fn list_column<T: ArrowPrimitiveType>(
     rows: usize,
     numbers: Tensor<T::Native>,
 ) -> std::result::Result<ArrayRef, ArrowError> {
@@ -146,13 +148,13 @@ fn lists<T: ArrowPrimitiveType>(
     Ok(Arc::new(ListArray::try_new(item, offsets, values, None)?))
 }
 
-fn unsuited(reason: &str) -> Error {
+fn form_error(reason: &str) -> Error {
     Error::Argument {
         name: "form",
         reason: reason.to_owned(),
     }
 }
 
-fn failed(error: ArrowError) -> Error {
+fn arrow_error(error: ArrowError) -> Error {
     Error::Query(DataFusionError::from(error))
 }

@@ -1,4 +1,4 @@
-//! Samples as Arrow: a row for each, with its configuration.
+//! Converts samples to Arrow: one row per sample, with its configuration.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use arrow::array::{
     ArrayRef, FixedSizeListArray, Float32Array, Int8Array, Int64Array, RecordBatch, UInt16Array,
 };
 use arrow::datatypes::{DataType, Field, Schema};
-use tsql_codecs::graph::Kind;
+use tsql_codecs::graph::GraphKind;
 
 use super::TrainingGraph;
 use crate::error::{Error, Result};
 
-/// How configurations are written.
+/// Form of configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// All numbers, each a byte: `(k, slots, 18)`. Tiles have larger numbers: as `Float32`.
+    /// All numbers, one byte each: `(k, slots, 18)`. Tiles have larger numbers and become `Float32`.
     #[default]
     Int8,
-    /// All numbers as they are in the npz files.
+    /// All numbers, as in the npz files.
     Float32,
-    /// A code for each group of slots: `(k, groups)`. The layouts that they stand for are in the
-    /// schema's metadata (`layouts`, as `configurations.sketch` spells them).
+    /// A code for each group of slots: `(k, groups)`. The layouts by code are in the schema's metadata
+    /// (`layouts`, in the notation of `configurations.sketch`).
     Codes,
 }
 
 impl TrainingGraph {
-    /// These samples as a batch with the columns `sample` (index in the file), `config_id`,
-    /// `runtime_ns` and `baseline_ns` (NULL where withheld), and `node_config_feat` (of tiles
-    /// `config_feat`) or `codes`, a list of fixed size.
+    /// Returns these samples as a batch with the columns `sample` (index in the file), `config_id`,
+    /// `runtime_ns` and `baseline_ns` (NULL if withheld), and `node_config_feat` (for tiles `config_feat`) or
+    /// `codes`, a list of fixed size.
     ///
     /// # Errors
-    /// [`Error::Argument`] for codes of a tile file, which has none.
+    /// [`Error::Argument`] for codes of a tile file, which do not exist.
     pub fn batch(&self, samples: &[u32], form: Form) -> Result<RecordBatch> {
         let damaged = |error: arrow::error::ArrowError| Error::damaged("batch", error.to_string());
         let (name, values, width) = self.values(samples, form)?;
@@ -43,7 +43,7 @@ impl TrainingGraph {
         let id = |&sample: &u32| self.config_ids.get(sample as usize).copied();
         let normalizer = |&sample: &u32| {
             let normalizer = self.normalizers.get(sample as usize).copied();
-            normalizer.filter(|&normalizer| self.graph.kind == Kind::Tile && normalizer != 1)
+            normalizer.filter(|&normalizer| self.graph.kind == GraphKind::Tile && normalizer != 1)
         };
         let columns: [(&str, ArrayRef); 5] = [
             (
@@ -80,23 +80,23 @@ impl TrainingGraph {
 
     fn values(&self, samples: &[u32], form: Form) -> Result<(&'static str, ArrayRef, usize)> {
         let name = match self.graph.kind {
-            Kind::Tile => "config_feat",
-            Kind::Layout => "node_config_feat",
+            GraphKind::Tile => "config_feat",
+            GraphKind::Layout => "node_config_feat",
         };
         let width = self.row_width();
         Ok(match (form, self.graph.kind) {
-            (Form::Codes, Kind::Tile) => {
+            (Form::Codes, GraphKind::Tile) => {
                 let reason = format!("{} is a tile file: it has no codes", self.id);
                 return Err(Error::Argument {
                     name: "form",
                     reason,
                 });
             }
-            (Form::Codes, Kind::Layout) => {
+            (Form::Codes, GraphKind::Layout) => {
                 let codes = UInt16Array::from(self.codes(samples));
                 ("codes", Arc::new(codes), self.group_count())
             }
-            (Form::Int8, Kind::Layout) => (
+            (Form::Int8, GraphKind::Layout) => (
                 name,
                 Arc::new(Int8Array::from(self.expand::<i8>(samples)?)),
                 width,
@@ -121,12 +121,12 @@ impl TrainingGraph {
         metadata
     }
 
-    /// Type of the configurations' numbers in a batch of this form.
+    /// Returns the element type of configurations in a batch of this form.
     #[must_use]
     pub fn value_type(&self, form: Form) -> DataType {
         match (form, self.graph.kind) {
             (Form::Codes, _) => DataType::UInt16,
-            (Form::Int8, Kind::Layout) => DataType::Int8,
+            (Form::Int8, GraphKind::Layout) => DataType::Int8,
             _ => DataType::Float32,
         }
     }

@@ -1,4 +1,4 @@
-//! The tiles of a kernel: most configurations are never picked, so each is read when it is.
+//! Tiles of a kernel, decoded on request because most configurations are never picked.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use tsql_codecs::tile::Tile;
 use crate::error::{Error, Result};
 use crate::formats::tpugraphs::Configurations;
 
-/// The tiles of a file's samples, as they are stored.
+/// Encoded tiles of the samples of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tiles {
     known: Arc<Configurations>,
-    /// Of each sample its place among the configurations of the graph.
+    /// Index of each sample among the configurations of the graph.
     places: Vec<usize>,
 }
 
@@ -20,11 +20,11 @@ impl Tiles {
         Self { known, places }
     }
 
-    /// The tiles of these samples; those that the file does not have are left out.
+    /// Decodes the tiles of these samples; samples beyond the file are left out.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a configuration that is no tile.
-    pub(super) fn of(&self, samples: &[u32]) -> Result<Vec<Tile>> {
+    /// [`Error::Damaged`] for a configuration that is not a tile.
+    pub(super) fn for_samples(&self, samples: &[u32]) -> Result<Vec<Tile>> {
         let damaged = || Error::damaged("configurations", "they do not fit their graph");
         let places = samples.iter();
         let places = places.filter_map(|&sample| self.places.get(sample as usize));

@@ -1,15 +1,15 @@
-//! The features that rows for training can have, by name.
+//! Features of training rows, by name.
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-use super::imported::Imported;
+use super::imported::ImportedFeature;
 use super::keys::OF_RECORDS;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::{Elements, collect, function};
+use crate::query::{ElementNames, collect, function};
 
-/// Where the values of a feature come from.
+/// Source of the values of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// An expression over the program of a row: `steps`.
@@ -20,42 +20,42 @@ pub(super) enum Origin {
     Nodes,
     /// An aggregate over the operations of a sample of GraphNet, whose run a row is.
     Operations,
-    /// One over its weights and inputs.
+    /// An aggregate over its weights and inputs.
     Tensors,
 }
 
-/// How a feature is computed.
-pub(super) struct Known {
+/// Definition of a built-in feature.
+pub(super) struct FeatureDefinition {
     name: &'static str,
-    /// Rises when the same row gets other numbers.
+    /// Increased when the values of the same row change.
     version: u32,
     from: Origin,
     sql: &'static str,
     function: &'static str,
-    /// Which of its function's elements it has.
+    /// Variant of the function's elements.
     of: &'static str,
 }
 
-const KNOWN: [Known; 10] = [
-    of_program(
+const DEFINITIONS: [FeatureDefinition; 10] = [
+    program_feature(
         "schedule_numbers",
         "schedule_numbers(steps)",
         "schedule_numbers",
         "",
     ),
-    of_program(
+    program_feature(
         "tlp_tokens:llvm",
         "tlp_tokens(steps, 'llvm')",
         "tlp_tokens",
         "llvm",
     ),
-    of_program(
+    program_feature(
         "tlp_tokens:cuda",
         "tlp_tokens(steps, 'cuda')",
         "tlp_tokens",
         "cuda",
     ),
-    Known {
+    FeatureDefinition {
         name: "workload_shape",
         version: 1,
         from: Origin::Key,
@@ -63,41 +63,41 @@ const KNOWN: [Known; 10] = [
         function: "workload_shape",
         of: "",
     },
-    gathered("op_histogram", Origin::Nodes, "op_histogram(opcode)"),
-    gathered(
+    aggregated_feature("op_histogram", Origin::Nodes, "op_histogram(opcode)"),
+    aggregated_feature(
         "node_features_sum",
         Origin::Nodes,
         "node_features_sum(features)",
     ),
-    gathered(
+    aggregated_feature(
         "node_features_mean",
         Origin::Nodes,
         "node_features_mean(features)",
     ),
-    gathered(
+    aggregated_feature(
         "node_features_max",
         Origin::Nodes,
         "node_features_max(features)",
     ),
-    gathered(
+    aggregated_feature(
         "graphnet_op_histogram",
         Origin::Operations,
         "graphnet_op_histogram(op)",
     ),
-    gathered(
+    aggregated_feature(
         "graphnet_tensor_histogram",
         Origin::Tensors,
         "graphnet_tensor_histogram(kind, dtype, shape)",
     ),
 ];
 
-const fn of_program(
+const fn program_feature(
     name: &'static str,
     sql: &'static str,
     function: &'static str,
     of: &'static str,
-) -> Known {
-    Known {
+) -> FeatureDefinition {
+    FeatureDefinition {
         name,
         version: 1,
         from: Origin::Steps,
@@ -107,8 +107,12 @@ const fn of_program(
     }
 }
 
-const fn gathered(name: &'static str, from: Origin, sql: &'static str) -> Known {
-    Known {
+const fn aggregated_feature(
+    name: &'static str,
+    from: Origin,
+    sql: &'static str,
+) -> FeatureDefinition {
+    FeatureDefinition {
         name,
         version: 1,
         from,
@@ -118,23 +122,23 @@ const fn gathered(name: &'static str, from: Origin, sql: &'static str) -> Known 
     }
 }
 
-/// A feature that was asked for.
+/// A requested feature.
 #[derive(Clone)]
 pub(super) enum Feature {
-    /// One that is computed here.
-    Computed(&'static Known),
-    /// One that another program computed.
-    Imported(Imported),
+    /// A built-in feature.
+    Computed(&'static FeatureDefinition),
+    /// A feature computed by another program.
+    Imported(ImportedFeature),
 }
 
 impl Feature {
-    /// The features of these names. `tlp_tokens` is the one for the kind of target that the records are for; `NAME` of imported ones
-    /// is their newest version, `NAME@VERSION` any.
+    /// Parses feature names. `tlp_tokens` is the variant for the kind of target of the records. `NAME` of an
+    /// imported feature is its newest version, `NAME@VERSION` any.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for a name that none has; [`Error::Argument`] for one that was named twice, and for `tlp_tokens` of
-    /// records of several kinds, whose lists differ in size.
-    pub(super) async fn all(
+    /// [`Error::Unknown`] for an unknown name; [`Error::Argument`] for a duplicate name, and for `tlp_tokens`
+    /// of records of several kinds of targets, whose lists differ in size.
+    pub(super) async fn parse_names(
         names: &[String],
         context: &SessionContext,
         predicate: &str,
@@ -142,15 +146,15 @@ impl Feature {
         let mut features: Vec<Self> = Vec::new();
         for asked in names {
             let name = match asked.as_str() {
-                "tlp_tokens" => format!("tlp_tokens:{}", kind(context, predicate).await?),
+                "tlp_tokens" => format!("tlp_tokens:{}", target_kind(context, predicate).await?),
                 other => other.to_owned(),
             };
-            let feature = match KNOWN.iter().find(|known| known.name == name) {
+            let feature = match DEFINITIONS.iter().find(|known| known.name == name) {
                 Some(known) => Self::Computed(known),
                 None => {
-                    let own = KNOWN.iter().map(|known| known.name);
+                    let own = DEFINITIONS.iter().map(|known| known.name);
                     let own = ["tlp_tokens"].into_iter().chain(own).collect();
-                    Self::Imported(Imported::find(context, asked, own).await?)
+                    Self::Imported(ImportedFeature::find(context, asked, own).await?)
                 }
             };
             let column = feature.column();
@@ -161,7 +165,7 @@ impl Feature {
             if features.iter().any(|one| one.column() == column) {
                 return wrong(format!("`{column}` was named twice"));
             }
-            if is_taken(column) {
+            if is_reserved(column) {
                 return wrong(format!(
                     "`{column}` is another column here\nhint: `tsql import features` under another name"
                 ));
@@ -171,7 +175,7 @@ impl Feature {
         Ok(features)
     }
 
-    /// Its name, and its version where it is one of several.
+    /// Returns the name, with the version of an imported feature.
     pub(super) fn full_name(&self) -> String {
         match self {
             Self::Computed(known) => known.name.to_owned(),
@@ -179,7 +183,7 @@ impl Feature {
         }
     }
 
-    /// The column that it becomes.
+    /// Returns the name of the output column.
     pub(super) fn column(&self) -> &str {
         match self {
             Self::Computed(known) => known.function,
@@ -187,7 +191,7 @@ impl Feature {
         }
     }
 
-    /// Of which definition.
+    /// Returns the version of the definition.
     pub(super) fn version(&self) -> u32 {
         match self {
             Self::Computed(known) => known.version,
@@ -195,7 +199,7 @@ impl Feature {
         }
     }
 
-    /// As SQL has it: over the columns that it follows from, or over those that it is gathered from.
+    /// Returns the SQL: an expression over the source columns, or an aggregate.
     pub(super) fn sql(&self) -> String {
         match self {
             Self::Computed(known) => known.sql.to_owned(),
@@ -203,23 +207,23 @@ impl Feature {
         }
     }
 
-    /// Does it follow from a row's program, whose text is large?
+    /// Returns true if it is computed from a row's program, whose text is large.
     pub(super) fn is_of_program(&self) -> bool {
         self.origin() == Some(Origin::Steps)
     }
 
-    /// Is it gathered from such rows of other tables?
+    /// Returns true if it is computed from this source.
     pub(super) fn is_from(&self, origin: Origin) -> bool {
         self.origin() == Some(origin)
     }
 
-    /// Is it a column of the rows that are sorted, and not computed of them?
+    /// Returns true if it is a column of the sorted rows, and not computed from them.
     pub(super) fn is_gathered(&self) -> bool {
         !matches!(self.origin(), Some(Origin::Steps | Origin::Key))
     }
 
-    /// The one that was imported.
-    pub(super) fn imported(&self) -> Option<&Imported> {
+    /// Returns the imported feature, if it is one.
+    pub(super) fn as_imported(&self) -> Option<&ImportedFeature> {
         match self {
             Self::Computed(_) => None,
             Self::Imported(imported) => Some(imported),
@@ -233,12 +237,12 @@ impl Feature {
         }
     }
 
-    /// The names of its elements.
+    /// Returns the names of its elements.
     pub(super) fn elements(&self) -> Result<Vec<String>> {
         match self {
             Self::Computed(known) => {
                 let elements = function(known.function)?.elements.into_iter();
-                let mut own = elements.filter(|one: &Elements| one.of == known.of);
+                let mut own = elements.filter(|one: &ElementNames| one.of == known.of);
                 Ok(own.next().map(|one| one.names).unwrap_or_default())
             }
             Self::Imported(imported) => Ok(imported.elements()),
@@ -246,8 +250,8 @@ impl Feature {
     }
 }
 
-/// Has every file a column of this name, or the question that it is written from?
-fn is_taken(column: &str) -> bool {
+/// Returns true if the name is a column of every file or of the export query.
+fn is_reserved(column: &str) -> bool {
     let own = [
         "query",
         "part",
@@ -262,15 +266,15 @@ fn is_taken(column: &str) -> bool {
     OF_RECORDS.contains(&column) || own.contains(&column) || column.starts_with("group_")
 }
 
-/// Nothing was chosen.
-pub(super) fn nothing(predicate: &str) -> Error {
+/// Error for an empty selection.
+pub(super) fn no_records(predicate: &str) -> Error {
     Error::Empty(format!(
         "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows what there is"
     ))
 }
 
-/// The kind of target that all records are for.
-async fn kind(context: &SessionContext, predicate: &str) -> Result<String> {
+/// Returns the kind of target of all records.
+async fn target_kind(context: &SessionContext, predicate: &str) -> Result<String> {
     let sql = format!(
         "SELECT arrow_cast(e.target_kind, 'Utf8View') AS target_kind, count(*) AS records FROM \
          (SELECT environment_id AS of_id FROM records WHERE ({predicate})) AS r \
@@ -287,7 +291,7 @@ async fn kind(context: &SessionContext, predicate: &str) -> Result<String> {
     }
     match kinds.as_slice() {
         [(kind, _)] => Ok(kind.clone()),
-        [] => Err(nothing(predicate)),
+        [] => Err(no_records(predicate)),
         several => {
             let told = several
                 .iter()

@@ -1,4 +1,4 @@
-//! The rows of a group, on their way to the files.
+//! Filters the rows of a group and splits or samples large groups.
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, BooleanArray, RecordBatch, UInt64Array};
 use arrow::buffer::BooleanBuffer;
@@ -9,13 +9,13 @@ use twox_hash::XxHash3_64;
 use super::manifest::LeftOut;
 use super::options::{LargeGroups, TrainingFilesOptions};
 use crate::error::{Error, Result};
-use crate::training::file::failed;
+use crate::training::file::arrow_error;
 
-/// What is hashed first where rows are chosen: another rule would have another number.
+/// Hash prefix of the sampling rule: another rule needs another number.
 const RULE: &[u8] = b"tsql-sample-1\0";
 
-/// The rows that have a value of every feature; counts what others lack.
-pub(super) fn with_features(
+/// Drops rows without a value of some feature, and counts them.
+pub(super) fn drop_null_features(
     batch: RecordBatch,
     features: &[usize],
     left_out: &mut LeftOut,
@@ -35,15 +35,17 @@ pub(super) fn with_features(
     }
     match kept {
         None => Ok(batch),
-        Some(kept) => filter_record_batch(&batch, &BooleanArray::new(kept, None)).map_err(failed),
+        Some(kept) => {
+            filter_record_batch(&batch, &BooleanArray::new(kept, None)).map_err(arrow_error)
+        }
     }
 }
 
-/// A group as queries of at most as many rows as they may have.
+/// Splits a group into ranking queries of at most the maximum number of rows.
 ///
 /// # Errors
-/// [`Error::Argument`] where a larger group is refused.
-pub(super) fn queries(
+/// [`Error::Argument`] if larger groups are rejected.
+pub(super) fn split_group(
     rows: Vec<RecordBatch>,
     options: &TrainingFilesOptions,
     named: impl FnOnce() -> String,
@@ -52,7 +54,7 @@ pub(super) fn queries(
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };
-    let group = concat_batches(&first.schema(), &rows).map_err(failed)?;
+    let group = concat_batches(&first.schema(), &rows).map_err(arrow_error)?;
     drop(rows);
     let (count, most) = (group.num_rows() as u64, options.group_rows);
     if count == 0 {
@@ -82,13 +84,13 @@ pub(super) fn queries(
         }
         LargeGroups::Sampled => {
             left_out.over_limit += count - most;
-            Ok(vec![sampled(&group, most, options.seed)?])
+            Ok(vec![sample_rows(&group, most, options.seed)?])
         }
     }
 }
 
-/// The rows whose keys have the least hashes, in their order.
-fn sampled(group: &RecordBatch, most: u64, seed: u64) -> Result<RecordBatch> {
+/// Returns the rows whose keys have the smallest hashes, in their order.
+fn sample_rows(group: &RecordBatch, most: u64, seed: u64) -> Result<RecordBatch> {
     let number = |name: &str| -> Result<ArrayRef> {
         let column = group.column_by_name(name).cloned();
         column.ok_or_else(|| Error::Internal(format!("rows without `{name}`")))
@@ -107,7 +109,7 @@ fn sampled(group: &RecordBatch, most: u64, seed: u64) -> Result<RecordBatch> {
     places.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     let mut places: Vec<u64> = places.into_iter().map(|(_, place)| place).collect();
     places.sort_unstable();
-    take_record_batch(group, &UInt64Array::from(places)).map_err(failed)
+    take_record_batch(group, &UInt64Array::from(places)).map_err(arrow_error)
 }
 
 #[cfg(test)]
@@ -131,30 +133,30 @@ mod tests {
             .to_vec()
     }
 
-    fn asked(large: LargeGroups, seed: u64) -> (Vec<RecordBatch>, LeftOut) {
+    fn split_with(large: LargeGroups, seed: u64) -> (Vec<RecordBatch>, LeftOut) {
         let options = TrainingFilesOptions::new(["x"])
             .group_rows(4, large)
             .seed(seed);
         let mut left_out = LeftOut::default();
         let rows = vec![group(10).slice(0, 3), group(10).slice(3, 7)];
-        let made = queries(rows, &options, || "x".to_owned(), &mut left_out);
+        let made = split_group(rows, &options, || "x".to_owned(), &mut left_out);
         (made.unwrap(), left_out)
     }
 
     #[test]
     fn large_groups_are_cut_sampled_or_refused() {
-        let (cut, left_out) = asked(LargeGroups::Cut, 0);
+        let (cut, left_out) = split_with(LargeGroups::Cut, 0);
         let cut: Vec<Vec<i64>> = cut.iter().map(lines).collect();
         assert_eq!(cut, [vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8, 9]]);
         assert_eq!((left_out.cut_groups, left_out.over_limit), (1, 0));
-        let (sample, left_out) = asked(LargeGroups::Sampled, 1);
+        let (sample, left_out) = split_with(LargeGroups::Sampled, 1);
         let sample = lines(&sample[0]);
         assert!(sample.len() == 4 && sample.is_sorted_by(|a, b| a < b));
         assert_eq!(left_out.over_limit, 6);
-        assert_eq!(lines(&asked(LargeGroups::Sampled, 1).0[0]), sample);
-        assert!((2..9).any(|seed| lines(&asked(LargeGroups::Sampled, seed).0[0]) != sample));
+        assert_eq!(lines(&split_with(LargeGroups::Sampled, 1).0[0]), sample);
+        assert!((2..9).any(|seed| lines(&split_with(LargeGroups::Sampled, seed).0[0]) != sample));
         let options = TrainingFilesOptions::new(["x"]).group_rows(4, LargeGroups::Refused);
-        let told = queries(
+        let told = split_group(
             vec![group(5)],
             &options,
             || "g".to_owned(),
@@ -165,7 +167,7 @@ mod tests {
             told.starts_with("the group g has 5 rows, and a query may have 4"),
             "{told}"
         );
-        let whole = queries(
+        let whole = split_group(
             vec![group(4)],
             &options,
             || "g".to_owned(),
@@ -190,11 +192,14 @@ mod tests {
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let mut left_out = LeftOut::default();
-        let kept = with_features(batch.clone(), &[1, 2], &mut left_out).unwrap();
+        let kept = drop_null_features(batch.clone(), &[1, 2], &mut left_out).unwrap();
         assert_eq!(kept.column(0).as_primitive::<Int64Type>().values(), &[1, 4]);
         let told: Vec<_> = left_out.null_features.into_iter().collect();
         assert_eq!(told, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
         let mut none = LeftOut::default();
-        assert_eq!(with_features(batch.clone(), &[], &mut none).unwrap(), batch);
+        assert_eq!(
+            drop_null_features(batch.clone(), &[], &mut none).unwrap(),
+            batch
+        );
     }
 }

@@ -7,20 +7,21 @@ use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
 
-/// A version of imported features.
+/// A version of an imported feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Imported {
+pub(super) struct ImportedFeature {
     pub(super) name: String,
     pub(super) version: i64,
-    /// Numbers of each row.
+    /// Number of elements of each row.
     count: i64,
 }
 
-impl Imported {
-    /// Those of this name: `NAME@VERSION`, or `NAME` for the newest version. `others` are features that are not imported.
+impl ImportedFeature {
+    /// Finds a feature by name: `NAME@VERSION`, or `NAME` for the newest version. `others` are the built-in
+    /// features, for the error.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there are none.
+    /// [`Error::Unknown`] if there is none.
     pub(super) async fn find(
         context: &SessionContext,
         asked: &str,
@@ -67,7 +68,7 @@ impl Imported {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// The question whose answer they are.
+    /// Returns the SQL that selects its values.
     pub(super) fn sql(&self) -> String {
         format!(
             "SELECT config_key, numbers FROM features WHERE name = '{}' AND version = {}",
@@ -75,8 +76,8 @@ impl Imported {
         )
     }
 
-    /// A relation `alias` of them by keys, joined with rows `l`: lists of fixed size.
-    pub(super) fn joined(&self, alias: &str) -> String {
+    /// Returns the SQL of a join with rows `l` by key: a relation `alias` with lists of fixed size.
+    pub(super) fn join_sql(&self, alias: &str) -> String {
         format!(
             " LEFT JOIN (SELECT config_key AS of_key, arrow_cast(numbers, 'FixedSizeList({} x Float32)') AS {} FROM ({}) AS f) \
              AS {alias} ON {alias}.of_key = l.config_key",
@@ -86,7 +87,7 @@ impl Imported {
         )
     }
 
-    /// The names of the numbers: their places.
+    /// Returns the names of the elements: `NAME[INDEX]`.
     pub(super) fn elements(&self) -> Vec<String> {
         let places = 0..self.count;
         places

@@ -1,9 +1,9 @@
-//! Columns of a row of the files that are no features.
+//! Columns of training files that are not features.
 
-/// Those that tell a row from others, in any store.
+/// Columns that identify a row in any store.
 pub(super) const KEYS: [&str; 3] = ["config_key", "platform", "runtime_ns"];
 
-/// Those that come from `records` as they are, in the order of the files.
+/// Columns copied from `records`, in the order of the files.
 pub(super) const OF_RECORDS: [&str; 6] = [
     "graph_id",
     "source_id",

@@ -1,107 +1,107 @@
-//! What a manifest says: everything that files follow from, and what they are.
+//! Manifest of training files: all inputs that determine the files, and their checksums.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::options::TrainingFilesOptions;
-use crate::delivered::Written;
+use crate::atomic_output::WrittenFile;
 
-/// The name of a manifest.
+/// File name of a manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// The form of manifests.
+/// Format version of manifests.
 pub(crate) fn manifest_version() -> u32 {
     1
 }
 
-/// Everything that files for training follow from, and what they are.
+/// All inputs that determine training files, and their checksums.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TrainingManifest {
-    /// Form of the manifest.
+    /// Format version of the manifest.
     pub manifest_version: u32,
-    /// The tsql that wrote the files.
+    /// Version of tsql that wrote the files.
     pub tsql_version: String,
-    /// Versions of all tables that the store had then, as `--at` takes them.
+    /// Versions of all tables of the store, in the form of `--at`.
     pub at: String,
-    /// How the rows were chosen; `None` of graphs.
+    /// Options that selected the rows; `None` for graphs.
     pub rows: Option<TrainingFilesOptions>,
-    /// How graphs were chosen; `None` of rows.
+    /// Options that selected the graphs; `None` for rows.
     pub graphs: Option<serde_json::Value>,
-    /// The SQL whose answer the rows are.
+    /// SQL of the rows.
     pub sql: Option<String>,
-    /// The split, where there is one.
-    pub split: Option<SplitTold>,
+    /// The split, if there is one.
+    pub split: Option<SplitInfo>,
     /// The features, in the order of their columns.
-    pub features: Vec<FeatureTold>,
-    /// What the label is.
-    pub label: Option<LabelTold>,
-    /// A folder each.
+    pub features: Vec<FeatureInfo>,
+    /// The label.
+    pub label: Option<LabelInfo>,
+    /// Parts, one folder each.
     pub parts: Vec<ManifestPart>,
-    /// What was left out.
+    /// Records that were left out.
     pub left_out: LeftOut,
 }
 
-/// A split, as a manifest tells it.
+/// A split in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SplitTold {
-    /// As it was asked for: `by-task@1`.
+pub struct SplitInfo {
+    /// Name and version: `by-task@1`.
     pub name: String,
     /// Version of the split.
     pub version: u64,
-    /// What it is, in any store.
+    /// Digest that identifies the split in any store.
     pub digest: String,
 }
 
-/// A feature, as a manifest tells it.
+/// A feature in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct FeatureTold {
+pub struct FeatureInfo {
     /// Its name.
     pub name: String,
-    /// Its column.
+    /// Output column.
     pub column: String,
-    /// The version of its definition.
+    /// Version of its definition.
     pub version: u32,
-    /// As SQL computes it.
+    /// SQL expression.
     pub sql: String,
-    /// Arrow's type of its numbers.
+    /// Arrow type of its elements.
     pub element_type: String,
-    /// The name of each of its elements.
+    /// Names of its elements.
     pub elements: Vec<String>,
 }
 
-/// A label, as a manifest tells it.
+/// A label in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct LabelTold {
+pub struct LabelInfo {
     /// Its name: `valid`.
     pub name: String,
-    /// The version of its definition.
+    /// Version of its definition.
     pub version: u32,
-    /// What 1 is relative to.
+    /// Description of the reference whose label is 1.
     pub relative_to: String,
-    /// The version of `records` that the best ones are of.
+    /// Version of `records` in which the best rows were determined.
     pub records_version: Option<u64>,
 }
 
-/// The rows, or graphs, of a part.
+/// Rows or graphs of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ManifestPart {
-    /// Its name, and its folder.
+    /// Name of the part and of its folder.
     pub name: String,
-    /// Its rows; of graphs, their configurations.
+    /// Number of rows; for graphs, of configurations.
     pub rows: u64,
-    /// Its groups; of graphs, these.
+    /// Number of groups; for graphs, of graphs.
     pub groups: u64,
-    /// Rows of the largest one.
+    /// Number of rows of the largest group.
     pub largest_group: u64,
-    /// Failed records among the rows.
+    /// Number of failed records among the rows.
     pub failed: u64,
-    /// The sum of the XXH3-128 of all rows' keys, whatever their order, as 32 digits.
+    /// Sum of the XXH3-128 of the keys of all rows, independent of their order, as 32 hexadecimal digits.
     pub keys: String,
     /// Its files.
     pub files: Vec<ManifestFile>,
@@ -111,40 +111,40 @@ pub struct ManifestPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ManifestFile {
-    /// Its path beside the manifest.
+    /// Path relative to the manifest.
     pub path: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its checksum.
+    /// SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// Records that are not among the rows, and why.
+/// Numbers of records that were left out, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The measurement failed.
+    /// Failed measurements.
     pub failed: u64,
-    /// It was never made, or is withheld.
+    /// Unmeasured or withheld records.
     pub unmeasured: u64,
-    /// Its time is no number above 0.
+    /// Records whose time is not a number above 0.
     pub without_cost: u64,
-    /// They are in no part of the split.
+    /// Records in no part of the split.
     pub without_part: u64,
-    /// They are in parts that were not asked for.
+    /// Records in parts that were not requested.
     pub other_parts: u64,
-    /// A feature is NULL: how many of each.
+    /// Records with a NULL feature, by feature.
     pub null_features: BTreeMap<String, u64>,
-    /// Their group was larger than a query may be, and others of it were chosen.
+    /// Records of groups above the size limit that were not sampled.
     pub over_limit: u64,
-    /// Groups that were cut into several.
+    /// Number of groups that were split into several.
     pub cut_groups: u64,
 }
 
-/// A file, as a manifest tells it.
-pub(crate) fn file_told(written: &Written) -> ManifestFile {
+/// Returns the manifest entry of a file.
+pub(crate) fn file_entry(written: &WrittenFile) -> ManifestFile {
     ManifestFile {
         path: written.path.clone(),
         rows: written.rows,

@@ -1,12 +1,12 @@
-//! Files for training that need no tsql: rows with features, labels and groups, a folder for each part of a split, and a manifest of all
-//! that they follow from.
+//! Training files that can be read without tsql: rows with features, labels and groups. There is one folder for
+//! each part of a split, and a manifest with all inputs.
 //!
 //! ```text
 //! DIR/
-//! ├── manifest.json                 SQL, versions, split, features, label, seed, rows, checksums, what was left out
-//! ├── SHA256SUMS                    comes last: without it there are no files for training
+//! ├── manifest.json                 SQL, versions, split, features, label, seed, rows, checksums, records left out
+//! ├── SHA256SUMS                    written last: marks the export as complete
 //! ├── train/part-00000.parquet      rows by group: query, keys, label, relevance, a list of fixed size for each feature
-//! ├── train/group_sizes.txt         rows of each query, a line each: what LightGBM and `XGBoost` read
+//! ├── train/group_sizes.txt         rows of each query, one per line: read by LightGBM and `XGBoost`
 //! └── valid/..., test/...
 //! ```
 
@@ -18,26 +18,26 @@ mod options;
 mod features;
 mod imported;
 
+mod key_sum;
 mod query;
 mod split;
-mod sums;
 
 mod group;
 mod shards;
 
-mod part;
+mod part_writer;
 
-mod written;
+mod export;
 
 mod verify;
 
+pub(crate) use export::TRAINING_FILES;
+pub(crate) use key_sum::KeySum;
 pub use manifest::{
-    FeatureTold, LabelTold, LeftOut, ManifestFile, ManifestPart, SplitTold, TrainingManifest,
+    FeatureInfo, LabelInfo, LeftOut, ManifestFile, ManifestPart, SplitInfo, TrainingManifest,
 };
-pub(crate) use manifest::{MANIFEST, file_told, manifest_version};
+pub(crate) use manifest::{MANIFEST, file_entry, manifest_version};
 pub use options::{FileForm, Label, LargeGroups, TrainingFilesOptions};
-pub(crate) use split::split_told;
-pub(crate) use sums::KeySum;
+pub(crate) use split::split_info;
 pub use verify::TrainingFilesVerified;
-pub(crate) use verify::{compared, read};
-pub(crate) use written::TRAINING_FILES;
+pub(crate) use verify::{read_manifest, verify_checksums};

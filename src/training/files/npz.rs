@@ -1,17 +1,17 @@
-//! Columns of numbers and texts as a NumPy archive: an array for each.
+//! Writes columns of numbers and texts as a NumPy archive with one array per column.
 
 use std::io::{Cursor, Write as _};
 
 use arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int8Type, Int32Type, Int64Type};
-use tsql_formats::npy::header;
+use tsql_formats::npy::format_row_major_header;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::error::{Error, Result};
 
-/// The bytes of an archive of these columns, and of an array more: the rows of each group.
-pub(super) fn bytes(batch: &RecordBatch, group_sizes: Option<&[i64]>) -> Result<Vec<u8>> {
+/// Encodes an archive of these columns, and an additional array with the rows of each group.
+pub(super) fn encode_archive(batch: &RecordBatch, group_sizes: Option<&[i64]>) -> Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let mut write = |name: &str, descr: &str, shape: &[usize], values: &[u8]| {
         let options = SimpleFileOptions::default()
@@ -19,7 +19,7 @@ pub(super) fn bytes(batch: &RecordBatch, group_sizes: Option<&[i64]>) -> Result<
             .large_file(true);
         let started = zip.start_file(format!("{name}.npy"), options);
         started.map_err(|error| Error::io(name)(error.into()))?;
-        let head = header(descr, shape);
+        let head = format_row_major_header(descr, shape);
         zip.write_all(&head).map_err(Error::io(name))?;
         zip.write_all(values).map_err(Error::io(name))
     };
@@ -35,7 +35,7 @@ pub(super) fn bytes(batch: &RecordBatch, group_sizes: Option<&[i64]>) -> Result<
             }
             _ => (column.clone(), vec![rows]),
         };
-        let (descr, values) = values(field.name(), &flat)?;
+        let (descr, values) = encode_column(field.name(), &flat)?;
         write(field.name(), &descr, &shape, &values)?;
     }
     if let Some(sizes) = group_sizes {
@@ -47,8 +47,8 @@ pub(super) fn bytes(batch: &RecordBatch, group_sizes: Option<&[i64]>) -> Result<
     Ok(finished.into_inner())
 }
 
-/// NumPy's type, and the bytes of all values; a time that there is not is NaN.
-fn values(name: &str, column: &ArrayRef) -> Result<(String, Vec<u8>)> {
+/// Returns NumPy's type and the bytes of all values; a NULL time becomes NaN.
+fn encode_column(name: &str, column: &ArrayRef) -> Result<(String, Vec<u8>)> {
     let is_float = matches!(column.data_type(), DataType::Float32 | DataType::Float64);
     if column.null_count() > 0 && !is_float {
         let reason =

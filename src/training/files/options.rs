@@ -1,23 +1,24 @@
-//! What is asked of files for training.
+//! Options of training files.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Rows of a query that LightGBM ranks, at most.
+/// Maximum number of rows of a query that LightGBM ranks.
 const GROUP_ROWS: u64 = 10_000;
 
-/// What a model is to predict of a row: the best cost of its task, among the rows of its part, over its own.
+/// The target of a model for a row: the best cost of its task, among the rows of its part, divided by its own
+/// cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Label {
-    /// Of mean runtimes, failed records left out.
+    /// Mean runtimes; failed records are left out.
     #[default]
     Valid,
-    /// As TenSet's scripts compute it: failed records cost 1e10 s, numbers of 32 bits.
+    /// As in TenSet's scripts: failed records cost 1e10 s, 32-bit floats.
     Tenset,
-    /// Of the median of repeats, failed records left out, as MetaSchedule's `xgb_model.py`.
+    /// Median of repeats; failed records are left out, as in MetaSchedule's `xgb_model.py`.
     Metaschedule,
 }
 
@@ -32,32 +33,32 @@ impl Label {
         }
     }
 
-    /// The label of this name.
+    /// Parses the name of a label.
     ///
     /// # Errors
-    /// [`Error::Unknown`].
-    pub fn named(name: &str) -> Result<Self> {
+    /// [`Error::Unknown`] for any other name.
+    pub fn parse(name: &str) -> Result<Self> {
         let all = [Self::Valid, Self::Tenset, Self::Metaschedule];
-        known("label", name, all, Self::name)
+        find_by_name("label", name, all, Self::name)
     }
 }
 
-/// How rows are written.
+/// File format of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FileForm {
-    /// Parquet, with zstd.
+    /// Parquet, compressed with zstd.
     #[default]
     Parquet,
-    /// Arrow's file format, not compressed: what is mapped into memory as it is.
+    /// Arrow's file format, not compressed, so that it can be mapped into memory.
     Arrow,
-    /// NumPy's archives, not compressed, an array for each column.
+    /// NumPy archives, not compressed, with one array for each column.
     Npz,
 }
 
 impl FileForm {
-    /// Its name, and the end of its files' names.
+    /// Returns its name, which is also the file extension.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,27 +68,27 @@ impl FileForm {
         }
     }
 
-    /// The form of this name.
+    /// Parses the name of a format.
     ///
     /// # Errors
-    /// [`Error::Unknown`].
-    pub fn named(name: &str) -> Result<Self> {
+    /// [`Error::Unknown`] for any other name.
+    pub fn parse(name: &str) -> Result<Self> {
         let all = [Self::Parquet, Self::Arrow, Self::Npz];
-        known("form", name, all, Self::name)
+        find_by_name("form", name, all, Self::name)
     }
 }
 
-/// What becomes of a group that has more rows than a query may have.
+/// Handling of a group that has more rows than a query may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LargeGroups {
-    /// It is an error.
+    /// Returns an error.
     #[default]
     Refused,
-    /// It becomes several queries, which differ by one row at most.
+    /// Splits it into several queries, whose sizes differ by at most one row.
     Cut,
-    /// Rows of it are chosen at random, by the seed.
+    /// Samples rows at random, by the seed.
     Sampled,
 }
 
@@ -102,17 +103,17 @@ impl LargeGroups {
         }
     }
 
-    /// What has this name.
+    /// Parses the name of a choice.
     ///
     /// # Errors
-    /// [`Error::Unknown`].
-    pub fn named(name: &str) -> Result<Self> {
+    /// [`Error::Unknown`] for any other name.
+    pub fn parse(name: &str) -> Result<Self> {
         let all = [Self::Refused, Self::Cut, Self::Sampled];
-        known("choice for large groups", name, all, Self::name)
+        find_by_name("choice for large groups", name, all, Self::name)
     }
 }
 
-fn known<T: Copy, const N: usize>(
+fn find_by_name<T: Copy, const N: usize>(
     kind: &'static str,
     name: &str,
     all: [T; N],
@@ -126,7 +127,7 @@ fn known<T: Copy, const N: usize>(
     })
 }
 
-/// Which rows become files for training, with which features and labels.
+/// Options of training files: rows, features and labels.
 ///
 /// ```
 /// use tsql::training::{Label, TrainingFilesOptions};
@@ -157,7 +158,7 @@ pub struct TrainingFilesOptions {
 }
 
 impl TrainingFilesOptions {
-    /// All records that have a label, with these features, grouped by task.
+    /// Selects all records that have a label, with these features, grouped by task.
     pub fn new(features: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             features: features.into_iter().map(Into::into).collect(),
@@ -177,65 +178,66 @@ impl TrainingFilesOptions {
         }
     }
 
-    /// Memory that rows may take while they are sorted, with what each needs for its features; the rest goes to temporary files. 70 % of
-    /// what the process may have unless it is set. The files are the same whatever it is.
+    /// Sets the memory limit for sorting rows and computing features, in bytes; beyond it they spill to
+    /// temporary files. The default is 70 % of the memory of the process. The files do not depend on it.
     #[must_use]
     pub fn memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = Some(bytes);
         self
     }
 
-    /// Only records that this SQL over `records` selects.
+    /// Selects only records that match this SQL over `records`.
     #[must_use]
     pub fn predicate(mut self, predicate: impl Into<String>) -> Self {
         self.predicate = Some(predicate.into());
         self
     }
 
-    /// A folder for each part of this split; without one all rows are in `all`.
+    /// Writes a folder for each part of this split; without a split all rows are in `all`.
     #[must_use]
     pub fn split(mut self, split: impl Into<String>) -> Self {
         self.split = Some(split.into());
         self
     }
 
-    /// Only these parts of the split; otherwise all that it has.
+    /// Selects parts of the split; all by default.
     #[must_use]
     pub fn parts(mut self, parts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.parts = parts.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Rows that stay together, as one query of a ranking: those of a `task` (a graph on a platform), of a `graph`, of a
-    /// `file`, or with the same values in these columns of `records`, with commas between.
+    /// Sets the rows that form one ranking query: rows of a `task` (a graph on a platform), of a `graph`, of a
+    /// `file`, or with the same values in these columns of `records`, separated by commas.
     #[must_use]
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
     }
 
-    /// No groups.
+    /// Disables groups.
     #[must_use]
-    pub fn ungrouped(self) -> Self {
+    pub fn without_groups(self) -> Self {
         Self {
             group: None,
             ..self
         }
     }
 
-    /// What is to be predicted.
+    /// Sets the label.
     #[must_use]
     pub fn label(self, label: Label) -> Self {
         Self { label, ..self }
     }
 
-    /// How rows are written.
+    /// File format of rows.
     #[must_use]
     pub fn form(self, form: FileForm) -> Self {
         Self { form, ..self }
     }
 
-    /// Rows of a group at most (10,000, as LightGBM has it), and what becomes of one that has more.
+    /// Sets the maximum number of rows of a group (10,000, the limit of LightGBM), and the handling of larger
+    /// groups.
     #[must_use]
     pub fn group_rows(self, group_rows: u64, large_groups: LargeGroups) -> Self {
         Self {
@@ -245,35 +247,36 @@ impl TrainingFilesOptions {
         }
     }
 
-    /// Leaves out rows that have no value of a feature; otherwise they are an error.
+    /// Leaves out rows that have a NULL feature; otherwise they are an error.
     #[must_use]
     pub fn skip_null(self, skip_null: bool) -> Self {
         Self { skip_null, ..self }
     }
 
-    /// A column `weight`, by which all values of this expression over `records` count the same in their part, and rows 1 on
-    /// average: families that are frequent do not outweigh the others.
+    /// Adds a column `weight` that balances the values of this expression over `records`. All values have the
+    /// same total weight in their part, and the mean weight of rows is 1. So frequent families do not outweigh
+    /// the others.
     #[must_use]
     pub fn balance(mut self, family: impl Into<String>) -> Self {
         self.balance = Some(family.into());
         self
     }
 
-    /// The same seed gives the same rows where some are chosen at random.
+    /// Sets the seed of random samples; the same seed gives the same rows.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Replaces files that were exported there before.
+    /// Replaces files of an earlier export.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
 
     /// # Errors
-    /// [`Error::Argument`] for what cannot be.
-    pub(super) fn checked(&self) -> Result<()> {
+    /// [`Error::Argument`] for invalid options.
+    pub(super) fn validate(&self) -> Result<()> {
         let wrong = |name: &'static str, reason: &str| {
             let reason = reason.to_owned();
             Err(Error::Argument { name, reason })

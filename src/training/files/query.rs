@@ -1,6 +1,7 @@
-//! The question whose answer is written: rows in the order of their files, labels, weights, features last.
+//! SQL of an export: rows in file order with labels and weights, then features.
 //!
-//! Features are computed of the rows when these are sorted: what is sorted is what they follow from, which is a hundredth of their size.
+//! Features are computed from rows after they are sorted. The sort moves only their inputs, which are a
+//! hundredth of their size.
 
 use super::features::{Feature, Origin};
 use super::keys::OF_RECORDS;
@@ -8,23 +9,23 @@ use super::options::{Label, TrainingFilesOptions};
 use crate::error::{Error, Result};
 use crate::schema;
 
-/// The part of all rows where there is no split.
+/// Name of the only part without a split.
 pub(super) const ALL: &str = "all";
 
-/// The SQL of an export.
-pub(super) struct Asked {
-    /// Rows in their order: `part`, columns of the group (`group_0`, ...), then what the columns of files follow from.
+/// SQL of an export.
+pub(super) struct ExportQuery {
+    /// Sorted rows: `part`, columns of the group (`group_0`, ...), then the inputs of the file columns.
     pub(super) sorted: String,
-    /// SQL over these, and name, of each column: `part`, those of the group, then those of the files.
+    /// Expression and name of each output column: `part`, group columns, then file columns.
     pub(super) columns: Vec<(String, String)>,
-    /// How many records there are of each part and status: `part`, `status`, `records`, `without_cost`.
+    /// Number of records of each part and status: `part`, `status`, `records`, `without_cost`.
     pub(super) counts: String,
     /// Columns that rows are grouped by.
     pub(super) group: Vec<String>,
 }
 
-impl Asked {
-    /// All of it as one text, for people.
+impl ExportQuery {
+    /// Returns the export as one SQL text, for people.
     pub(super) fn text(&self) -> String {
         let columns = self.columns.iter();
         let columns = columns.map(|(sql, name)| format!("{sql} AS {name}"));
@@ -37,10 +38,10 @@ impl Asked {
     }
 
     /// # Errors
-    /// [`Error::Unknown`] for a group that is no column of `records`.
-    pub(super) fn of(options: &TrainingFilesOptions, features: &[Feature]) -> Result<Self> {
+    /// [`Error::Unknown`] for a group that is not a column of `records`.
+    pub(super) fn new(options: &TrainingFilesOptions, features: &[Feature]) -> Result<Self> {
         let predicate = options.predicate.as_deref().unwrap_or("true");
-        let group = group(options.group.as_deref())?;
+        let group = group_columns(options.group.as_deref())?;
         let part = match &options.split {
             Some(split) => format!("split('{}')", split.replace('\'', "''")),
             None => format!("'{ALL}'"),
@@ -61,7 +62,7 @@ impl Asked {
             }
             Label::Metaschedule => "list_median(repeats_ns)",
         };
-        // As views, texts of a side of a join would count as held by each batch that comes of it.
+        // As views, texts of one join side would count as held by each output batch.
         let chosen = format!(
             "SELECT {part} AS part, {own}{family}platform, graph_id, config_id, arrow_cast(config_key, 'Utf8') AS config_key, source_id, line, runtime_ns, status, \
              {cost} AS cost FROM records WHERE ({predicate})"
@@ -71,16 +72,16 @@ impl Asked {
              FROM ({chosen}) AS chosen GROUP BY part, status ORDER BY part, status"
         );
         Ok(Self {
-            sorted: sorted(options, features, &chosen, group.len()),
-            columns: columns(options, features, group.len())?,
+            sorted: sorted_rows_sql(options, features, &chosen, group.len()),
+            columns: output_columns(options, features, group.len())?,
             counts,
             group,
         })
     }
 }
 
-/// The columns of a group.
-fn group(name: Option<&str>) -> Result<Vec<String>> {
+/// Returns the columns of a group.
+fn group_columns(name: Option<&str>) -> Result<Vec<String>> {
     let columns: Vec<String> = match name {
         None => Vec::new(),
         Some("task") => vec!["platform".to_owned(), "graph_id".to_owned()],
@@ -107,13 +108,13 @@ fn group(name: Option<&str>) -> Result<Vec<String>> {
     Ok(columns)
 }
 
-fn sorted(
+fn sorted_rows_sql(
     options: &TrainingFilesOptions,
     features: &[Feature],
     chosen: &str,
     groups: usize,
 ) -> String {
-    // What TenSet's scripts have of a failed record is a row, too.
+    // TenSet's scripts also use failed records as rows.
     let kept = match options.label {
         Label::Tenset => "status <> 'unmeasured' AND cost > 0",
         Label::Valid | Label::Metaschedule => "status = 'ok' AND cost > 0",
@@ -128,7 +129,7 @@ fn sorted(
         }
     };
     let kept = format!("SELECT * FROM ({chosen}) AS chosen WHERE {kept} AND {parts}");
-    // A window over all rows would hold them all, as one batch that no sort above takes apart.
+    // A window over all rows would hold them all, as one batch that no sort above splits.
     let labelled = format!(
         "SELECT kept.*, best.cost / kept.cost AS label FROM ({kept}) AS kept \
          JOIN (SELECT part, platform, graph_id, min(cost) AS cost FROM ({kept}) AS kept GROUP BY part, platform, graph_id) AS best \
@@ -146,7 +147,7 @@ fn sorted(
             ),
         ),
     };
-    let (gathered, joins) = gathered(features);
+    let (gathered, joins) = aggregated_features_sql(features);
     let is_of_program = features.iter().any(Feature::is_of_program);
     let (program, programs) = if is_of_program {
         (
@@ -174,8 +175,9 @@ fn sorted(
     )
 }
 
-/// Features that other tables have rows of: their columns with a comma behind each, and how these tables are joined with rows `l`.
-fn gathered(features: &[Feature]) -> (String, String) {
+/// Returns features from other tables: their columns, each followed by a comma, and the joins of these tables
+/// with rows `l`.
+fn aggregated_features_sql(features: &[Feature]) -> (String, String) {
     let (mut columns, mut joins) = (String::new(), String::new());
     let of = |origin| features.iter().filter(move |one| one.is_from(origin));
     let values = |origin| -> String {
@@ -198,7 +200,7 @@ fn gathered(features: &[Feature]) -> (String, String) {
         if values.is_empty() {
             continue;
         }
-        // A log names its samples by their paths; of several with one path the graphs are the same.
+        // A log names its samples by path; samples with the same path have the same graphs.
         joins += &format!(
             " LEFT JOIN (SELECT r.source_id AS of_source, r.line AS of_line, v.* FROM runs AS r \
              JOIN (SELECT sample, min(sample_id) AS sample_id FROM samples GROUP BY sample) AS s ON s.sample = r.sample \
@@ -207,21 +209,21 @@ fn gathered(features: &[Feature]) -> (String, String) {
         );
         columns.extend(of(origin).map(|one| format!("{alias}.{}, ", one.column())));
     }
-    for (place, imported) in features.iter().filter_map(Feature::imported).enumerate() {
+    for (place, imported) in features.iter().filter_map(Feature::as_imported).enumerate() {
         let alias = format!("i{place}");
-        joins += &imported.joined(&alias);
+        joins += &imported.join_sql(&alias);
         columns += &format!("{alias}.{}, ", imported.name);
     }
     (columns, joins)
 }
 
-/// The columns of an answer from those of sorted rows.
-fn columns(
+/// Returns the output columns, computed from sorted rows.
+fn output_columns(
     options: &TrainingFilesOptions,
     features: &[Feature],
     groups: usize,
 ) -> Result<Vec<(String, String)>> {
-    let steps = steps()?;
+    let steps = steps_sql()?;
     let same = |name: &str| (name.to_owned(), name.to_owned());
     let mut columns = vec![same("part")];
     columns.extend((0..groups).map(|place| same(&format!("group_{place}"))));
@@ -244,8 +246,8 @@ fn columns(
     Ok(columns)
 }
 
-/// The steps of a program from its stored columns.
-fn steps() -> Result<String> {
+/// Returns the SQL of a program's steps from its stored columns.
+fn steps_sql() -> Result<String> {
     let columns = schema::table("configurations")?.columns.iter();
     let steps = columns.filter(|column| column.name == "steps");
     let sql = steps.filter_map(|column| column.sql.clone()).next();

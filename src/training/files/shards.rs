@@ -1,5 +1,5 @@
-//! The rows of a part in files of bounded size, which end with a group. The same rows become the same bytes, in whatever batches
-//! they come.
+//! Writes the rows of a part into files of bounded size that end with a group. The same rows give the same
+//! bytes, whatever the input batches.
 
 use std::sync::Arc;
 
@@ -16,48 +16,48 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 
 use super::npz;
 use super::options::FileForm;
-use crate::delivered::{Target, Written};
+use crate::atomic_output::{OutputTarget, WrittenFile};
 use crate::error::{Error, Result};
-use crate::training::file::failed;
+use crate::training::file::arrow_error;
 
-/// Rows that are written at a time.
+/// Rows per write.
 const PIECE_ROWS: usize = 4096;
 
-/// A file gets no further group from this size of its rows in memory on.
+/// A file is closed after the group at which its rows reach this size in memory.
 const FILE_BYTES: usize = 128 << 20;
 
-/// Rows of a row group of Parquet at most.
+/// Maximum number of rows of a Parquet row group.
 const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// What rows are described by in a file.
+/// Metadata key of the description of a file.
 pub(super) const METADATA: &str = "tsql.training";
 
 /// The files of a part.
 pub(super) struct Shards<'a> {
-    target: &'a Target,
+    target: &'a OutputTarget,
     folder: String,
     form: FileForm,
     schema: SchemaRef,
     about: String,
     pieces: BatchCoalescer,
-    open: Option<Open>,
-    /// Bytes in memory of the rows of the open file.
+    open: Option<OpenFile>,
+    /// Size in memory of the rows of the open file, in bytes.
     bytes: usize,
     rows: u64,
     group_sizes: Vec<i64>,
-    written: Vec<Written>,
+    written: Vec<WrittenFile>,
 }
 
-enum Open {
+enum OpenFile {
     Parquet(Box<ArrowWriter<Vec<u8>>>),
     Arrow(Box<FileWriter<Vec<u8>>>),
     Npz(Vec<RecordBatch>),
 }
 
 impl<'a> Shards<'a> {
-    /// Files in a folder, which say `about` of themselves.
+    /// Creates a writer for files in a folder; `about` goes into their metadata.
     pub(super) fn new(
-        target: &'a Target,
+        target: &'a OutputTarget,
         folder: &str,
         form: FileForm,
         schema: &Schema,
@@ -84,7 +84,7 @@ impl<'a> Shards<'a> {
     /// Adds rows of a group.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let own = batch.clone().with_schema(Arc::clone(&self.schema));
-        let own = own.map_err(failed)?;
+        let own = own.map_err(arrow_error)?;
         self.rows += own.num_rows() as u64;
         self.bytes += own
             .columns()
@@ -94,11 +94,11 @@ impl<'a> Shards<'a> {
                 rows.unwrap_or_default()
             })
             .sum::<usize>();
-        self.pieces.push_batch(own).map_err(failed)?;
+        self.pieces.push_batch(own).map_err(arrow_error)?;
         self.encode()
     }
 
-    /// Ends a group, and the file where it is full.
+    /// Ends a group, and the file if it is full.
     pub(super) async fn end_group(&mut self, rows: u64) -> Result<()> {
         self.group_sizes
             .push(i64::try_from(rows).unwrap_or(i64::MAX));
@@ -108,8 +108,8 @@ impl<'a> Shards<'a> {
         Ok(())
     }
 
-    /// All files.
-    pub(super) async fn finish(mut self) -> Result<Vec<Written>> {
+    /// Closes the last file; returns all files.
+    pub(super) async fn finish(mut self) -> Result<Vec<WrittenFile>> {
         if self.rows > 0 {
             self.close().await?;
         }
@@ -119,31 +119,31 @@ impl<'a> Shards<'a> {
     fn encode(&mut self) -> Result<()> {
         while let Some(piece) = self.pieces.next_completed_batch() {
             if self.open.is_none() {
-                self.open = Some(self.opened()?);
+                self.open = Some(self.open_file()?);
             }
             match &mut self.open {
-                Some(Open::Parquet(writer)) => writer.write(&piece).map_err(broken)?,
-                Some(Open::Arrow(writer)) => writer.write(&piece).map_err(failed)?,
-                Some(Open::Npz(pieces)) => pieces.push(piece),
+                Some(OpenFile::Parquet(writer)) => writer.write(&piece).map_err(parquet_error)?,
+                Some(OpenFile::Arrow(writer)) => writer.write(&piece).map_err(arrow_error)?,
+                Some(OpenFile::Npz(pieces)) => pieces.push(piece),
                 None => {}
             }
         }
         Ok(())
     }
 
-    fn opened(&self) -> Result<Open> {
+    fn open_file(&self) -> Result<OpenFile> {
         let schema = Arc::clone(&self.schema);
         Ok(match self.form {
             FileForm::Parquet => {
                 let options = ArrowWriterOptions::new().with_properties(self.properties()?);
                 let writer = ArrowWriter::try_new_with_options(Vec::new(), schema, options);
-                Open::Parquet(Box::new(writer.map_err(broken)?))
+                OpenFile::Parquet(Box::new(writer.map_err(parquet_error)?))
             }
             FileForm::Arrow => {
                 let writer = FileWriter::try_new(Vec::new(), &schema);
-                Open::Arrow(Box::new(writer.map_err(failed)?))
+                OpenFile::Arrow(Box::new(writer.map_err(arrow_error)?))
             }
-            FileForm::Npz => Open::Npz(Vec::new()),
+            FileForm::Npz => OpenFile::Npz(Vec::new()),
         })
     }
 
@@ -152,26 +152,28 @@ impl<'a> Shards<'a> {
         Ok(WriterProperties::builder()
             .set_created_by(concat!("tsql ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_writer_version(WriterVersion::PARQUET_1_0)
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(broken)?))
+            .set_compression(Compression::ZSTD(
+                ZstdLevel::try_new(1).map_err(parquet_error)?,
+            ))
             .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
             .set_key_value_metadata(Some(vec![about]))
             .build())
     }
 
     async fn close(&mut self) -> Result<()> {
-        self.pieces.finish_buffered_batch().map_err(failed)?;
+        self.pieces.finish_buffered_batch().map_err(arrow_error)?;
         self.encode()?;
         let bytes = match self.open.take() {
             None => return Ok(()),
-            Some(Open::Parquet(writer)) => writer.into_inner().map_err(broken)?,
-            Some(Open::Arrow(mut writer)) => {
-                writer.finish().map_err(failed)?;
-                writer.into_inner().map_err(failed)?
+            Some(OpenFile::Parquet(writer)) => writer.into_inner().map_err(parquet_error)?,
+            Some(OpenFile::Arrow(mut writer)) => {
+                writer.finish().map_err(arrow_error)?;
+                writer.into_inner().map_err(arrow_error)?
             }
-            Some(Open::Npz(pieces)) => {
-                let all = concat_batches(&self.schema, &pieces).map_err(failed)?;
+            Some(OpenFile::Npz(pieces)) => {
+                let all = concat_batches(&self.schema, &pieces).map_err(arrow_error)?;
                 drop(pieces);
-                npz::bytes(&all, Some(&self.group_sizes))?
+                npz::encode_archive(&all, Some(&self.group_sizes))?
             }
         };
         let (number, end) = (self.written.len(), self.form.name());
@@ -185,6 +187,6 @@ impl<'a> Shards<'a> {
     }
 }
 
-fn broken(error: ParquetError) -> Error {
+fn parquet_error(error: ParquetError) -> Error {
     Error::Internal(format!("rows for training: {error}"))
 }

@@ -1,9 +1,9 @@
-//! The split that rows are divided by.
+//! The split of training files.
 
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 
-use super::manifest::SplitTold;
+use super::manifest::SplitInfo;
 use crate::column;
 use crate::error::{Error, Result};
 use crate::query::collect;
@@ -11,27 +11,27 @@ use crate::query::collect;
 /// The parts of a split, in the order of its ratio.
 const PARTS: [&str; 3] = ["train", "valid", "test"];
 
-/// What a manifest says of the split of this name.
+/// Returns the manifest entry of a split.
 ///
 /// # Errors
-/// As [`Split::find`].
-pub(crate) async fn split_told(context: &SessionContext, asked: &str) -> Result<SplitTold> {
-    Ok(Split::find(context, asked).await?.told)
+/// As [`SplitVersion::find`].
+pub(crate) async fn split_info(context: &SessionContext, asked: &str) -> Result<SplitInfo> {
+    Ok(SplitVersion::find(context, asked).await?.told)
 }
 
 /// A version of a split.
 #[derive(Debug)]
-pub(super) struct Split {
-    pub(super) told: SplitTold,
-    /// The parts that have a share.
+pub(super) struct SplitVersion {
+    pub(super) told: SplitInfo,
+    /// Parts with a non-zero ratio.
     pub(super) parts: Vec<&'static str>,
 }
 
-impl Split {
-    /// The split of this name, `NAME@VERSION`; the newest version of it without one.
+impl SplitVersion {
+    /// Finds a split by name: `NAME@VERSION`, or `NAME` for the newest version.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none; [`Error::Argument`] for a version that is no number.
+    /// [`Error::Unknown`] if there is none; [`Error::Argument`] for a version that is not a number.
     pub(super) async fn find(context: &SessionContext, asked: &str) -> Result<Self> {
         let (name, version) = match asked.split_once('@') {
             None => (asked, None),
@@ -57,7 +57,7 @@ impl Split {
                     let shares = ratios.value(row).split('/').zip(PARTS);
                     let there = shares.filter(|(share, _)| share.trim() != "0");
                     found = Some(Self {
-                        told: SplitTold {
+                        told: SplitInfo {
                             name: format!("{name}@{own}"),
                             version: own,
                             digest: digests.value(row).to_owned(),
@@ -79,11 +79,11 @@ impl Split {
         })
     }
 
-    /// The parts that are written.
+    /// Returns the requested parts; all by default.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for one that the split does not have.
-    pub(super) fn wanted(&self, asked: &[String]) -> Result<Vec<&'static str>> {
+    /// [`Error::Unknown`] for a part that the split does not have.
+    pub(super) fn select_parts(&self, asked: &[String]) -> Result<Vec<&'static str>> {
         if asked.is_empty() {
             return Ok(self.parts.clone());
         }

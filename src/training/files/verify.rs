@@ -4,7 +4,7 @@ use serde::Serialize;
 use tsql_folders::Scratch;
 
 use super::manifest::{MANIFEST, ManifestPart, TrainingManifest};
-use crate::delivered::hashed;
+use crate::atomic_output::hash_file;
 use crate::error::{Error, Result};
 use crate::store::{At, Location, Store};
 
@@ -22,11 +22,7 @@ pub struct TrainingFilesVerified {
 
 impl TrainingFilesVerified {
     /// Adds the differences between a manifest and a new export.
-    pub(crate) fn add_made_again(
-        &mut self,
-        known: &TrainingManifest,
-        made: Result<TrainingManifest>,
-    ) {
+    pub(crate) fn add_rebuilt(&mut self, known: &TrainingManifest, made: Result<TrainingManifest>) {
         match made {
             Err(error) => {
                 let reason = format!("the files cannot be made again: {error}");
@@ -55,14 +51,14 @@ impl Store {
     /// [`Error::Source`] if there is no manifest, or one of another kind; [`Error::Unsupported`] for a manifest
     /// of a newer tsql; failures of the storage. A failed export is a difference, not an error.
     pub async fn verify_training_files(&self, manifest: &str) -> Result<TrainingFilesVerified> {
-        let (location, known) = read(manifest).await?;
+        let (location, known) = read_manifest(manifest).await?;
         let Some(options) = &known.rows else {
             return Err(Error::Source {
                 location: manifest.to_owned(),
                 reason: "is the manifest of graphs, not of rows".to_owned(),
             });
         };
-        let mut verified = compared(&location, &known).await?;
+        let mut verified = verify_checksums(&location, &known).await?;
         let scratch = Scratch::new()?;
         let again = scratch.path().join("again").to_string_lossy().into_owned();
         let made = match known.at.parse::<At>() {
@@ -72,13 +68,13 @@ impl Store {
             },
             Err(error) => Err(error),
         };
-        verified.add_made_again(&known, made);
+        verified.add_rebuilt(&known, made);
         Ok(verified)
     }
 }
 
 /// Reads a manifest by its path or that of its folder; returns the location of its files, too.
-pub(crate) async fn read(path: &str) -> Result<(Location, TrainingManifest)> {
+pub(crate) async fn read_manifest(path: &str) -> Result<(Location, TrainingManifest)> {
     let folder = path.strip_suffix(MANIFEST).unwrap_or(path);
     let folder = if folder.is_empty() { "." } else { folder };
     let wrong = |reason: String| Error::Source {
@@ -103,7 +99,7 @@ pub(crate) async fn read(path: &str) -> Result<(Location, TrainingManifest)> {
 }
 
 /// Compares files with their checksums.
-pub(crate) async fn compared(
+pub(crate) async fn verify_checksums(
     location: &Location,
     manifest: &TrainingManifest,
 ) -> Result<TrainingFilesVerified> {
@@ -111,7 +107,7 @@ pub(crate) async fn compared(
     for file in manifest.parts.iter().flat_map(|part| &part.files) {
         verified.file_count += 1;
         let path = &file.path;
-        match hashed(location, path, &|_| ()).await? {
+        match hash_file(location, path, &|_| ()).await? {
             None => verified.differences.push(format!("{path} is missing")),
             Some((sha256, _)) if sha256 == file.sha256 => {}
             Some((_, bytes)) => {

@@ -4,13 +4,13 @@ fn order(units: &Units, options: &RowsOptions) -> Order {
     Order::new(units.clone(), options)
 }
 
-fn epoch(order: &Order, epoch: u64) -> Vec<Chosen> {
+fn epoch(order: &Order, epoch: u64) -> Vec<RowIndices> {
     rest(order, Position::start_of(epoch))
 }
 
-fn rest(order: &Order, from: Position) -> Vec<Chosen> {
-    let share = order.share(from).unwrap();
-    let chosen = (0..share.steps()).map(|step| order.chosen(share.batch(step)).unwrap());
+fn rest(order: &Order, from: Position) -> Vec<RowIndices> {
+    let share = order.rank_share(from).unwrap();
+    let chosen = (0..share.steps()).map(|step| order.batch_row_indices(share.batch(step)).unwrap());
     chosen.collect()
 }
 
@@ -19,7 +19,7 @@ fn groups() -> Units {
     Units::Groups(Arc::from([3, 4, 13, 15, 17, 22]))
 }
 
-fn sorted(batches: &[Chosen]) -> Vec<u64> {
+fn sort_rows(batches: &[RowIndices]) -> Vec<u64> {
     let mut rows: Vec<u64> = batches
         .iter()
         .flat_map(|batch| batch.rows.clone())
@@ -38,7 +38,7 @@ fn each_row_comes_once_an_epoch() {
         ] {
             let order = order(&units, &options);
             for number in 0..3 {
-                assert!(sorted(&epoch(&order, number)).into_iter().eq(0..22));
+                assert!(sort_rows(&epoch(&order, number)).into_iter().eq(0..22));
             }
         }
     }
@@ -48,7 +48,7 @@ fn each_row_comes_once_an_epoch() {
 fn groups_stay_whole_and_fill_batches() {
     let options = RowsOptions::default().batch_rows(5);
     let order = order(&groups(), &options.clone().shuffle(false));
-    let sizes = |batches: &[Chosen]| -> Vec<Vec<u64>> {
+    let sizes = |batches: &[RowIndices]| -> Vec<Vec<u64>> {
         let sizes = batches.iter().map(|batch| batch.group_sizes.clone());
         sizes.map(Option::unwrap).collect()
     };
@@ -94,7 +94,7 @@ fn orders(options: &RowsOptions) -> [Order; 3] {
     [
         order(&Units::Rows(103), options),
         order(&groups(), options),
-        order(&Units::Rows(103), options).in_turns(Arc::from([80, 103])),
+        order(&Units::Rows(103), options).with_families(Arc::from([80, 103])),
     ]
 }
 
@@ -112,13 +112,15 @@ fn an_epoch_resumes_with_any_number_of_ranks() {
                     .nth(kind)
                     .unwrap()
             };
-            // All ranks took so many steps, then another number of them goes on.
+            // All ranks run this number of steps, then another number of ranks resumes.
             let mut taken = Vec::new();
-            let first = of(0, before, false).share(Position::start_of(3)).unwrap();
+            let first = of(0, before, false)
+                .rank_share(Position::start_of(3))
+                .unwrap();
             let state = first.position(steps);
             for rank in 0..before {
                 let share = of(rank, before, false)
-                    .share(Position::start_of(3))
+                    .rank_share(Position::start_of(3))
                     .unwrap();
                 assert!(share.steps() == 0 || share.position(steps) == state);
                 let own = (0..steps.min(share.steps())).map(|step| share.batch(step).batch);
@@ -126,7 +128,7 @@ fn an_epoch_resumes_with_any_number_of_ranks() {
             }
             if state.epoch == 3 {
                 for rank in 0..after {
-                    let share = of(rank, after, false).share(state).unwrap();
+                    let share = of(rank, after, false).rank_share(state).unwrap();
                     taken.extend((0..share.steps()).map(|step| share.batch(step).batch));
                 }
             }
@@ -135,10 +137,10 @@ fn an_epoch_resumes_with_any_number_of_ranks() {
                 taken.iter().copied().eq(0..batches),
                 "{before} {after} {steps}"
             );
-            // With padding every rank has as many, and what comes twice is marked.
+            // With padding every rank has the same number of batches, and repeated batches are marked.
             if state.epoch == 3 {
                 let padded: Vec<_> = (0..after).map(|rank| of(rank, after, true)).collect();
-                let shares = padded.iter().map(|order| order.share(state).unwrap());
+                let shares = padded.iter().map(|order| order.rank_share(state).unwrap());
                 let shares: Vec<_> = shares.collect();
                 assert!(
                     shares
@@ -155,7 +157,7 @@ fn an_epoch_resumes_with_any_number_of_ranks() {
                 assert!(own.into_iter().eq(state.batch..batches));
                 for (order, at) in padding {
                     let first = &whole[usize::try_from(at.batch - batches).unwrap() % whole.len()];
-                    assert_eq!(&order.chosen(at).unwrap(), first);
+                    assert_eq!(&order.batch_row_indices(at).unwrap(), first);
                 }
             }
         }
@@ -177,10 +179,10 @@ fn resumptions(worlds: &[u64], batches: u64) -> Vec<(u64, u64, u64)> {
 fn families_take_turns_by_rows_and_by_groups() {
     // Families of 15 and 7 rows, of four groups and two.
     let options = RowsOptions::default().batch_rows(4);
-    let by_rows = order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22]));
-    let by_groups = order(&groups(), &options).in_turns(Arc::from([4, 6]));
+    let by_rows = order(&Units::Rows(22), &options).with_families(Arc::from([15, 22]));
+    let by_groups = order(&groups(), &options).with_families(Arc::from([4, 6]));
     for number in 0..3 {
-        let rows = sorted(&epoch(&by_rows, number));
+        let rows = sort_rows(&epoch(&by_rows, number));
         let least = rows.iter().filter(|row| **row < 15).count();
         assert_eq!((rows.len(), least), (22, 11));
         let batches = epoch(&by_groups, number);
@@ -189,7 +191,7 @@ fn families_take_turns_by_rows_and_by_groups() {
             .flat_map(|batch| batch.group_sizes.clone().unwrap());
         assert_eq!(sizes.count(), 6);
         let groups_of_second = batches.iter().flat_map(|batch| &batch.rows);
-        // The groups of the second family have 2 and 5 rows, and come three times in all.
+        // The groups of the second family have 2 and 5 rows, and occur three times in total.
         let rows = groups_of_second.filter(|row| **row >= 15).count();
         assert!([9, 12].contains(&rows), "{rows}");
         assert!(
@@ -198,13 +200,13 @@ fn families_take_turns_by_rows_and_by_groups() {
             )
         );
     }
-    let again = order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22]));
+    let again = order(&Units::Rows(22), &options).with_families(Arc::from([15, 22]));
     assert_eq!(epoch(&by_rows, 2), epoch(&again, 2));
     for world in [2, 3] {
         let ranks = (0..world).map(|rank| {
             let options = options.clone().rank(rank, world);
             epoch(
-                &order(&Units::Rows(22), &options).in_turns(Arc::from([15, 22])),
+                &order(&Units::Rows(22), &options).with_families(Arc::from([15, 22])),
                 2,
             )
         });
@@ -235,6 +237,9 @@ fn what_is_left_over_is_dropped_or_repeated() {
     assert_eq!(of(&options.clone().rank(4, 5).drop_last(true)), [0; 0]);
     let none = order(&Units::Rows(0), &options);
     assert_eq!(none.steps(0), 0);
-    let told = none.chosen(Position::default()).unwrap_err().to_string();
+    let told = none
+        .batch_row_indices(Position::default())
+        .unwrap_err()
+        .to_string();
     assert!(told.contains("epoch 0 has no batch 0: it has 0"), "{told}");
 }

@@ -1,4 +1,4 @@
-// An answer: some rows of it at a time.
+// Table of a result, loaded in windows of rows.
 const PAGE = 100;
 let answer = null, running = null;
 const status = text => { $("status").textContent = text; };
@@ -30,12 +30,12 @@ const forget = () => {
 };
 addEventListener("pagehide", forget);
 
-// Numbers as people compare them; what was shortened is told below the pointer, and whole in a dialog.
+// Numbers in a readable format. Shortened values have a tooltip, and a dialog with the complete value.
 const written = (text, column) => {
   if (!column.is_number || column.name.endsWith("_id")) return text;
   const number = Number(text), isWhole = /^-?\d+$/.test(text);
   if (!Number.isFinite(number) || text.trim() === "") return text;
-  // Whole numbers are whole; of others six digits tell them apart.
+  // Integers are complete, other numbers have six digits.
   let short = text;
   if (!isWhole && text.replace(/e.*$/, "").replace(/\D/g, "").length > 6) short = Math.abs(number) >= 1e6 && Math.abs(number) < 1e15 ? String(Math.round(number)) : String(Number(number.toPrecision(6)));
   return /^-?\d{5,}(\.\d+)?$/.test(short) ? short.replace(/^-?\d+/, grouped) : short;
@@ -71,7 +71,7 @@ const heads = () => {
     const button = made("button", column.name, { type: "button" });
     button.addEventListener("click", () => {
       const known = answer.order;
-      // Up, down, as it was.
+      // Ascending, descending, original order.
       if (!known || known.column !== place) answer.order = { column: place, isDown: false };
       else answer.order = known.isDown ? null : { column: place, isDown: true };
       show(0);

@@ -1,4 +1,4 @@
-// Questions are asked.
+// Query execution.
 const seconds = value => value < 10 ? value.toFixed(2) + " s" : Math.round(value) + " s";
 const busy = is => {
   $("run").disabled = is;

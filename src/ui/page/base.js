@@ -21,7 +21,7 @@ const post = (path, body, rest = {}) => fetch(path, { method: "POST", headers, b
 const gone = "the server has ended: start `tsql ui` again";
 const asError = error => error && error.message && error.span !== undefined ? error : { message: error instanceof TypeError ? gone : String(error && error.message || error), hint: null, span: null };
 
-// Light and dark.
+// Light and dark theme.
 const root = document.documentElement;
 try { if (localStorage.theme) root.dataset.theme = localStorage.theme; } catch { /* not kept */ }
 $("theme").addEventListener("click", () => {
@@ -37,7 +37,7 @@ const view = name => {
     if (button.dataset.to === name) button.setAttribute("aria-current", "page"); else button.removeAttribute("aria-current");
   });
   if (name === "store" && !$("store").querySelector("iframe")) {
-    // It has a script of its own, and is kept apart from all that is here.
+    // The report has its own script and is isolated from this page.
     $("store").append(made("iframe", null, { src: "store.html", sandbox: "allow-scripts allow-popups", title: "The page of the store" }));
   }
 };

@@ -3,7 +3,7 @@
   $("name").textContent = catalog.name;
   document.title = "tsql · " + catalog.name;
   for (const table of catalog.rows) rowsOf[table.name] = table.rows;
-  // What has rows first.
+  // Tables with rows first.
   catalog.tables.sort((a, b) => Number((rowsOf[b.name] || 0) > 0) - Number((rowsOf[a.name] || 0) > 0));
   $("table-list").replaceChildren(...catalog.tables.map(tableShown));
   $("question-list").replaceChildren(...catalog.questions.map(questionShown));

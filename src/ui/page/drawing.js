@@ -1,4 +1,4 @@
-// Pictures of an answer.
+// Charts of a result.
 const chosen = {};
 const selected = (name, options) => {
   const label = made("label", name), select = made("select");

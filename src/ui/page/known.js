@@ -1,4 +1,4 @@
-// What there is: tables, questions.
+// Catalog: tables and built-in queries.
 let catalog = { kinds: [], tables: [], questions: [], platforms: [] };
 const rowsOf = {};
 const insert = name => {
@@ -11,7 +11,7 @@ const tableShown = table => {
   const box = made("details", null, { class: "table", "data-table": table.name }), head = made("summary");
   head.append(made("b", table.name), made("span", table.kind === "view" ? "view" : "", { class: "keys" }), made("span", "", { class: "count" }), made("span", table.doc, { class: "doc" }));
   box.append(head);
-  // Only what is looked at is made.
+  // Elements are created on first view.
   box.addEventListener("toggle", () => {
     if (!box.open || box.querySelector(".scroll")) return;
     const look = made("button", "SELECT * FROM " + table.name, { type: "button", class: "code" });

@@ -1,4 +1,4 @@
-// What others write meanwhile.
+// Live updates after writes of other processes.
 let listening = null, first = null, last = null;
 const heard = news => {
   const at = performance.now(), total = {};
@@ -32,7 +32,7 @@ const listen = () => {
   listening.onmessage = event => heard(JSON.parse(event.data));
   listening.onerror = () => { $("live").classList.add("gone"); $("news").textContent = "no connection"; };
 };
-// A browser has few connections to a server: only what is looked at keeps one.
+// A browser limits the connections per server, so only the visible page keeps one.
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) listen();
   else if (listening) { listening.close(); listening = null; }

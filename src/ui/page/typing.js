@@ -1,4 +1,4 @@
-// What is typed: the mirror below the text has the same letters in the same places.
+// Editor: a mirror below the text has the same layout.
 const sql = $("sql"), mirror = $("mirror"), words = $("words");
 let span = null;
 const indexOf = (text, place) => {
@@ -28,7 +28,7 @@ const replaced = (from, to, text) => {
 };
 sql.addEventListener("scroll", () => { mirror.scrollTop = sql.scrollTop; });
 
-// Words to type.
+// Completions.
 let suggested = null, wanted = 0, pause = 0;
 const close = () => {
   clearTimeout(pause);

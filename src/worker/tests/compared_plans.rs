@@ -1,4 +1,4 @@
-//! Plans that differ in one property of a node are not sent as if they were the same.
+//! Plans that differ in one property of a node are not accepted as equal.
 
 use std::sync::Arc;
 
@@ -109,24 +109,24 @@ const PAIRS: [[&str; 2]; 24] = [
     ],
 ];
 
-async fn planned(context: &SessionContext, sql: &str) -> (Arc<dyn ExecutionPlan>, WindowCalls) {
+async fn plan_query(context: &SessionContext, sql: &str) -> (Arc<dyn ExecutionPlan>, WindowCalls) {
     let frame = context.sql(sql).await.unwrap();
     let logical = frame.clone().into_optimized_plan().unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
-    (plan, WindowCalls::of(&logical).unwrap())
+    (plan, WindowCalls::from_plan(&logical).unwrap())
 }
 
 #[tokio::test]
 async fn plans_that_differ_in_one_property_are_told_apart() {
     let store = Store::demo().await.unwrap();
-    // Nobody is there to be asked: plans stay those of one machine.
+    // No worker is running, so plans stay local.
     let options = SessionOptions::default().workers(Workers::parse("127.0.0.1:1").unwrap());
     let context = store.session_with(&options).await.unwrap();
     for [sql, other] in PAIRS {
-        let (plan, calls) = planned(&context, sql).await;
-        let (again, _) = planned(&context, sql).await;
+        let (plan, calls) = plan_query(&context, sql).await;
+        let (again, _) = plan_query(&context, sql).await;
         assert_eq!(compare(&plan, &again, &calls), Ok(()), "{sql}");
-        let (other, _) = planned(&context, other).await;
+        let (other, _) = plan_query(&context, other).await;
         assert!(compare(&plan, &other, &calls).is_err(), "{sql}");
     }
 }

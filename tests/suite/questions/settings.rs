@@ -201,7 +201,7 @@ impl Settings {
         let context = self.session(runtime, setting);
         let (running, sql) = (context.clone(), sql.to_owned());
         let running = runtime.spawn(async move {
-            let frame = tsql::query::ask(&running, &sql, &[]).await;
+            let frame = tsql::query::run_sql(&running, &sql, &[]).await;
             let frame = frame.map_err(|error| error.to_string())?;
             let rows = frame.collect().await;
             rows.map_err(|error| error.to_string())
@@ -341,7 +341,7 @@ impl Drop for Settings {
 async fn optimizations(context: &SessionContext) -> Vec<String> {
     let sql = "SELECT arrow_cast(substr(name, 7), 'Utf8View') FROM information_schema.df_settings \
                WHERE starts_with(name, 'rules.') AND NOT starts_with(description, 'Workaround')";
-    let rows = tsql::query::ask(context, sql, &[]).await.unwrap();
+    let rows = tsql::query::run_sql(context, sql, &[]).await.unwrap();
     let mut names = Vec::new();
     for batch in rows.collect().await.unwrap() {
         let column = batch.column(0).as_string_view();

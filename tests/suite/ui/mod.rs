@@ -269,7 +269,7 @@ fn what_has_no_room_is_left_out_and_old_answers_go() {
         .unwrap();
     let ui = runtime.block_on(async {
         let store = tsql::Store::create("memory:").await.unwrap();
-        let options = UiOptions::default().answer_bytes(1 << 20);
+        let options = UiOptions::default().result_bytes(1 << 20);
         Ui::start(store, options).await.unwrap()
     });
     let url = ui.url().to_owned();

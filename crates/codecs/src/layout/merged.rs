@@ -1,22 +1,22 @@
-//! Several layouts of the same slots as one.
+//! Merging of several layouts of the same slots.
 
 use std::collections::HashMap;
 
 use super::{Layouts, Vector};
 
-/// Layouts that know all vectors of several, so that configurations of all can be told by the same
-/// codes.
+/// Layouts with the vectors of several others, so that all their configurations can be expressed in the
+/// same codes.
 #[derive(Debug)]
-pub struct Merged {
-    /// The new ones.
+pub struct MergedLayouts {
+    /// The merged layouts.
     pub layouts: Layouts,
-    /// For each of the merged ones and each new group: the old group, and new codes by old ones.
+    /// For each input and each new group: the old group, and the new code for each old one.
     translations: Vec<Vec<(usize, Vec<u16>)>>,
 }
 
-impl Merged {
-    /// Merges layouts of the same slots. Slots stay together where they are in all of them.
-    pub fn of(all: &[&Layouts]) -> Self {
+impl MergedLayouts {
+    /// Merges layouts of the same slots. Slots share a group if they do in all inputs.
+    pub fn merge(all: &[&Layouts]) -> Self {
         let slots = all.first().map_or(0, |first| first.group_of_slot.len());
         let mut groups: HashMap<Vec<u32>, u32> = HashMap::new();
         let (mut group_of_slot, mut new) = (Vec::with_capacity(slots), Vec::new());
@@ -52,8 +52,8 @@ impl Merged {
         }
     }
 
-    /// Appends the new codes of a configuration of the `which`-th of the merged layouts; `None`
-    /// where its codes do not fit.
+    /// Translates a configuration of the `which`-th input and appends its new codes. Returns `None` if its
+    /// codes do not fit.
     pub fn translate(&self, which: usize, old: &[usize], params: &mut Vec<u8>) -> Option<()> {
         let groups = self.translations.get(which)?.iter();
         let codes = groups.map(|(group, codes)| codes.get(*old.get(*group)?).copied());
@@ -79,7 +79,7 @@ mod tests {
             )
             .unwrap(),
         );
-        let merged = Merged::of(&[&a, &b]);
+        let merged = MergedLayouts::merge(&[&a, &b]);
         assert_eq!(merged.layouts.group_of_slot, [0, 1, 2]);
         for (which, layouts, params) in [(0, &a, [1, 0]), (0, &a, [0, 0]), (1, &b, [1, 0])] {
             let (mut translated, mut wanted, mut found) = (Vec::new(), Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ mod tests {
             assert!(merged.layouts.expand(&translated, &mut found));
             assert_eq!(found, wanted);
         }
-        let alone = Merged::of(&[&a]);
+        let alone = MergedLayouts::merge(&[&a]);
         assert_eq!(alone.layouts, a);
     }
 }

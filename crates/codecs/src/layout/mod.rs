@@ -1,84 +1,83 @@
-//! Layout configurations: what a compiler chose for every configurable node, in a byte or so each
-//! for *groups* of nodes.
+//! Layout configurations: the compiler's layout choice for every configurable node, in about one byte
+//! per *group* of nodes.
 //!
-//! A row of `node_config_feat` holds, for each configurable node (*slot*), 18 numbers: the layouts
-//! of its output, input and kernel, minor to major, padded with -1. XLA's autotuner gives
-//! equivalent nodes the same layouts, so whole columns of that array are equal: slots fall into
-//! groups, a group knows few distinct vectors, and a configuration is one code for each group.
-//! The grouping is found in the data and costs nothing where there is none.
+//! A row of `node_config_feat` holds 18 numbers for each configurable node (*slot*): the layouts of its
+//! output, input and kernel, minor to major, padded with -1. XLA's autotuner assigns equal layouts to
+//! equivalent nodes, so whole columns of that array are equal. Slots are therefore collected in groups. A
+//! group has few distinct vectors, and a configuration is one code per group. Groups are inferred from
+//! the data and cost nothing if there are none.
 //!
-//! As text, which is the *sketch* of such configurations:
+//! The text form is the *sketch* of such configurations:
 //!
 //! ```text
 //! {"group_of_slot":[0,1,0],"layouts":[["1 0|0 1|","0 1|0 1|"],["3 2 1 0|0|"]]}
 //!                   slots 0 and 2 together,  two codes of group 0, one of group 1
 //! ```
 //!
-//! The codes of a configuration are its *parameters*: a byte for each group (two where a group knows
-//! more than 256 vectors), or, where that is smaller and the sketch says `"digits":true`, one number
-//! whose digits they are, each in the base of its group's size: what a random search draws has no
-//! pattern that a compressor could find.
+//! The codes of a configuration are its *parameters*: one byte per group, or two if a group has more than
+//! 256 vectors. If it is smaller, the codes are the digits of one mixed-radix number, and the sketch
+//! contains `"digits":true`. Random search produces no pattern that a compressor could find.
 
 mod merged;
 
 use serde::{Deserialize, Serialize};
 
 use crate::identity::ProgramHash;
-pub use merged::Merged;
+pub use merged::MergedLayouts;
 
-/// Numbers of a slot: three layouts of six dimensions.
+/// Numbers per slot: three layouts of six dimensions.
 pub const VECTOR_WIDTH: usize = 18;
 
 /// Dimensions of a layout.
 const DIMENSIONS: usize = 6;
 
-/// In place of a dimension: there is none, or the compiler decides.
+/// Padding: no dimension, or the compiler decides.
 const NONE: i8 = -1;
 
 /// Layouts of one slot.
 pub type Vector = [i8; VECTOR_WIDTH];
 
-/// How sketches of layout configurations begin; those of programs begin with `[`.
-const START: &str = "{\"group_of_slot\":";
+/// Prefix of layout sketches. Program sketches start with `[`.
+const SKETCH_PREFIX: &str = "{\"group_of_slot\":";
 
-/// Groups of slots and the vectors that each group knows.
+/// Groups of slots and the distinct vectors of each group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layouts {
     /// Group of each slot.
     pub group_of_slot: Vec<u32>,
-    /// Vectors of each group; a code is a place in this list.
+    /// Vectors of each group. A code is an index into this list.
     pub vectors: Vec<Vec<Vector>>,
-    /// Codes are the digits of one number.
+    /// Codes are the digits of one mixed-radix number.
     digits: bool,
-    /// Bytes of a code where they are not: one, or two where a group knows more than 256 vectors.
+    /// Bytes per code without `digits`: one, or two if a group has more than 256 vectors.
     code_width: usize,
     /// Bytes of a configuration's parameters.
     length: usize,
 }
 
-/// A [`Layouts`] as it is spelled.
+/// Serialised form of [`Layouts`].
 #[derive(Serialize, Deserialize)]
-struct Spelled {
+struct SketchText {
     group_of_slot: Vec<u32>,
     layouts: Vec<Vec<String>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     digits: bool,
 }
 
-/// Bytes of parameters on which both forms are tried.
-const TRIED_BYTES: usize = 1 << 20;
+/// Bytes of parameters on which both encodings are tried.
+const SAMPLE_BYTES: usize = 1 << 20;
 
-/// Is this the sketch of layout configurations?
+/// Returns whether this is a sketch of layout configurations.
 pub fn is_layout(sketch: &str) -> bool {
-    sketch.starts_with(START)
+    sketch.starts_with(SKETCH_PREFIX)
 }
 
 impl Layouts {
-    /// Reads a sketch; `None` where it is none of layouts.
+    /// Parses a sketch. Returns `None` if it is not a layout sketch.
     pub fn parse(sketch: &str) -> Option<Self> {
-        let spelled: Spelled = serde_json::from_str(sketch).ok()?;
+        let spelled: SketchText = serde_json::from_str(sketch).ok()?;
         let vectors = spelled.layouts.iter();
-        let vectors = vectors.map(|group| group.iter().map(|text| vector(text)).collect());
+        let vectors = vectors.map(|group| group.iter().map(|text| parse_vector(text)).collect());
         let vectors = vectors.collect::<Option<Vec<_>>>()?;
         let mut layouts = Self::new(spelled.group_of_slot, vectors);
         if spelled.digits {
@@ -89,7 +88,7 @@ impl Layouts {
         layouts.group_of_slot.iter().all(known).then_some(layouts)
     }
 
-    /// Layouts of these groups, which know these vectors.
+    /// Creates layouts with these groups and vectors.
     pub fn new(group_of_slot: Vec<u32>, vectors: Vec<Vec<Vector>>) -> Self {
         let most = vectors.iter().map(Vec::len).max();
         let code_width = if most > Some(256) { 2 } else { 1 };
@@ -102,7 +101,7 @@ impl Layouts {
         }
     }
 
-    /// The same with codes as digits; `None` where the number has more than 16 bytes.
+    /// The same layouts with codes as digits. Returns `None` if the number exceeds 16 bytes.
     fn with_digits(&self) -> Option<Self> {
         let count = self.sizes().try_fold(1_u128, u128::checked_mul)?;
         let bits = u128::BITS - (count - 1).leading_zeros();
@@ -113,20 +112,20 @@ impl Layouts {
         })
     }
 
-    /// Vectors that each group knows.
+    /// Number of vectors of each group.
     fn sizes(&self) -> impl DoubleEndedIterator<Item = u128> {
         self.vectors
             .iter()
             .map(|vectors| vectors.len().max(1) as u128)
     }
 
-    /// The sketch.
+    /// Returns the sketch.
     pub fn text(&self) -> String {
         let groups = self.vectors.iter();
-        let spelled = Spelled {
+        let spelled = SketchText {
             group_of_slot: self.group_of_slot.clone(),
             layouts: groups
-                .map(|group| group.iter().map(spell).collect())
+                .map(|group| group.iter().map(format_vector).collect())
                 .collect(),
             digits: self.digits,
         };
@@ -153,8 +152,7 @@ impl Layouts {
         params.extend(number.to_le_bytes().iter().take(self.length));
     }
 
-    /// The codes of a configuration, as many as groups; `None` where the parameters have another
-    /// length.
+    /// Decodes one code per group. Returns `None` if the parameters have another length.
     pub fn codes(&self, params: &[u8]) -> Option<Vec<usize>> {
         if params.len() != self.length {
             return None;
@@ -180,9 +178,9 @@ impl Layouts {
         digits.collect()
     }
 
-    /// The same layouts and the parameters of configurations, a byte for each code, in the form
-    /// that compresses better.
-    pub fn packed(self, params: Vec<u8>) -> (Self, Vec<u8>) {
+    /// Chooses the encoding that compresses better. Returns the layouts and the re-encoded parameters (one
+    /// byte per code on input).
+    pub fn pack(self, params: Vec<u8>) -> (Self, Vec<u8>) {
         let Some(numbers) = self.with_digits().filter(|_| !params.is_empty()) else {
             return (self, params);
         };
@@ -194,7 +192,7 @@ impl Layouts {
                 .map(|&code| u16::try_from(code).unwrap_or(u16::MAX));
             numbers.push(&codes.collect::<Vec<_>>(), &mut digits);
         }
-        let tried = (TRIED_BYTES / self.length).max(1);
+        let tried = (SAMPLE_BYTES / self.length).max(1);
         let size = |bytes: &[u8], length: usize| {
             let sample = bytes.get(..tried * length).unwrap_or(bytes);
             let compressed = zstd::bulk::compress(sample, 3);
@@ -207,17 +205,17 @@ impl Layouts {
         }
     }
 
-    /// The vector of each group in a configuration.
-    pub fn chosen<'a>(&'a self, params: &[u8]) -> Option<Vec<&'a Vector>> {
+    /// Vector of each group in a configuration.
+    pub fn select_vectors<'a>(&'a self, params: &[u8]) -> Option<Vec<&'a Vector>> {
         let codes = self.codes(params)?;
         let groups = self.vectors.iter().zip(codes);
         groups.map(|(vectors, code)| vectors.get(code)).collect()
     }
 
-    /// Appends the vectors of all slots of a configuration: a row of `node_config_feat`. False
-    /// where the codes do not fit.
+    /// Appends the vectors of all slots of a configuration: a row of `node_config_feat`. Returns false if
+    /// the codes do not fit.
     pub fn expand(&self, params: &[u8], row: &mut Vec<i8>) -> bool {
-        let Some(chosen) = self.chosen(params) else {
+        let Some(chosen) = self.select_vectors(params) else {
             return false;
         };
         for &group in &self.group_of_slot {
@@ -231,7 +229,7 @@ impl Layouts {
 
     /// Appends the configuration as a JSON list of the slots' layouts (`"output|input|kernel"`).
     pub(crate) fn write_steps(&self, params: &[u8], text: &mut Vec<u8>) -> bool {
-        let Some(chosen) = self.chosen(params) else {
+        let Some(chosen) = self.select_vectors(params) else {
             return false;
         };
         text.push(b'[');
@@ -241,14 +239,14 @@ impl Layouts {
             };
             let separator = if slot == 0 { "\"" } else { ", \"" };
             text.extend_from_slice(separator.as_bytes());
-            text.extend_from_slice(spell(vector).as_bytes());
+            text.extend_from_slice(format_vector(vector).as_bytes());
             text.push(b'"');
         }
         text.push(b']');
         true
     }
 
-    /// What tells configurations apart whatever their grouping.
+    /// Returns a hasher whose hashes do not depend on the grouping.
     pub fn hasher(&self) -> LayoutHasher {
         let mut sums: Vec<Vec<ProgramHash>> = self
             .vectors
@@ -260,7 +258,7 @@ impl Layouts {
             let vectors = self.vectors.get(group).map_or(&[][..], Vec::as_slice);
             let sums = sums.get_mut(group).into_iter().flatten();
             for (sum, vector) in sums.zip(vectors) {
-                *sum = sum.plus(ProgramHash::of_slot(slot, &vector.map(i8::cast_unsigned)));
+                *sum = sum.plus(ProgramHash::from_slot(slot, &vector.map(i8::cast_unsigned)));
             }
         }
         LayoutHasher {
@@ -270,8 +268,8 @@ impl Layouts {
     }
 }
 
-/// Hashes configurations by their codes: the hash of a configuration is the sum of the hashes of
-/// its slots, so that files with other groups give the same.
+/// Hashes configurations by their codes. The hash of a configuration is the sum of the hashes of its slots,
+/// so different groupings give the same hash.
 #[derive(Debug)]
 pub struct LayoutHasher {
     layouts: Layouts,
@@ -279,7 +277,7 @@ pub struct LayoutHasher {
 }
 
 impl LayoutHasher {
-    /// The hash of a configuration; `None` where its parameters do not fit.
+    /// Hash of a configuration. Returns `None` if its parameters do not fit.
     pub fn hash(&self, params: &[u8]) -> Option<ProgramHash> {
         let mut hash = ProgramHash::default();
         for (sums, code) in self.sums.iter().zip(self.layouts.codes(params)?) {
@@ -289,8 +287,8 @@ impl LayoutHasher {
     }
 }
 
-/// `1 0|0 1|` for the dimensions of output, input and kernel without their padding.
-fn spell(vector: &Vector) -> String {
+/// Formats the dimensions of output, input and kernel without padding: `1 0|0 1|`.
+fn format_vector(vector: &Vector) -> String {
     let parts = vector.chunks(DIMENSIONS).map(|part| {
         let length = part.iter().rposition(|&dimension| dimension != NONE);
         let dimensions = part.iter().take(length.map_or(0, |last| last + 1));
@@ -300,7 +298,7 @@ fn spell(vector: &Vector) -> String {
     parts.collect::<Vec<_>>().join("|")
 }
 
-fn vector(text: &str) -> Option<Vector> {
+fn parse_vector(text: &str) -> Option<Vector> {
     let mut vector = [NONE; VECTOR_WIDTH];
     let mut parts = text.split('|');
     for slots in vector.chunks_mut(DIMENSIONS) {
@@ -402,14 +400,14 @@ mod tests {
             let codes = sizes.map(|size| u16::try_from(random.i8(0..size)).unwrap());
             layouts.push(&codes, &mut params);
         }
-        let (packed, numbers) = layouts.clone().packed(params.clone());
+        let (packed, numbers) = layouts.clone().pack(params.clone());
         assert_eq!(packed.params_length(), 3);
         assert_eq!(Layouts::parse(&packed.text()).unwrap(), packed);
         for (bytes, number) in params.chunks(8).zip(numbers.chunks(3)) {
             assert_eq!(packed.codes(number), layouts.codes(bytes));
             assert_eq!(packed.hasher().hash(number), layouts.hasher().hash(bytes));
         }
-        let (none, _) = layouts.clone().packed(Vec::new());
+        let (none, _) = layouts.clone().pack(Vec::new());
         assert_eq!(none, layouts);
     }
 }

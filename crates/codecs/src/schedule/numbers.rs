@@ -1,17 +1,17 @@
-//! A schedule as 113 numbers.
+//! Encodes a schedule as 113 numbers.
 
-use super::scan::{Argument, KINDS, Step, each};
+use super::scan::{Argument, KINDS, Step, for_each_step};
 
-/// Split steps that are told one by one.
-const SPLITS: usize = 12;
+/// Number of split steps that are encoded individually.
+const MAX_SPLITS: usize = 12;
 
-/// Lengths of a split that are told.
-const LENGTHS: usize = 4;
+/// Number of lengths per split that are encoded.
+const MAX_LENGTHS: usize = 4;
 
-/// Numbers of a split: extent, outermost length, lengths, product.
-const OF_SPLIT: usize = LENGTHS + 3;
+/// Numbers per split: extent, outermost length, lengths, product.
+const SPLIT_WIDTH: usize = MAX_LENGTHS + 3;
 
-/// Annotations of a loop, in the order of their numbers (`IteratorAnnotation` of TVM).
+/// Loop annotations in the order of their numbers (TVM's `IteratorAnnotation`).
 const ANNOTATIONS: [&str; 12] = [
     "none",
     "unroll",
@@ -27,50 +27,50 @@ const ANNOTATIONS: [&str; 12] = [
     "tensorize",
 ];
 
-/// Where annotations begin.
-const ANNOTATED: usize = 1 + KINDS.len();
+/// Index of the first annotation count.
+const ANNOTATIONS_START: usize = 1 + KINDS.len();
 
-/// Place of the greatest unrolling.
-const UNROLLED: usize = ANNOTATED + ANNOTATIONS.len();
+/// Index of the maximum unroll step.
+const UNROLL_INDEX: usize = ANNOTATIONS_START + ANNOTATIONS.len();
 
-/// Where splits begin.
-const SPLIT: usize = UNROLLED + 1;
+/// Index of the first split.
+const SPLITS_START: usize = UNROLL_INDEX + 1;
 
-/// Numbers of a schedule.
-pub const WIDTH: usize = SPLIT + SPLITS * OF_SPLIT + 1;
+/// Numbers per schedule.
+pub const WIDTH: usize = SPLITS_START + MAX_SPLITS * SPLIT_WIDTH + 1;
 
-/// How a pragma for unrolling begins; the number of steps follows.
+/// Prefix of an unroll pragma. The number of steps follows.
 const PRAGMA: &str = "auto_unroll_max_step$";
 
-/// The name of each number, in order.
+/// Names of the numbers, in order.
 pub fn number_names() -> Vec<String> {
     let mut names = vec!["steps".to_owned()];
     names.extend(KINDS.map(|kind| format!("steps_{kind}")));
     names.extend(ANNOTATIONS.map(|annotation| format!("annotated_{annotation}")));
     names.push("auto_unroll_max_step".to_owned());
-    for split in 0..SPLITS {
+    for split in 0..MAX_SPLITS {
         let of_split = |what: &str| format!("split_{split}_{what}");
         names.extend(["extent", "outer_length"].map(of_split));
-        names.extend((0..LENGTHS).map(|place| of_split(&format!("length_{place}"))));
+        names.extend((0..MAX_LENGTHS).map(|place| of_split(&format!("length_{place}"))));
         names.push(of_split("product"));
     }
     names.push("sum_of_log2_products".to_owned());
     names
 }
 
-/// Writes the numbers of a schedule over all of `row`, which has [`WIDTH`]; `None` where the text is none of TVM's
-/// auto_scheduler.
+/// Writes the numbers of a schedule to `row` of length [`WIDTH`]. Returns `None` if the text is not an
+/// auto_scheduler program.
 pub fn numbers(steps: &str, row: &mut [f32]) -> Option<()> {
     row.fill(0.0);
     let mut splits = 0;
-    each(steps, |step| {
+    for_each_step(steps, |step| {
         add(row, 0, 1.0);
         add(row, 1 + step.kind, 1.0);
         match KINDS.get(step.kind) {
-            Some(&"AN") => annotated(step, row),
-            Some(&"PR") => unrolled(step, row),
+            Some(&"AN") => add_annotation(step, row),
+            Some(&"PR") => add_unroll_pragma(step, row),
             Some(&"SP") => {
-                split(step, splits, row);
+                add_split(step, splits, row);
                 splits += 1;
             }
             _ => {}
@@ -84,45 +84,45 @@ fn add(row: &mut [f32], place: usize, value: f32) {
     }
 }
 
-/// `["AN", stage, iterator, annotation]`.
-fn annotated(step: &Step<'_>, row: &mut [f32]) {
+/// Counts an annotation: `["AN", stage, iterator, annotation]`.
+fn add_annotation(step: &Step<'_>, row: &mut [f32]) {
     let annotation = step.arguments.get(2).map(Argument::number);
     let annotation = annotation.and_then(|number| usize::try_from(number).ok());
     if let Some(known) = annotation.filter(|number| *number < ANNOTATIONS.len()) {
-        add(row, ANNOTATED + known, 1.0);
+        add(row, ANNOTATIONS_START + known, 1.0);
     }
 }
 
-/// `["PR", stage, iterator, pragma]`.
-fn unrolled(step: &Step<'_>, row: &mut [f32]) {
+/// Updates the maximum unroll step: `["PR", stage, iterator, pragma]`.
+fn add_unroll_pragma(step: &Step<'_>, row: &mut [f32]) {
     let Some(Argument::Text(pragma)) = step.arguments.get(2) else {
         return;
     };
     let most = pragma
         .strip_prefix(PRAGMA)
         .and_then(|steps| steps.parse::<f32>().ok());
-    if let Some((most, number)) = most.zip(row.get_mut(UNROLLED)) {
+    if let Some((most, number)) = most.zip(row.get_mut(UNROLL_INDEX)) {
         *number = number.max(most);
     }
 }
 
-/// `["SP", stage, iterator, extent, [lengths], inner_to_outer]`.
+/// Adds a split: `["SP", stage, iterator, extent, [lengths], inner_to_outer]`.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     reason = "a model is told so in 32 bits"
 )]
-fn split(step: &Step<'_>, number: usize, row: &mut [f32]) {
+fn add_split(step: &Step<'_>, number: usize, row: &mut [f32]) {
     let extent = step.arguments.get(2).map_or(0, Argument::number) as f64;
     let lengths = step.arguments.get(step.list.clone()).unwrap_or(&[]);
     let lengths = lengths.iter().map(|length| length.number() as f64);
     let product: f64 = lengths.clone().product();
-    // A length that was not chosen yet is 0.
+    // Lengths that are not yet chosen are 0.
     add(row, WIDTH - 1, product.max(1.0).log2() as f32);
-    if number >= SPLITS {
+    if number >= MAX_SPLITS {
         return;
     }
-    let begin = SPLIT + number * OF_SPLIT;
+    let begin = SPLITS_START + number * SPLIT_WIDTH;
     let outer = if product > 0.0 {
         (extent / product).ceil()
     } else {
@@ -130,17 +130,17 @@ fn split(step: &Step<'_>, number: usize, row: &mut [f32]) {
     };
     add(row, begin, extent as f32);
     add(row, begin + 1, outer as f32);
-    for (place, length) in lengths.take(LENGTHS).enumerate() {
+    for (place, length) in lengths.take(MAX_LENGTHS).enumerate() {
         add(row, begin + 2 + place, length as f32);
     }
-    add(row, begin + 2 + LENGTHS, product as f32);
+    add(row, begin + 2 + MAX_LENGTHS, product as f32);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// All by hand.
+    /// Expected values are computed by hand.
     #[test]
     fn numbers_are_where_they_are_said_to_be() {
         let steps = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 3], 1], ["SP", 2, 3, 64, [2, 2, 2, 2, 2], 1],

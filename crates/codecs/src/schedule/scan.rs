@@ -1,6 +1,6 @@
-//! The steps of a text, one by one, without a copy.
+//! Zero-copy scanner for transform steps.
 
-/// Kinds of steps, in the order of `transform_step.h` (TVM).
+/// Step kinds in the order of TVM's `transform_step.h`.
 pub(super) const KINDS: [&str; 14] = [
     "AN", "FU", "PR", "RE", "SP", "FSP", "FFSP", "SA", "CA", "CI", "CR", "CHR", "CHW", "RF",
 ];
@@ -13,7 +13,7 @@ pub(super) enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// The number; 0 for a text.
+    /// Returns the number; 0 for a text.
     pub(super) fn number(&self) -> i64 {
         match self {
             Self::Number(number) => *number,
@@ -22,38 +22,38 @@ impl Argument<'_> {
     }
 }
 
-/// Digits of a number.
-const LONGEST: usize = 18;
+/// Maximum number of digits of a number.
+const MAX_DIGITS: usize = 18;
 
-/// Lists in a step: that of its lengths is the first one.
-const DEEPEST: usize = 4;
+/// Maximum nesting depth of lists in a step.
+const MAX_DEPTH: usize = 4;
 
-/// A step: its kind and arguments, those in lists among the others.
+/// A step: its kind and arguments. Arguments inside lists are flattened.
 #[derive(Debug, Default)]
 pub(super) struct Step<'a> {
-    /// Place of the kind in [`KINDS`].
+    /// Index of the kind in [`KINDS`].
     pub(super) kind: usize,
     pub(super) arguments: Vec<Argument<'a>>,
-    /// Places of the arguments that are in the first list.
+    /// Index range of the arguments in the first list.
     pub(super) list: std::ops::Range<usize>,
 }
 
-/// Calls `take` with each step; `None` where the text is none of TVM's auto_scheduler.
-pub(super) fn each<'a>(text: &'a str, mut take: impl FnMut(&Step<'a>)) -> Option<()> {
+/// Calls `take` with each step. Returns `None` if the text is not an auto_scheduler program.
+pub(super) fn for_each_step<'a>(text: &'a str, mut take: impl FnMut(&Step<'a>)) -> Option<()> {
     let mut scanner = Scanner { text, at: 0 };
     let mut step = Step::default();
     scanner.expect(b'[')?;
-    if !scanner.passes(b']') {
+    if !scanner.skip_if(b']') {
         loop {
             scanner.step(&mut step)?;
             take(&step);
-            if !scanner.passes(b',') {
+            if !scanner.skip_if(b',') {
                 break;
             }
         }
         scanner.expect(b']')?;
     }
-    scanner.space();
+    scanner.skip_space();
     (scanner.at == text.len()).then_some(())
 }
 
@@ -67,30 +67,30 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    fn space(&mut self) {
+    fn skip_space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
             self.at += 1;
         }
     }
 
-    /// Is this byte next, behind spaces? Then it is passed.
-    fn passes(&mut self, byte: u8) -> bool {
-        self.space();
+    /// Skips spaces and then `byte`, if it is next. Returns whether it was.
+    fn skip_if(&mut self, byte: u8) -> bool {
+        self.skip_space();
         let is_next = self.peek() == byte;
         self.at += usize::from(is_next);
         is_next
     }
 
     fn expect(&mut self, byte: u8) -> Option<()> {
-        self.passes(byte).then_some(())
+        self.skip_if(byte).then_some(())
     }
 
     fn step(&mut self, step: &mut Step<'a>) -> Option<()> {
         step.arguments.clear();
         step.list = 0..0;
         self.expect(b'[')?;
-        self.space();
-        step.kind = place(self.string()?)?;
+        self.skip_space();
+        step.kind = kind_index(self.string()?)?;
         let (mut depth, mut lists) = (1, 0);
         while depth > 0 {
             match self.peek() {
@@ -103,7 +103,7 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     depth += 1;
                     lists += 1;
-                    if depth > DEEPEST {
+                    if depth > MAX_DEPTH {
                         return None;
                     }
                     if lists == 1 {
@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
-    /// A text without escapes: no step has any.
+    /// Parses a string without escapes; steps contain none.
     fn string(&mut self) -> Option<&'a str> {
         if self.peek() != b'"' {
             return None;
@@ -144,15 +144,15 @@ impl<'a> Scanner<'a> {
         self.text.get(begin..begin + end).filter(|_| is_whole)
     }
 
-    /// The number that begins with a digit or its sign.
+    /// Parses the number that starts with this digit or sign.
     fn number(&mut self, first: u8) -> Option<i64> {
         let is_negative = first == b'-';
         self.at += usize::from(is_negative);
         let begin = self.at;
         let mut number = 0_i64;
         while let digit @ b'0'..=b'9' = self.peek() {
-            // As many digits fit into 64 bits.
-            if self.at - begin >= LONGEST {
+            // This many digits fit into 64 bits.
+            if self.at - begin >= MAX_DIGITS {
                 return None;
             }
             number = number * 10 + i64::from(digit - b'0');
@@ -163,8 +163,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Place of a kind in [`KINDS`].
-fn place(kind: &str) -> Option<usize> {
+/// Index of a kind in [`KINDS`].
+fn kind_index(kind: &str) -> Option<usize> {
     Some(match kind {
         "AN" => 0,
         "FU" => 1,
@@ -192,7 +192,7 @@ mod tests {
     fn steps_are_read_as_they_are_written() {
         let text = r#"[["SP", 2, 0, 1000, [8, -1, 1], 1], ["CHR",3,"shared",[4]], ["CI", 1]]"#;
         let mut seen = Vec::new();
-        each(text, |step| {
+        for_each_step(text, |step| {
             seen.push((step.kind, step.arguments.clone(), step.list.clone()));
         })
         .unwrap();
@@ -215,14 +215,14 @@ mod tests {
     #[test]
     fn kinds_have_their_places() {
         for (at, kind) in KINDS.iter().enumerate() {
-            assert_eq!(place(kind), Some(at));
+            assert_eq!(kind_index(kind), Some(at));
         }
-        assert_eq!(place("sp"), None);
+        assert_eq!(kind_index("sp"), None);
     }
 
     #[test]
     fn other_texts_are_none() {
-        assert!(each(" [ ] ", |_| panic!("no step")).is_some());
+        assert!(for_each_step(" [ ] ", |_| panic!("no step")).is_some());
         for text in [
             "",
             "[",
@@ -239,7 +239,7 @@ mod tests {
             "[[\"FU\", [[[[[1]]]]]]]",
             "[[\"SP\", -]]",
         ] {
-            assert!(each(text, |_| ()).is_none(), "{text}");
+            assert!(for_each_step(text, |_| ()).is_none(), "{text}");
         }
     }
 }

@@ -1,33 +1,34 @@
-//! A schedule as the rows of integers that TLP (ASPLOS 2023) feeds to its model.
+//! Encodes a schedule as the integer rows that TLP (ASPLOS 2023) uses as model input.
 //!
-//! A row is a step: 1 at the place of its kind among 11, then its arguments in order, lists flattened and texts as
-//! numbers of a table, filled up with zeros and cut (`tlp_make_dataset.py:37-74`).
+//! A row is a step: a one-hot vector of its kind among 11, then its arguments in order. Lists are
+//! flattened, texts are replaced by table indexes, and rows are zero-padded or truncated
+//! (`tlp_make_dataset.py:37-74`).
 
 use std::sync::LazyLock;
 
-use super::scan::{Argument, KINDS, each};
+use super::scan::{Argument, KINDS, for_each_step};
 
-/// Kinds that have a place.
-const PLACES: usize = 11;
+/// Number of kinds in the one-hot vector.
+const KIND_COUNT: usize = 11;
 
-/// The device that a program is for, which decides about tables and sizes.
+/// Target device; it determines tables and shapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// CPUs: (25, 22).
+    /// CPUs: shape (25, 22).
     Llvm,
-    /// NVIDIA's GPUs: (40, 20).
+    /// NVIDIA GPUs: shape (40, 20).
     Cuda,
 }
 
-type Places = [Option<usize>; KINDS.len()];
+type KindPlaces = [Option<usize>; KINDS.len()];
 
-/// Found once: a program costs a few hundred nanoseconds.
-static LLVM: LazyLock<Places> = LazyLock::new(|| Target::Llvm.found());
-static CUDA: LazyLock<Places> = LazyLock::new(|| Target::Cuda.found());
+/// Computed once: a program takes only a few hundred nanoseconds.
+static LLVM_PLACES: LazyLock<KindPlaces> = LazyLock::new(|| Target::Llvm.find_places());
+static CUDA_PLACES: LazyLock<KindPlaces> = LazyLock::new(|| Target::Cuda.find_places());
 
 impl Target {
-    /// `llvm` or `cuda`.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Parses `llvm` or `cuda`.
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "llvm" => Some(Self::Llvm),
             "cuda" => Some(Self::Cuda),
@@ -35,7 +36,7 @@ impl Target {
         }
     }
 
-    /// Steps and numbers of each.
+    /// Number of steps, and of numbers per step.
     pub fn shape(self) -> (usize, usize) {
         match self {
             Self::Llvm => (25, 22),
@@ -43,7 +44,7 @@ impl Target {
         }
     }
 
-    fn kinds(self) -> [&'static str; PLACES] {
+    fn kinds(self) -> [&'static str; KIND_COUNT] {
         match self {
             Self::Llvm => [
                 "CI", "RE", "AN", "RF", "CHW", "SP", "CR", "CA", "FU", "FSP", "PR",
@@ -54,7 +55,7 @@ impl Target {
         }
     }
 
-    /// Unrolling steps by their numbers from 1.
+    /// Unroll steps by their index from 1.
     fn unrollings(self) -> &'static [&'static str] {
         match self {
             Self::Llvm => &["16", "0", "512", "64"],
@@ -62,69 +63,69 @@ impl Target {
         }
     }
 
-    /// Place of each of [`KINDS`].
-    fn places(self) -> &'static Places {
+    /// One-hot index of each of [`KINDS`].
+    fn places(self) -> &'static KindPlaces {
         match self {
-            Self::Llvm => &LLVM,
-            Self::Cuda => &CUDA,
+            Self::Llvm => &LLVM_PLACES,
+            Self::Cuda => &CUDA_PLACES,
         }
     }
 
-    fn found(self) -> Places {
+    fn find_places(self) -> KindPlaces {
         KINDS.map(|kind| self.kinds().iter().position(|known| *known == kind))
     }
 
-    /// Number of a text; 0 for one that upstream's table does not have.
+    /// Table index of a text; 0 if upstream's table does not contain it.
     fn token(self, text: &str) -> i32 {
         let known: &[&str] = match text.split_once('$') {
             Some(("auto_unroll_max_step", steps)) => {
-                return numbered(self.unrollings(), steps);
+                return index_from_one(self.unrollings(), steps);
             }
             _ => &["local", "shared", "global"],
         };
-        numbered(known, text)
+        index_from_one(known, text)
     }
 }
 
-/// From 1; 0 for none.
-fn numbered(known: &[&str], text: &str) -> i32 {
+/// Index in the list from 1; 0 if missing.
+fn index_from_one(known: &[&str], text: &str) -> i32 {
     let place = known.iter().position(|one| *one == text);
     place.map_or(0, |place| i32::try_from(place + 1).unwrap_or_default())
 }
 
-/// The name of each token, in order: `step_0_is_CI`, `step_0_argument_0`.
+/// Token names in order: `step_0_is_CI`, `step_0_argument_0`.
 pub fn token_names(target: Target) -> Vec<String> {
     let (steps, width) = target.shape();
     let of_step = |step: usize| {
         let kinds = target.kinds().map(|kind| format!("step_{step}_is_{kind}"));
-        let arguments = 0..width.saturating_sub(PLACES);
+        let arguments = 0..width.saturating_sub(KIND_COUNT);
         let arguments = arguments.map(move |place| format!("step_{step}_argument_{place}"));
         kinds.into_iter().chain(arguments)
     };
     (0..steps).flat_map(of_step).collect()
 }
 
-/// Writes the tokens of a schedule over all of `rows`, which has the numbers of [`Target::shape`]; `None` where the text is none
-/// of TVM's auto_scheduler.
+/// Writes the tokens of a schedule to `rows`, whose size is [`Target::shape`]. Returns `None` if the text
+/// is not an auto_scheduler program.
 pub fn tokens(steps: &str, target: Target, rows: &mut [i32]) -> Option<()> {
     rows.fill(0);
     let (_, width) = target.shape();
     let places = target.places();
     let mut rows = rows.chunks_exact_mut(width);
-    each(steps, |step| {
-        // What is cut is read all the same: the text must be one.
+    for_each_step(steps, |step| {
+        // Truncated steps are still parsed: the whole text must be valid.
         let Some(row) = rows.next() else {
             return;
         };
         let place = places.get(step.kind).copied().flatten();
-        let (kinds, arguments) = row.split_at_mut(PLACES.min(width));
+        let (kinds, arguments) = row.split_at_mut(KIND_COUNT.min(width));
         if let Some(kind) = place.and_then(|place| kinds.get_mut(place)) {
             *kind = 1;
         }
         for (to, argument) in arguments.iter_mut().zip(&step.arguments) {
             *to = match argument {
                 Argument::Number(number) => i32::try_from(*number).unwrap_or(i32::MAX),
-                // Readers know one scope only.
+                // Upstream knows only one scope for cache reads.
                 Argument::Text(_) if KINDS.get(step.kind) == Some(&"CHR") => 1,
                 Argument::Text(text) => target.token(text),
             };
@@ -155,7 +156,7 @@ mod tests {
         row
     }
 
-    /// All by hand.
+    /// Expected values are computed by hand.
     #[test]
     fn kinds_and_texts_have_the_numbers_of_their_target() {
         let llvm = rows(Target::Llvm);

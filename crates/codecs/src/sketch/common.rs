@@ -1,18 +1,18 @@
-//! What the programs of a sketch have in common.
+//! Numbers that all programs of a sketch share.
 
 use crate::number::write_integer;
 use crate::varint;
 
-/// The numbers of a program, and which of them all others of its sketch have, too.
+/// The numbers of a program, and for each whether all other programs of its sketch share it.
 #[derive(Clone, Debug)]
-pub struct Common {
+pub struct CommonNumbers {
     numbers: Vec<i64>,
     is_shared: Vec<bool>,
 }
 
-impl Common {
-    /// Of one program alone, by its packed numbers; `None` where these are none.
-    pub fn of(mut params: &[u8]) -> Option<Self> {
+impl CommonNumbers {
+    /// Starts with the packed numbers of one program. Returns `None` for malformed input.
+    pub fn from_params(mut params: &[u8]) -> Option<Self> {
         let mut numbers = Vec::with_capacity(params.len());
         while !params.is_empty() {
             numbers.push(varint::read_unsigned(&mut params)?);
@@ -21,7 +21,7 @@ impl Common {
         Some(Self { numbers, is_shared })
     }
 
-    /// Adds a program by its packed numbers; false where these are none.
+    /// Adds the packed numbers of another program. Returns false for malformed input.
     #[must_use]
     pub fn add(&mut self, mut params: &[u8]) -> bool {
         for (&number, is_shared) in self.numbers.iter().zip(&mut self.is_shared) {
@@ -42,7 +42,7 @@ impl Common {
         true
     }
 
-    /// `sketch` with what is shared written into it.
+    /// Writes the shared numbers into `sketch`.
     pub fn specialise(&self, sketch: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(sketch.len());
         let mut places = self.numbers.iter().zip(&self.is_shared);
@@ -58,7 +58,7 @@ impl Common {
         out
     }
 
-    /// Appends those of a program's packed numbers that stay open to `out`.
+    /// Appends the packed numbers that stay open to `out`.
     pub fn push_open(&self, params: &[u8], out: &mut Vec<u8>) {
         let mut shared = self.is_shared.iter();
         let numbers = params.split_inclusive(|byte| byte & 0x80 == 0);

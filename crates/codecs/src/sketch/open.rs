@@ -1,12 +1,12 @@
-//! A sketch with all its holes open again: as it was before [`super::Common`] wrote numbers into it.
+//! Reopens all holes of a sketch, undoing [`super::CommonNumbers`].
 
 use crate::json::{number_length, string_length};
-use crate::number::integer;
+use crate::number::parse_integer;
 use crate::varint;
 
-/// Appends `sketch` to `out` with a hole for every number that is one of its own; `hole` hears of each
-/// hole in order, and of the number that was written into it.
-pub fn open(sketch: &[u8], out: &mut Vec<u8>, mut hole: impl FnMut(Option<i64>)) {
+/// Appends `sketch` to `out` with a hole for every integer. Calls `hole` for each hole in order, with the
+/// number that was written into it.
+pub fn open_holes(sketch: &[u8], out: &mut Vec<u8>, mut hole: impl FnMut(Option<i64>)) {
     let mut rest = sketch;
     while let Some(&byte) = rest.first() {
         let length = match byte {
@@ -25,11 +25,11 @@ pub fn open(sketch: &[u8], out: &mut Vec<u8>, mut hole: impl FnMut(Option<i64>))
     }
 }
 
-/// The numbers of all holes of `sketch`, whether they stand in it or in `params`; `None` where these do
-/// not fit.
-pub fn numbers(sketch: &[u8], mut params: &[u8], out: &mut Vec<u8>) -> Option<Vec<i64>> {
+/// Values of all holes of `sketch`, from the sketch itself or from `params`. Returns `None` if the
+/// parameters do not fit.
+pub fn hole_numbers(sketch: &[u8], mut params: &[u8], out: &mut Vec<u8>) -> Option<Vec<i64>> {
     let mut numbers = Some(Vec::new());
-    open(sketch, out, |written| {
+    open_holes(sketch, out, |written| {
         let number = written.or_else(|| varint::read_unsigned(&mut params));
         numbers = numbers.take().zip(number).map(|(mut numbers, number)| {
             numbers.push(number);
@@ -44,7 +44,7 @@ fn copy(rest: &[u8], length: usize, out: &mut Vec<u8>) -> usize {
     length
 }
 
-/// A string: the number behind `$` at its end is a hole, unless it is the name of a member.
+/// Copies a string. The number after `$` at its end is a hole, unless the string is a member name.
 fn string(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) -> usize {
     let Some(length) = string_length(rest) else {
         return copy(rest, rest.len(), out);
@@ -53,7 +53,7 @@ fn string(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) ->
     let digits = body.iter().rev();
     let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
     let (before, digits) = body.split_at(body.len() - digits);
-    match integer(digits) {
+    match parse_integer(digits) {
         Some(number) if before.ends_with(b"$") && rest.get(length) != Some(&b':') => {
             out.extend_from_slice(before);
             out.extend_from_slice(b"?\"");
@@ -68,14 +68,14 @@ fn string(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) ->
     length
 }
 
-/// A number: an integer from 0 on is a hole, any other is none.
+/// Copies a number. A non-negative integer is a hole.
 fn number(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) -> usize {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ends = match rest.get(digits) {
         Some(b'.') => rest.get(digits + 1) == Some(&b'.'),
         other => !matches!(other, Some(b'e' | b'E')),
     };
-    match rest.get(..digits).filter(|_| ends).and_then(integer) {
+    match rest.get(..digits).filter(|_| ends).and_then(parse_integer) {
         Some(number) => {
             out.push(b'?');
             hole(Some(number));
@@ -87,12 +87,12 @@ fn number(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Common, Scan, scan, scan_values};
+    use super::super::{CommonNumbers, Scan, scan, scan_values};
     use super::*;
 
-    fn opened(sketch: &str) -> String {
+    fn open_text(sketch: &str) -> String {
         let mut out = Vec::new();
-        open(sketch.as_bytes(), &mut out, |_| {});
+        open_holes(sketch.as_bytes(), &mut out, |_| {});
         String::from_utf8(out).unwrap()
     }
 
@@ -120,20 +120,21 @@ mod tests {
                 r#"{"TILE_8": [?, ?], "z$3": "v$?", "on": true, "none": null}"#,
             ),
         ] {
-            assert_eq!(opened(closed), wanted);
-            assert_eq!(opened(wanted), wanted);
+            assert_eq!(open_text(closed), wanted);
+            assert_eq!(open_text(wanted), wanted);
         }
     }
 
     #[test]
     fn parameters_that_do_not_fit_are_noticed() {
-        let all = |sketch: &str, params: &[u8]| numbers(sketch.as_bytes(), params, &mut Vec::new());
+        let all =
+            |sketch: &str, params: &[u8]| hole_numbers(sketch.as_bytes(), params, &mut Vec::new());
         assert_eq!(all(r#"[?, 7, "x$?"]"#, &[5, 9]), Some(vec![5, 7, 9]));
         assert_eq!(all("[?, 7]", &[]), None);
         assert_eq!(all("[?, 7]", &[5, 9]), None);
     }
 
-    /// Values as `steps` of any program may hold them.
+    /// Random values as they may occur in `steps`.
     fn value() -> impl proptest::strategy::Strategy<Value = String> {
         use proptest::prelude::*;
         let number = (0_i64..3000).prop_map(|number| number.to_string());
@@ -187,13 +188,13 @@ mod tests {
                     numbers.iter().for_each(|&number| varint::write_unsigned(number, &mut out));
                     out
                 };
-                let mut common = Common::of(&packed(&all.numbers)).unwrap();
+                let mut common = CommonNumbers::from_params(&packed(&all.numbers)).unwrap();
                 let (packed, mut params) = (packed(&other), Vec::new());
                 proptest::prop_assert!(common.add(&packed));
                 let closed = common.specialise(&all.sketch);
                 common.push_open(&packed, &mut params);
                 let mut sketch = Vec::new();
-                let found = numbers(&closed, &params, &mut sketch);
+                let found = hole_numbers(&closed, &params, &mut sketch);
                 proptest::prop_assert_eq!(String::from_utf8(sketch), String::from_utf8(all.sketch));
                 proptest::prop_assert_eq!(found, Some(other));
             }
@@ -201,7 +202,7 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(sketch: Vec<u8>, params: Vec<u8>) {
-            let _ = numbers(&sketch, &params, &mut Vec::new());
+            let _ = hole_numbers(&sketch, &params, &mut Vec::new());
         }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 const STEPS: &str = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 1, 1], 1], ["RE", 2, [0, 4, 1]], ["FU", 3, [0, 1, 2]], ["FU", 3, []], ["FU", 3, [0, 2]], ["AN", 3, 0, 3], ["PR", 2, 0, "auto_unroll_max_step$64"], ["PR", 2, 0, "debug_skip_region"]]"#;
 
-fn scanned(text: &str) -> Scan {
+fn scan_text(text: &str) -> Scan {
     let mut result = Scan::default();
     assert_eq!(scan(text.as_bytes(), &mut result), Ok(text.len()));
     result
@@ -18,7 +18,7 @@ fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
 
 #[test]
 fn the_sketch_has_a_hole_for_every_number() {
-    let scan = scanned(STEPS);
+    let scan = scan_text(STEPS);
     let wanted = r#"[["CHW", ?, "local"], ["SP", ?, ?, ?, [?, ?, ?], ?], ["RE", ?, [?, ?, ?]], ["FU", ?, [?..?]], ["FU", ?, []], ["FU", ?, [?, ?]], ["AN", ?, ?, ?], ["PR", ?, ?, "auto_unroll_max_step$?"], ["PR", ?, ?, "debug_skip_region"]]"#;
     assert_eq!(String::from_utf8(scan.sketch).unwrap(), wanted);
     assert!(!scan.respell && !scan.literal);
@@ -26,7 +26,7 @@ fn the_sketch_has_a_hole_for_every_number() {
 
 #[test]
 fn a_filled_sketch_is_the_text() {
-    let scan = scanned(STEPS);
+    let scan = scan_text(STEPS);
     let mut out = Vec::new();
     assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
     assert_eq!(String::from_utf8(out).unwrap(), STEPS);
@@ -36,7 +36,7 @@ fn a_filled_sketch_is_the_text() {
 fn shared_numbers_go_into_the_sketch() {
     let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
     let programs = programs.map(params);
-    let mut common = Common::of(&programs[0]).unwrap();
+    let mut common = CommonNumbers::from_params(&programs[0]).unwrap();
     assert!(programs.iter().all(|program| common.add(program)));
     let sketch = common.specialise(br#"[["AN", ?, ?], ["FU", 1, [?..?]]]"#);
     assert_eq!(
@@ -46,7 +46,7 @@ fn shared_numbers_go_into_the_sketch() {
     let mut open = Vec::new();
     common.push_open(&params([2, 9000, 0, 3]), &mut open);
     assert_eq!(open, params([9000, 3]));
-    assert!(!common.add(&[2, 0x80]) && Common::of(&[0x80]).is_none());
+    assert!(!common.add(&[2, 0x80]) && CommonNumbers::from_params(&[0x80]).is_none());
     let mut out = Vec::new();
     assert!(fill(&sketch, Some(&params([9, 3])), &mut out));
     assert_eq!(out, br#"[["AN", 2, 9], ["FU", 1, [0, 1, 2]]]"#);
@@ -55,20 +55,23 @@ fn shared_numbers_go_into_the_sketch() {
 #[test]
 fn other_spellings_are_noticed_and_respelled() {
     let compact = STEPS.replace(", ", ",");
-    assert!(scanned(&compact).respell);
-    assert_eq!(crate::json::spaced(compact.as_bytes()), STEPS.as_bytes());
+    assert!(scan_text(&compact).respell);
+    assert_eq!(
+        crate::json::normalize_spacing(compact.as_bytes()),
+        STEPS.as_bytes()
+    );
 }
 
 #[test]
 fn text_with_signs_of_its_own_is_literal() {
-    assert!(scanned(r#"[["PR", 0, "what?"]]"#).literal);
-    assert!(scanned(r#"[["PR", 0, "a..b"]]"#).literal);
+    assert!(scan_text(r#"[["PR", 0, "what?"]]"#).literal);
+    assert!(scan_text(r#"[["PR", 0, "a..b"]]"#).literal);
 }
 
 #[test]
 fn numbers_that_are_no_plain_integers_are_copied() {
     let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7, 7]]"#;
-    let scan = scanned(text);
+    let scan = scan_text(text);
     assert_eq!(scan.numbers, [7]);
     let mut out = Vec::new();
     assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
@@ -110,7 +113,7 @@ proptest::proptest! {
             format!("[\"{kind}\", {first}, {list:?}, {run:?}]")
         }).collect();
         let text = format!("[{}]", steps.join(", "));
-        let scan = scanned(&text);
+        let scan = scan_text(&text);
         let mut out = Vec::new();
         proptest::prop_assert!(fill(&scan.sketch, Some(&params(scan.numbers)), &mut out));
         proptest::prop_assert_eq!(String::from_utf8(out).unwrap(), text);

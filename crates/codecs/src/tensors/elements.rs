@@ -1,41 +1,41 @@
-//! The listed elements of a tensor: literals of Python as whole numbers, and back.
+//! Tensor elements: Python literals as integers, and back.
 
-/// Most decimal places of an element that is kept as a number.
+/// Maximum number of decimal places of an element that is stored as a number.
 const MAX_SCALE: u8 = 15;
 
 /// The elements of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Data {
-    /// The source does not say.
+pub enum TensorData {
+    /// Not in the source.
     #[default]
     Absent,
-    /// `None`: too many to list.
+    /// `None` in the source: too many elements to list.
     Unlisted,
     /// `True` and `False`.
     Booleans(Vec<bool>),
-    /// Whole numbers over a power of ten: twice the size, plus 1 for a minus sign.
+    /// Scaled integers, each stored as twice the magnitude, plus 1 for a minus sign.
     Numbers {
-        /// How they are written.
-        form: Form,
-        /// One for each element.
+        /// Number format.
+        form: NumberFormat,
+        /// One code per element.
         codes: Vec<u64>,
     },
-    /// Elements that are none of these, as text.
+    /// Any other elements, as text.
     Other(String),
 }
 
-/// How numbers are written.
+/// Text format of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Without a point.
+pub enum NumberFormat {
+    /// Without a decimal point.
     Integer,
-    /// With so many decimal places, as `0.100000`.
+    /// With this many decimal places: `0.100000`.
     Fixed(u8),
-    /// As Python's `repr` writes floats, with at most so many decimal places.
+    /// Like Python's `repr` of floats, with at most this many decimal places.
     Shortest(u8),
 }
 
-impl Form {
+impl NumberFormat {
     /// Decimal places of a code.
     fn scale(self) -> u8 {
         match self {
@@ -44,7 +44,7 @@ impl Form {
         }
     }
 
-    /// Its number among packed forms.
+    /// Tag in the packed form.
     pub(super) fn number(self) -> u8 {
         match self {
             Self::Integer => FIRST_FORM,
@@ -53,8 +53,8 @@ impl Form {
         }
     }
 
-    /// The form of this number; `None` for none.
-    pub(super) fn numbered(number: u8) -> Option<Self> {
+    /// Returns the format with this tag.
+    pub(super) fn from_number(number: u8) -> Option<Self> {
         match number.checked_sub(FIRST_FORM)? {
             0 => Some(Self::Integer),
             scale if scale <= MAX_SCALE => Some(Self::Shortest(scale)),
@@ -64,19 +64,28 @@ impl Form {
     }
 }
 
-/// Number of the first form of numbers: 0 is absent, 1 unlisted, 2 booleans, 3 other.
+/// First tag of a number format. 0 is absent, 1 unlisted, 2 booleans, 3 other.
 pub(super) const FIRST_FORM: u8 = 4;
 
-impl Data {
-    /// The elements behind these literals.
-    pub fn of(texts: &[&str]) -> Self {
+impl TensorData {
+    /// Parses element literals.
+    pub fn parse(texts: &[&str]) -> Self {
         if !texts.is_empty() && texts.iter().all(|text| ["True", "False"].contains(text)) {
             return Self::Booleans(texts.iter().map(|text| *text == "True").collect());
         }
-        let places = texts.iter().map(|text| places(text)).max().unwrap_or(0);
+        let places = texts
+            .iter()
+            .map(|text| decimal_places(text))
+            .max()
+            .unwrap_or(0);
         let scale = places.clamp(1, MAX_SCALE);
-        for form in [Form::Integer, Form::Fixed(scale), Form::Shortest(scale)] {
-            let codes: Option<Vec<u64>> = texts.iter().map(|text| code(text, form)).collect();
+        for form in [
+            NumberFormat::Integer,
+            NumberFormat::Fixed(scale),
+            NumberFormat::Shortest(scale),
+        ] {
+            let codes: Option<Vec<u64>> =
+                texts.iter().map(|text| encode_number(text, form)).collect();
             if let Some(codes) = codes {
                 return Self::Numbers { form, codes };
             }
@@ -84,7 +93,7 @@ impl Data {
         Self::Other(texts.join(", "))
     }
 
-    /// The literals.
+    /// Returns the literals.
     pub fn texts(&self) -> Option<Vec<String>> {
         match self {
             Self::Absent | Self::Unlisted => None,
@@ -92,15 +101,18 @@ impl Data {
                 let text = |value: &bool| if *value { "True" } else { "False" }.to_owned();
                 Some(values.iter().map(text).collect())
             }
-            Self::Numbers { form, codes } => {
-                Some(codes.iter().map(|&code| literal(code, *form)).collect())
-            }
+            Self::Numbers { form, codes } => Some(
+                codes
+                    .iter()
+                    .map(|&code| decode_number(code, *form))
+                    .collect(),
+            ),
             Self::Other(text) if text.is_empty() => Some(Vec::new()),
             Self::Other(text) => Some(text.split(", ").map(str::to_owned).collect()),
         }
     }
 
-    /// The elements as floats; NaN for what is no number.
+    /// Returns the elements as floats; NaN for elements that are not numbers.
     pub fn values(&self) -> Option<Vec<f64>> {
         let number = |text: &String| match text.as_str() {
             "True" => 1.0,
@@ -111,8 +123,8 @@ impl Data {
     }
 }
 
-/// Decimal places that a float's text needs.
-fn places(text: &str) -> u8 {
+/// Decimal places that a float text needs.
+fn decimal_places(text: &str) -> u8 {
     let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
     let fraction = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
     let power: i64 = power.parse().unwrap_or(0);
@@ -122,8 +134,8 @@ fn places(text: &str) -> u8 {
     u8::try_from(places.max(0)).unwrap_or(u8::MAX)
 }
 
-/// A number's text as a code, if that gives the text back.
-fn code(text: &str, form: Form) -> Option<u64> {
+/// Encodes a number text, if decoding restores it exactly.
+fn encode_number(text: &str, form: NumberFormat) -> Option<u64> {
     let scale = form.scale();
     let (sign, rest) = text.strip_prefix('-').map_or((0, text), |rest| (1, rest));
     let (mantissa, power) = rest.split_once('e').unwrap_or((rest, "0"));
@@ -138,29 +150,29 @@ fn code(text: &str, form: Form) -> Option<u64> {
         digits.is_multiple_of(power).then_some(digits / power)?
     };
     let code = size.checked_mul(2)?.checked_add(sign)?;
-    (literal(code, form) == text).then_some(code)
+    (decode_number(code, form) == text).then_some(code)
 }
 
-/// The text of a code.
-fn literal(code: u64, form: Form) -> String {
+/// Decodes a number to its text.
+fn decode_number(code: u64, form: NumberFormat) -> String {
     let sign = if code & 1 == 1 { "-" } else { "" };
     let size = code >> 1;
     let scale = match form {
-        Form::Integer => return format!("{sign}{size}"),
-        Form::Fixed(scale) => {
+        NumberFormat::Integer => return format!("{sign}{size}"),
+        NumberFormat::Fixed(scale) => {
             let digits = format!("{size:0>width$}", width = usize::from(scale) + 1);
             let point = digits.len() - usize::from(scale);
             let (whole, fraction) = digits.split_at_checked(point).unwrap_or((&digits, ""));
             return format!("{sign}{whole}.{fraction}");
         }
-        Form::Shortest(scale) => scale,
+        NumberFormat::Shortest(scale) => scale,
     };
     if size == 0 {
         return format!("{sign}0.0");
     }
     let digits = size.to_string();
     let kept = digits.trim_end_matches('0');
-    // The value is 0.kept times ten to the power of `point`.
+    // The value is 0.kept times 10^`point`.
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     let point = length(&digits) - i64::from(scale);
     if !(-3..=16).contains(&point) {
@@ -212,24 +224,27 @@ mod tests {
             vec![],
             vec!["0.0001", "0.00012", "9.9e-05", "1234567890123456.0"],
         ] {
-            let data = Data::of(&texts);
+            let data = TensorData::parse(&texts);
             assert_eq!(data.texts().unwrap(), texts, "{data:?}");
         }
         assert!(matches!(
-            Data::of(&["0.5", "-0.0"]),
-            Data::Numbers {
-                form: Form::Fixed(1),
+            TensorData::parse(&["0.5", "-0.0"]),
+            TensorData::Numbers {
+                form: NumberFormat::Fixed(1),
                 ..
             }
         ));
-        let fixed = Data::of(&["1.50", "-0.00", "12.25"]);
+        let fixed = TensorData::parse(&["1.50", "-0.00", "12.25"]);
         assert!(matches!(
             fixed,
-            Data::Numbers {
-                form: Form::Fixed(2),
+            TensorData::Numbers {
+                form: NumberFormat::Fixed(2),
                 ..
             }
         ));
-        assert!(matches!(Data::of(&["1.50", "2.0"]), Data::Other(_)));
+        assert!(matches!(
+            TensorData::parse(&["1.50", "2.0"]),
+            TensorData::Other(_)
+        ));
     }
 }

@@ -1,47 +1,47 @@
-//! Weights and inputs of captured graphs as columns: one text with a line for each tensor of a
-//! sample, and the elements that the source lists as planes of bytes.
+//! Column encoding of the weights and inputs of captured graphs: text columns with one line per tensor, and
+//! byte planes for listed elements.
 //!
-//! 4.7 million elements of weights are decimals with six places. As whole numbers, all low bytes
-//! first, then all second bytes, they take two to three bytes each.
+//! 4.7 million weight elements are decimals with six places. As integers in byte planes (all low bytes
+//! first, then all second bytes) they take two to three bytes each.
 
 mod elements;
 
-pub use elements::Data;
-use elements::{FIRST_FORM, Form};
+pub use elements::TensorData;
+use elements::{FIRST_FORM, NumberFormat};
 
 use crate::varint;
 
-/// What a source says of one tensor. Numbers keep their text.
+/// Metadata of one tensor. Numbers keep their text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tensor {
-    /// Its name in the graph.
+    /// Name in the graph.
     pub name: String,
-    /// Its name in the model.
+    /// Name in the model.
     pub original_name: Option<String>,
-    /// Sizes with commas between.
+    /// Sizes, comma-separated.
     pub shape: Option<String>,
-    /// As the source spells it: `torch.float32`.
+    /// As written in the source: `torch.float32`.
     pub dtype: Option<String>,
-    /// As the source spells it: `cuda:0`.
+    /// As written in the source: `cuda:0`.
     pub device: Option<String>,
     /// Mean of the elements.
     pub mean: Option<String>,
-    /// Their standard deviation.
+    /// Standard deviation of the elements.
     pub std: Option<String>,
-    /// The least of them.
+    /// Minimum of the elements.
     pub min_val: Option<String>,
-    /// The greatest of them.
+    /// Maximum of the elements.
     pub max_val: Option<String>,
     /// The elements themselves.
-    pub data: Data,
-    /// Names of the attributes in the order of the source, with commas between.
+    pub data: TensorData,
+    /// Attribute names in source order, comma-separated.
     pub keys: String,
-    /// Sizes with symbols for the dynamic ones, where that differs from `shape`.
+    /// Sizes with symbols for dynamic dimensions, if different from `shape`.
     pub symbolic_shape: Option<String>,
 }
 
-/// What a tensor is by its name: `parameter`, `buffer`, `symint` or `input`.
-pub fn kind(tensor: &Tensor) -> &'static str {
+/// Role of a tensor, from its name: `parameter`, `buffer`, `symint` or `input`.
+pub fn tensor_kind(tensor: &Tensor) -> &'static str {
     let name = tensor.name.as_str();
     let number = |prefix| {
         let rest: Option<&str> = name.strip_prefix(prefix);
@@ -66,25 +66,25 @@ pub fn shape(tensor: &Tensor) -> Option<Vec<i64>> {
 }
 
 /// Product of a tensor's sizes.
-pub fn elements(tensor: &Tensor) -> Option<i64> {
+pub fn element_count(tensor: &Tensor) -> Option<i64> {
     let sizes = shape(tensor)?;
     sizes.into_iter().try_fold(1_i64, i64::checked_mul)
 }
 
-/// Texts of a sample's tensors, a line for each.
+/// Text columns of a sample's tensors, one line per tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packed {
-    /// In the order of [`Packed::COLUMNS`].
-    pub texts: [String; Packed::COLUMNS.len()],
-    /// Forms and numbers of the elements.
+pub struct PackedTensors {
+    /// In the order of [`PackedTensors::COLUMNS`].
+    pub texts: [String; PackedTensors::COLUMNS.len()],
+    /// Formats and codes of the elements.
     pub data: Vec<u8>,
 }
 
-/// A line for what the source does not say.
+/// Line for a missing attribute.
 const ABSENT: &str = "";
 
-impl Packed {
-    /// The columns of `samples` that the texts go to.
+impl PackedTensors {
+    /// Columns of `samples` that store the texts.
     pub const COLUMNS: [&str; 12] = [
         "tensor_names",
         "tensor_original_names",
@@ -101,11 +101,11 @@ impl Packed {
     ];
 
     /// Packs the tensors of a sample.
-    pub fn of(tensors: &[Tensor]) -> Self {
+    pub fn pack(tensors: &[Tensor]) -> Self {
         let mut packed = Self::default();
         for tensor in tensors {
             let other = match &tensor.data {
-                Data::Other(text) => Some(text),
+                TensorData::Other(text) => Some(text),
                 _ => None,
             };
             let lines = [
@@ -127,7 +127,7 @@ impl Packed {
                 text.push('\n');
             }
         }
-        // Columns that say nothing at all are empty.
+        // Columns without any value are empty.
         for text in &mut packed.texts {
             if text.bytes().all(|byte| byte == b'\n') {
                 text.clear();
@@ -137,8 +137,8 @@ impl Packed {
         packed
     }
 
-    /// The tensors; `None` for texts that no [`Packed::of`] made.
-    pub fn tensors(texts: [&str; Self::COLUMNS.len()], data: &[u8]) -> Option<Vec<Tensor>> {
+    /// Undoes [`PackedTensors::pack`]. Returns `None` for malformed input.
+    pub fn unpack(texts: [&str; Self::COLUMNS.len()], data: &[u8]) -> Option<Vec<Tensor>> {
         let [names, ..] = texts;
         let mut columns = texts.map(|text| text.split_terminator('\n'));
         let mut data = unpack_data(data)?.into_iter();
@@ -162,8 +162,8 @@ impl Packed {
                 line.map(str::to_owned)
             });
             let keys = keys.unwrap_or_default();
-            // A scalar's shape is the empty list, which is told from none by the keys.
-            let shape = shape.or_else(|| says(&keys, "shape").then(String::new));
+            // A scalar has an empty shape. The keys distinguish it from a missing shape.
+            let shape = shape.or_else(|| has_key(&keys, "shape").then(String::new));
             tensors.push(Tensor {
                 name: name.unwrap_or_default(),
                 original_name,
@@ -177,7 +177,7 @@ impl Packed {
                 keys,
                 symbolic_shape,
                 data: match data.next()? {
-                    Data::Other(_) => Data::Other(other.unwrap_or_default()),
+                    TensorData::Other(_) => TensorData::Other(other.unwrap_or_default()),
                     data => data,
                 },
             });
@@ -186,13 +186,14 @@ impl Packed {
     }
 }
 
-fn says(keys: &str, wanted: &str) -> bool {
+fn has_key(keys: &str, wanted: &str) -> bool {
     keys.split(',').any(|key| key == wanted)
 }
 
-/// Forms first: 0 absent, 1 unlisted, 2 booleans, 3 other, and from 4 on numbers by their
-/// [`Form`], with the count of elements; then how many bytes the greatest number has, and all numbers, byte
-/// by byte.
+/// Packs formats, then codes.
+///
+/// Formats: 0 absent, 1 unlisted, 2 booleans, 3 other, and from 4 on a [`NumberFormat`], with the element
+/// count. Then follow the byte width of the largest code, and all codes as byte planes.
 fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut codes: Vec<u64> = Vec::new();
@@ -200,15 +201,15 @@ fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
     varint::write_unsigned(count(tensors.len()), &mut packed);
     for tensor in tensors {
         match &tensor.data {
-            Data::Absent => packed.push(0),
-            Data::Unlisted => packed.push(1),
-            Data::Booleans(values) => {
+            TensorData::Absent => packed.push(0),
+            TensorData::Unlisted => packed.push(1),
+            TensorData::Booleans(values) => {
                 packed.push(2);
                 varint::write_unsigned(count(values.len()), &mut packed);
                 codes.extend(values.iter().map(|&value| u64::from(value)));
             }
-            Data::Other(_) => packed.push(3),
-            Data::Numbers { form, codes: own } => {
+            TensorData::Other(_) => packed.push(3),
+            TensorData::Numbers { form, codes: own } => {
                 packed.push(form.number());
                 varint::write_unsigned(count(own.len()), &mut packed);
                 codes.extend(own);
@@ -225,10 +226,11 @@ fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
     packed
 }
 
-/// Elements of a sample at most: each is two bytes of a file, of which no more than 64 MiB are read.
-const MOST_ELEMENTS: usize = 1 << 25;
+/// Maximum number of elements of a sample. Each takes two bytes of a file, and at most 64 MiB of a file are
+/// read.
+const MAX_ELEMENTS: usize = 1 << 25;
 
-fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
+fn unpack_data(mut packed: &[u8]) -> Option<Vec<TensorData>> {
     let count = usize::try_from(varint::read_unsigned(&mut packed)?).ok()?;
     let mut forms = Vec::with_capacity(count.min(packed.len()));
     let mut total = 0_usize;
@@ -245,8 +247,8 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
     }
     let (&planes, packed) = packed.split_first()?;
     let bytes = total.checked_mul(usize::from(planes))?;
-    // Numbers that are all 0 have no planes: their count must not ask for memory without end.
-    if packed.len() != bytes || planes > 8 || total > MOST_ELEMENTS {
+    // Codes that are all 0 have no planes, so their count must not request unbounded memory.
+    if packed.len() != bytes || planes > 8 || total > MAX_ELEMENTS {
         return None;
     }
     let mut codes = vec![0_u64; total];
@@ -259,12 +261,12 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<Data>> {
     let data = |(form, elements): (u8, usize)| {
         let mut own = codes.by_ref().take(elements);
         Some(match form {
-            0 => Data::Absent,
-            1 => Data::Unlisted,
-            2 => Data::Booleans(own.map(|code| code != 0).collect()),
-            3 => Data::Other(String::new()),
-            form => Data::Numbers {
-                form: Form::numbered(form)?,
+            0 => TensorData::Absent,
+            1 => TensorData::Unlisted,
+            2 => TensorData::Booleans(own.map(|code| code != 0).collect()),
+            3 => TensorData::Other(String::new()),
+            form => TensorData::Numbers {
+                form: NumberFormat::from_number(form)?,
                 codes: own.by_ref().collect(),
             },
         })
@@ -286,25 +288,25 @@ mod tests {
             data,
             ..Tensor::default()
         };
-        let mut scalar = tensor("s", Data::Absent);
+        let mut scalar = tensor("s", TensorData::Absent);
         scalar.shape = Some(String::new());
         scalar.symbolic_shape = Some("S0,3".to_owned());
         let tensors = vec![
-            tensor("a", Data::of(&["0.25", "-0.0"])),
-            tensor("b", Data::Unlisted),
-            tensor("c", Data::of(&["True"])),
-            tensor("d", Data::of(&["1e999"])),
-            tensor("e", Data::of(&["70000", "-1"])),
+            tensor("a", TensorData::parse(&["0.25", "-0.0"])),
+            tensor("b", TensorData::Unlisted),
+            tensor("c", TensorData::parse(&["True"])),
+            tensor("d", TensorData::parse(&["1e999"])),
+            tensor("e", TensorData::parse(&["70000", "-1"])),
             scalar,
         ];
-        let packed = Packed::of(&tensors);
+        let packed = PackedTensors::pack(&tensors);
         let texts = || packed.texts.each_ref().map(String::as_str);
-        assert_eq!(Packed::tensors(texts(), &packed.data), Some(tensors));
+        assert_eq!(PackedTensors::unpack(texts(), &packed.data), Some(tensors));
         for end in 0..packed.data.len() {
             let cut = packed.data.get(..end).unwrap();
-            assert_eq!(Packed::tensors(texts(), cut), None, "{end}");
+            assert_eq!(PackedTensors::unpack(texts(), cut), None, "{end}");
         }
-        assert_eq!(Packed::tensors(texts(), &[0xff; 30]), None);
-        assert_eq!(Packed::of(&[]).data, [0, 0]);
+        assert_eq!(PackedTensors::unpack(texts(), &[0xff; 30]), None);
+        assert_eq!(PackedTensors::pack(&[]).data, [0, 0]);
     }
 }

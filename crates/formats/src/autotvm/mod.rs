@@ -1,4 +1,4 @@
-//! Logs of AutoTVM, which tunes templates with knobs: version 0.2, what TVM has written since 0.7.
+//! Logs of AutoTVM, which tunes templates with knobs. Supports version 0.2, which TVM has written since 0.7.
 //!
 //! ```text
 //! {"input": ["llvm -keys=cpu ", "dense", [["TENSOR", [1, 768], "float32"], null], {}],
@@ -6,9 +6,9 @@
 //!  "result": [[0.0105], 0, 2.25, 1694904726.0244505], "version": 0.2, "tvm_version": "0.13.dev0"}
 //! ```
 //!
-//! A graph is the template and its arguments, as TVM's `args_to_workload` joins them; a configuration is
-//! `config` as it stands. A line that is spelled like Python's `json.dumps` (with spaces or without), as TVM
-//! does, is rebuilt from columns; any other keeps its text.
+//! A graph is the template with its arguments, joined as in TVM's `args_to_workload`. A configuration is `config`,
+//! verbatim. A line in the spelling of Python's `json.dumps` (with or without spaces), which TVM uses, is rebuilt from
+//! columns. Any other line is stored as text.
 //!
 //! Format: `python/tvm/autotvm/record.py` of TVM, `encode` and `decode`.
 
@@ -16,18 +16,18 @@ mod line;
 mod old;
 mod render;
 
-use crate::beside::Beside;
-use crate::parser::{self, Spelling};
-use crate::rows::{Rows, Writer};
-use crate::spelled::Speller;
-use crate::{Format, Logs};
-pub(crate) use old::{OLD, is_old_record};
+use crate::log_context::LogContext;
+use crate::parser::{self, LineFormat};
+use crate::record_writer::RecordWriter;
+use crate::rows::{JsonWriter, LogRows};
+use crate::{Format, LogFormat};
+pub(crate) use old::{OLD_LOG_DESCRIPTION, is_old_record};
 pub use render::write;
 
-/// Its name as dataset and as `--format`.
+/// Name of the dataset and value of `--format`.
 pub const NAME: &str = "autotvm";
 
-/// Its logs.
+/// Log files of AutoTVM.
 #[derive(Debug)]
 pub struct Log;
 
@@ -36,40 +36,41 @@ impl Format for Log {
         NAME
     }
 
-    fn described(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         "an AutoTVM log"
     }
 }
 
-impl Logs for Log {
-    fn begins(&self, line: &[u8]) -> bool {
+impl LogFormat for Log {
+    fn begins_record(&self, line: &[u8]) -> bool {
         let has = |key: &[u8]| memchr::memmem::find(line, key).is_some();
         line.starts_with(b"{") && has(b"\"input\"") && has(b"\"config\"") && has(b"\"result\"")
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, _: &LogContext) -> LogRows {
         parse(chunk, crlf)
     }
 
-    fn speller(&self) -> Box<dyn Speller> {
-        Box::new(&SPELLING)
+    fn record_writer(&self) -> Box<dyn RecordWriter> {
+        Box::new(&LINE_FORMAT)
     }
 
-    fn ending(&self) -> &'static str {
+    fn file_extension(&self) -> &'static str {
         "json"
     }
 }
 
-/// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`.
-pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
-    parser::parse(chunk, crlf, &Beside::default(), &SPELLING)
+/// Parses the lines of `chunk`. The last line may lack its line feed. Set `crlf` if lines end in `\r
+/// `.
+pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
+    parser::parse(chunk, crlf, &LogContext::default(), &LINE_FORMAT)
 }
 
-/// How they are taken apart and put together.
-static SPELLING: Spelling = Spelling {
+/// Parser and writer of the lines.
+static LINE_FORMAT: LineFormat = LineFormat {
     parse: |line, _| line::parse(line),
     write,
-    writers: &[Writer::Python, Writer::PythonCompact],
+    writers: &[JsonWriter::Python, JsonWriter::PythonCompact],
 };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Records of AutoTVM's version 0.1, as TVM wrote them before 0.7 and TopHub ships them. They are recognised and not read.
+//! Detects records of AutoTVM version 0.1, which TVM wrote before 0.7 and TopHub ships. They are not read.
 //!
 //! ```text
 //! {"i": ["cuda", "topi_nn_dense", [["TENSOR", [1, 8], "float32"]], {}, ["dense", ...], {"i": 1, "t": "direct", ...}],
@@ -6,31 +6,31 @@
 //! llvm -keys=cpu<TAB>gAN...<TAB>gAN...<TAB>0.1             target, then Python pickles as base64
 //! ```
 //!
-//! Lines of auto_scheduler have the same keys: there `i` is a list of two lists, and `v` a text.
+//! Lines of auto_scheduler have the same keys, but there `i` is a list of two lists and `v` is a string.
 
 use serde_json::Value;
 
-/// A file of them, in words.
-pub(crate) const OLD: &str = "an AutoTVM log of version 0.1, as TopHub ships them";
+/// Description of such a file for messages.
+pub(crate) const OLD_LOG_DESCRIPTION: &str = "an AutoTVM log of version 0.1, as TopHub ships them";
 
-/// Whether a line is such a record.
+/// Whether a line is a record of version 0.1.
 pub(crate) fn is_old_record(line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else {
         return false;
     };
     let line = line.trim_start_matches('\u{feff}').trim();
     if line.starts_with('{') {
-        // A record of another format says so near its beginning; this one costs a parse.
+        // Records of other formats are recognizable near their beginning. This check avoids a full parse.
         let head = line.get(..line.floor_char_boundary(64)).unwrap_or(line);
         let is_other = ["\"input\"", "\"v0.", "\"workload_key\""]
             .iter()
             .any(|key| head.contains(key));
-        return !is_other && is_json(line);
+        return !is_other && is_json_record(line);
     }
-    is_pickled(line)
+    is_pickled_record(line)
 }
 
-fn is_json(line: &str) -> bool {
+fn is_json_record(line: &str) -> bool {
     let Ok(Value::Object(record)) = serde_json::from_str::<Value>(line) else {
         return false;
     };
@@ -42,9 +42,9 @@ fn is_json(line: &str) -> bool {
     is_text(0) && is_text(1) && record.get("v").is_none_or(Value::is_number)
 }
 
-fn is_pickled(line: &str) -> bool {
+fn is_pickled_record(line: &str) -> bool {
     let fields: Vec<&str> = line.split('\t').collect();
-    // Base64 of 0x80 and a version from 2 to 5.
+    // Base64 of 0x80 and a protocol version from 2 to 5.
     let is_pickle = |field: &str| {
         let version = field
             .strip_prefix("gA")

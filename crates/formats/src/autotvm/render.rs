@@ -1,4 +1,4 @@
-//! A line put together again from its columns.
+//! Writes a line from its columns.
 
 use tsql_codecs::json;
 use tsql_codecs::number::write_integer;
@@ -7,14 +7,14 @@ use tsql_codecs::repeats;
 use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Measurement};
 
-/// Digits of a fraction of a second.
+/// Number of digits of a fraction of a second.
 pub(super) const FRACTION_DIGITS: usize = 7;
 
-/// What AutoTVM writes as the costs of a program that failed.
-const FAILED: &[u8] = b"[1000000000.0]";
+/// Costs that AutoTVM writes for a failed program.
+const FAILED_COSTS: &[u8] = b"[1000000000.0]";
 
-/// Appends a line without its ending. False where the columns cannot be spelled, and then `out` holds part of
-/// a line.
+/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then holds part of a
+/// line.
 pub fn write(
     workload_key: &str,
     config: &[u8],
@@ -23,12 +23,12 @@ pub fn write(
     out: &mut Vec<u8>,
 ) -> bool {
     write_line(environment.writer, out, |line| {
-        spaced(workload_key, config, measurement, environment, line)
+        write_spaced(workload_key, config, measurement, environment, line)
     })
 }
 
-/// The line as `json.dumps` writes it without being told how.
-fn spaced(
+/// Writes the line with the default spacing of `json.dumps`.
+fn write_spaced(
     workload_key: &str,
     config: &[u8],
     measurement: Measurement<'_>,
@@ -76,7 +76,7 @@ fn write_costs(measurement: Measurement<'_>, out: &mut Vec<u8>) -> Option<()> {
         out.extend_from_slice(if measurement.error_no == 0 {
             b"[0]"
         } else {
-            FAILED
+            FAILED_COSTS
         });
         return Some(());
     };

@@ -2,8 +2,8 @@ use super::*;
 
 const LINE: &str = r#"{"input": ["cuda -keys=cuda,gpu", "dense", [["TENSOR", [1, 768], "float32"], null, "float32"], {}], "config": {"index": 5, "code_hash": null, "entity": [["tile_k", "sp", [-1, 8]], ["unroll_kw", "ot", false]]}, "result": [[0.0136712, 1.28171e-05], 0, 2.2458248138427734, 1694904726.0244505], "version": 0.2, "tvm_version": "0.13.dev0"}"#;
 
-/// Lines that columns rebuild, with their rows.
-fn rebuilt(text: &str) -> Rows {
+/// Asserts that columns reproduce the lines, and returns their rows.
+fn rebuilt(text: &str) -> LogRows {
     let rows = parse(text.as_bytes(), false);
     assert!(rows.others.is_empty(), "{:?}", rows.others);
     assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
@@ -19,7 +19,7 @@ fn a_line_is_template_arguments_configuration_and_result() {
     assert_eq!(environment.target, "cuda -keys=cuda,gpu");
     assert_eq!(environment.log_version, "0.2");
     assert_eq!(environment.tvm_version.as_deref(), Some("0.13.dev0"));
-    assert_eq!(environment.writer, Writer::Python);
+    assert_eq!(environment.writer, JsonWriter::Python);
     let row = &rows.records[0];
     assert_eq!(row.runtime_ns, Some((13_671_200.0 + 12_817.1) / 2.0));
     assert_eq!((row.repeat_count, row.error_no), (2, 0));
@@ -55,7 +55,7 @@ fn spellings_are_rebuilt() {
     let compact = LINE.replace(", ", ",").replace(": ", ":");
     assert_eq!(
         rebuilt(&compact).environments[0].writer,
-        Writer::PythonCompact
+        JsonWriter::PythonCompact
     );
     for (from, to) in [
         (", \"tvm_version\": \"0.13.dev0\"", ""),
@@ -148,8 +148,12 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn logs_are_told_from_other_json() {
-    assert!(Log.begins(LINE.as_bytes()));
-    assert!(!Log.begins(br#"{"i": [["[\"mm\"]", "llvm"], []], "r": [[0], 0, 0, 0], "v": "v0.6"}"#));
-    assert!(!Log.begins(br#"["7523732197612418965", "UlEAAA"]"#));
-    assert!(!Log.begins(b""));
+    assert!(Log.begins_record(LINE.as_bytes()));
+    assert!(
+        !Log.begins_record(
+            br#"{"i": [["[\"mm\"]", "llvm"], []], "r": [[0], 0, 0, 0], "v": "v0.6"}"#
+        )
+    );
+    assert!(!Log.begins_record(br#"["7523732197612418965", "UlEAAA"]"#));
+    assert!(!Log.begins_record(b""));
 }

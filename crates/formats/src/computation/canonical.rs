@@ -1,40 +1,43 @@
-//! The text of a computation: its stages in an order and by names that depend on nothing but what is computed.
+//! Canonical text of a computation. The order and the names of its stages depend only on the computation.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 
 use super::stage::Tensors;
-use crate::tvm_json::{Budget, Error, post_order};
+use crate::tvm_json::{Error, StepBudget, post_order};
 
-/// What stands before the place of a tensor in the text of a stage.
-const PLACE: char = '@';
+/// Mark before the node index of a tensor in the text of a stage.
+const TENSOR_MARK: char = '@';
 
-/// Stages as they were read: tensors go by their places in the graph.
+/// Stages as read. Tensors are identified by their node indices.
 #[derive(Debug)]
 pub(super) struct Stages {
-    /// The tensors that come out, in order.
+    /// Node indices of the output tensors, in order.
     pub(super) outputs: Vec<usize>,
-    /// The texts of those that are computed.
+    /// Texts of the computed tensors by node index.
     pub(super) texts: HashMap<usize, String, RandomState>,
-    /// All tensors.
+    /// All tensors by node index.
     pub(super) tensors: Tensors,
 }
 
-/// A text between places of tensors, each with the place before it: the first has none.
-fn pieces(text: &str) -> impl Iterator<Item = (Option<usize>, &str)> {
-    text.split(PLACE).map(|piece| {
+/// Splits a text at its tensor references. Each piece comes with the node index before it; the first piece has none.
+fn split_at_tensors(text: &str) -> impl Iterator<Item = (Option<usize>, &str)> {
+    text.split(TENSOR_MARK).map(|piece| {
         let end = piece.find(|c: char| !c.is_ascii_digit());
         let (digits, rest) = piece.split_at(end.unwrap_or(piece.len()));
         (digits.parse().ok(), rest)
     })
 }
 
-/// The places of the tensors that a text reads from, each once, in its order.
-pub(super) fn read_from(text: &str) -> Vec<usize> {
+/// Returns the node indices of the tensors that a text reads from, each once, in order.
+pub(super) fn tensors_read(text: &str) -> Vec<usize> {
     let mut places: Vec<usize> = Vec::new();
     let mut known = std::collections::HashSet::<usize, RandomState>::default();
-    for place in pieces(text).skip(1).filter_map(|(place, _)| place) {
+    for place in split_at_tensors(text)
+        .skip(1)
+        .filter_map(|(place, _)| place)
+    {
         if known.insert(place) {
             places.push(place);
         }
@@ -43,13 +46,13 @@ pub(super) fn read_from(text: &str) -> Vec<usize> {
 }
 
 impl Stages {
-    /// The text of all that leads to what comes out: a line for each tensor that goes in, `in0`, `in1`, ... in
-    /// the order in which stages read them first; one for each stage, `s0`, `s1`, ..., after those that it reads
-    /// from; and one that says what comes out.
+    /// Returns the canonical text of all stages that the outputs depend on. It has one line per input (`in0`, `in1`,
+    /// ... in the order in which the stages first read them), one line per stage (`s0`, `s1`, ... each after the stages
+    /// it reads from), and one line with the outputs.
     ///
     /// # Errors
-    /// Nothing comes out.
-    pub(super) fn text(&self, budget: &mut Budget) -> Result<String, Error> {
+    /// Returns an error if there is no output.
+    pub(super) fn canonical_text(&self, budget: &mut StepBudget) -> Result<String, Error> {
         if self.outputs.is_empty() {
             return Err(Error::wrong("nothing is computed"));
         }
@@ -57,7 +60,7 @@ impl Stages {
             Ok(self
                 .texts
                 .get(&place)
-                .map(|text| read_from(text))
+                .map(|text| tensors_read(text))
                 .unwrap_or_default())
         };
         let order = post_order(&self.outputs, computed, budget)?;
@@ -72,7 +75,7 @@ impl Stages {
             let text = self.texts.get(place).map_or("", String::as_str);
             stages.push_str(names.get(place).map_or("", String::as_str));
             stages.push_str(": ");
-            for (number, (place, rest)) in pieces(text).enumerate() {
+            for (number, (place, rest)) in split_at_tensors(text).enumerate() {
                 if number > 0 {
                     let tensor = place.and_then(|place| Some((place, self.tensors.get(&place)?)));
                     let (place, tensor) = tensor.ok_or_else(|| Error::wrong("no such tensor"))?;

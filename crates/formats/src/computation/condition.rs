@@ -1,21 +1,21 @@
-//! Conditions on indexes.
+//! Conditions on indices.
 
 use std::collections::BTreeSet;
 
-use super::index::Linear;
+use super::index::LinearIndex;
 
-/// Whether something holds, of numbers that are no content of tensors.
+/// Condition on integers that do not depend on the contents of tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// It never holds.
+    /// Never true.
     Never,
-    /// It holds where all of these do: always, where there are none.
+    /// Conjunction of the texts; always true if empty.
     All(BTreeSet<String>),
 }
 
 impl Condition {
-    /// One that always holds, or never does.
-    pub(super) fn known(holds: bool) -> Self {
+    /// Returns a condition that is always true or never true.
+    pub(super) fn constant(holds: bool) -> Self {
         if holds {
             Self::All(BTreeSet::new())
         } else {
@@ -23,11 +23,11 @@ impl Condition {
         }
     }
 
-    fn one(text: String) -> Self {
+    fn from_text(text: String) -> Self {
         Self::All(BTreeSet::from([text]))
     }
 
-    /// Whether it holds, where that is the same everywhere.
+    /// Returns the value of the condition if it is constant.
     pub(super) fn value(&self) -> Option<bool> {
         match self {
             Self::Never => Some(false),
@@ -35,31 +35,31 @@ impl Condition {
         }
     }
 
-    /// That a number is not below 0; `None` beyond 64 bits.
-    pub(super) fn not_negative(number: &Linear) -> Option<Self> {
+    /// Returns the condition `number >= 0`; `None` on 64-bit overflow.
+    pub(super) fn is_non_negative(number: &LinearIndex) -> Option<Self> {
         let (least, greatest) = number.range()?;
         Some(if least >= 0 {
-            Self::known(true)
+            Self::constant(true)
         } else if greatest < 0 {
             Self::Never
         } else {
-            Self::one(format!("0 <= {}", number.text()))
+            Self::from_text(format!("0 <= {}", number.text()))
         })
     }
 
-    /// That a number is 0; `None` beyond 64 bits.
-    pub(super) fn zero(number: Linear) -> Option<Self> {
+    /// Returns the condition `number == 0`; `None` on 64-bit overflow.
+    pub(super) fn is_zero(number: LinearIndex) -> Option<Self> {
         let (least, greatest) = number.range()?;
         Some(if (least, greatest) == (0, 0) {
-            Self::known(true)
+            Self::constant(true)
         } else if least > 0 || greatest < 0 {
             Self::Never
         } else {
-            Self::one(format!("0 == {}", number.either_sign()?.text()))
+            Self::from_text(format!("0 == {}", number.normalize_sign()?.text()))
         })
     }
 
-    /// That both hold.
+    /// Returns the conjunction of two conditions.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::All(mut all), Self::All(other)) => {
@@ -70,10 +70,10 @@ impl Condition {
         }
     }
 
-    /// That one of both holds.
+    /// Returns the disjunction of two conditions.
     pub(super) fn or(self, other: Self) -> Self {
         match (self.value(), other.value()) {
-            (Some(true), _) | (_, Some(true)) => Self::known(true),
+            (Some(true), _) | (_, Some(true)) => Self::constant(true),
             (Some(false), _) => other,
             (_, Some(false)) => self,
             _ => {
@@ -81,29 +81,29 @@ impl Condition {
                 let either: Vec<String> = either.into_iter().collect();
                 match either.as_slice() {
                     [_] => self,
-                    _ => Self::one(format!("({})", either.join(" or "))),
+                    _ => Self::from_text(format!("({})", either.join(" or "))),
                 }
             }
         }
     }
 
-    /// That it does not hold.
+    /// Returns the negation.
     pub(super) fn not(self) -> Self {
         match self.value() {
-            Some(holds) => Self::known(!holds),
-            None => Self::one(format!("not {}", self.text())),
+            Some(holds) => Self::constant(!holds),
+            None => Self::from_text(format!("not {}", self.text())),
         }
     }
 
-    /// How long its text is at most.
-    pub(super) fn size(&self) -> usize {
+    /// Upper bound of the length of the text, in bytes.
+    pub(super) fn text_length_bound(&self) -> usize {
         match self {
             Self::Never => 5,
             Self::All(all) => 6 + all.iter().map(|one| one.len() + 5).sum::<usize>(),
         }
     }
 
-    /// Its text: `(0 <= i1 + -1 and 0 <= -1*i1 + 28)`.
+    /// Returns the text, for example `(0 <= i1 + -1 and 0 <= -1*i1 + 28)`.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Never => "false".to_owned(),

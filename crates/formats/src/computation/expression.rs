@@ -1,71 +1,71 @@
-//! What a node of an expression is, once its operands are known.
+//! Expressions whose operands are already known.
 
 use super::condition::Condition;
-use super::index::Linear;
+use super::index::LinearIndex;
 use crate::tvm_json::Error;
 
-/// An expression in its canonical form.
+/// Expression in its canonical form.
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
-    /// The type of its numbers.
+    /// Data type of the values.
     pub(super) dtype: &'static str,
-    pub(super) form: Form,
+    pub(super) form: ExpressionForm,
 }
 
-/// What it is.
+/// Canonical form of an expression.
 #[derive(Clone, Debug)]
-pub(super) enum Form {
-    /// A whole number of 32 or 64 bits that is no content of a tensor.
-    Index(Linear),
-    /// A condition on such numbers.
+pub(super) enum ExpressionForm {
+    /// Integer of 32 or 64 bits that does not depend on the contents of a tensor.
+    Index(LinearIndex),
+    /// Condition on such integers.
     Condition(Condition),
-    /// Anything else, as text that says its type.
+    /// Any other expression, as text that contains its type.
     Other(String),
 }
 
 impl Expression {
-    /// An index, which has to fit into its type.
+    /// Builds an index, which must fit its data type.
     ///
     /// # Errors
-    /// It does not, or nobody knows.
-    pub(super) fn index(dtype: &'static str, index: Option<Linear>) -> Result<Self, Error> {
+    /// Returns an error if the index does not fit or its range is unknown.
+    pub(super) fn index(dtype: &'static str, index: Option<LinearIndex>) -> Result<Self, Error> {
         let index = index.filter(|index| index.fits(dtype));
         let index = index.ok_or_else(|| Error::wrong(format!("indexes beyond {dtype}")))?;
-        let form = Form::Index(index);
+        let form = ExpressionForm::Index(index);
         Ok(Self { dtype, form })
     }
 
-    /// A condition on indexes.
+    /// Builds a condition on indices.
     ///
     /// # Errors
-    /// Nobody knows whether it wraps around.
+    /// Returns an error if the condition may overflow.
     pub(super) fn condition(condition: Option<Condition>) -> Result<Self, Error> {
         let condition = condition.ok_or_else(|| Error::wrong("conditions beyond 64 bits"))?;
-        let form = Form::Condition(condition);
+        let form = ExpressionForm::Condition(condition);
         let dtype = "bool";
         Ok(Self { dtype, form })
     }
 
-    /// A constant that is whole.
+    /// Builds an integer constant.
     ///
     /// # Errors
-    /// It is of another type, or does not fit into it.
+    /// Returns an error if `dtype` is not an integer type or the value does not fit.
     pub(super) fn integer(dtype: &'static str, value: i64) -> Result<Self, Error> {
         match dtype {
-            "int32" | "int64" => Self::index(dtype, Some(Linear::constant(value))),
-            "bool" => Self::condition(Some(Condition::known(value != 0))),
+            "int32" | "int64" => Self::index(dtype, Some(LinearIndex::constant(value))),
+            "bool" => Self::condition(Some(Condition::constant(value != 0))),
             _ if dtype.contains("int") => {
-                let form = Form::Other(format!("{value}:{dtype}"));
+                let form = ExpressionForm::Other(format!("{value}:{dtype}"));
                 Ok(Self { dtype, form })
             }
             _ => Err(Error::wrong("a whole number of another type")),
         }
     }
 
-    /// A constant of a type of floats, as that type holds it.
+    /// Builds a floating-point constant, rounded to its data type.
     ///
     /// # Errors
-    /// It is of another type, or not a number.
+    /// Returns an error for other data types and for NaN.
     pub(super) fn float(dtype: &'static str, value: f64) -> Result<Self, Error> {
         #[expect(clippy::cast_possible_truncation, reason = "compilers round it, too")]
         let held = match dtype {
@@ -78,45 +78,45 @@ impl Expression {
         if value.is_nan() {
             return Err(Error::wrong("a constant that is not a number"));
         }
-        let form = Form::Other(format!("{held}:{dtype}"));
+        let form = ExpressionForm::Other(format!("{held}:{dtype}"));
         Ok(Self { dtype, form })
     }
 
-    /// What is made of others by something of this name.
-    pub(super) fn made(name: &str, dtype: &'static str, operands: &[&Self]) -> Self {
+    /// Builds the application of the named operation to the operands.
+    pub(super) fn from_operation(name: &str, dtype: &'static str, operands: &[&Self]) -> Self {
         let operands: Vec<String> = operands.iter().map(|operand| operand.text()).collect();
-        let form = Form::Other(format!("{name}:{dtype}({})", operands.join(", ")));
+        let form = ExpressionForm::Other(format!("{name}:{dtype}({})", operands.join(", ")));
         Self { dtype, form }
     }
 
-    /// The number that it is, where it is an index and constant.
+    /// Returns the value of a constant index.
     pub(super) fn value(&self) -> Option<i64> {
-        self.as_index().and_then(Linear::value)
+        self.as_index().and_then(LinearIndex::value)
     }
 
-    /// Its index, where it is one.
-    pub(super) fn as_index(&self) -> Option<&Linear> {
+    /// Returns the index if the expression is one.
+    pub(super) fn as_index(&self) -> Option<&LinearIndex> {
         match &self.form {
-            Form::Index(index) => Some(index),
+            ExpressionForm::Index(index) => Some(index),
             _ => None,
         }
     }
 
-    /// How long its text is, or less than so long.
-    pub(super) fn size(&self) -> usize {
+    /// Upper bound of the length of the text, in bytes.
+    pub(super) fn text_length_bound(&self) -> usize {
         match &self.form {
-            Form::Index(index) => index.size(),
-            Form::Condition(condition) => condition.size(),
-            Form::Other(text) => text.len(),
+            ExpressionForm::Index(index) => index.text_length_bound(),
+            ExpressionForm::Condition(condition) => condition.text_length_bound(),
+            ExpressionForm::Other(text) => text.len(),
         }
     }
 
-    /// Its text.
+    /// Returns the text of the expression.
     pub(super) fn text(&self) -> String {
         match &self.form {
-            Form::Index(index) => index.text(),
-            Form::Condition(condition) => condition.text(),
-            Form::Other(text) => text.clone(),
+            ExpressionForm::Index(index) => index.text(),
+            ExpressionForm::Condition(condition) => condition.text(),
+            ExpressionForm::Other(text) => text.clone(),
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Whole numbers that indexes are made of: sums of multiples, and how far they go.
+//! Linear index expressions: sums of multiples with known bounds.
 //!
-//! `2 * y + r`, `r + y * 2 - 0` and `y + (r + y)` are one thing here. That is certain as long as nothing wraps around,
-//! so of each it is known between which numbers it stays, and whoever makes one looks whether they fit into its type
-//! ([`Linear::fits`]). With that, 32 and 64 bits are the same.
+//! `2 * y + r`, `r + y * 2 - 0` and `y + (r + y)` are the same expression here. That holds only without overflow, so
+//! each expression has known bounds, and its creator checks that they fit its type ([`LinearIndex::fits`]). With that,
+//! 32-bit and 64-bit indices are equivalent.
 
 use std::collections::BTreeMap;
 
-/// What is multiplied: the least and the greatest that it can be, which differ.
+/// Factor and bounds (minimum and maximum, which differ) of a non-constant term.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Multiple {
+struct LinearTerm {
     factor: i64,
     range: (i64, i64),
 }
 
-/// A sum of multiples of different things, none of which is constant, and of a constant.
+/// Sum of multiples of distinct non-constant terms and of a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Linear {
-    /// By what they are called; no factor is 0.
-    multiples: BTreeMap<String, Multiple>,
+pub(super) struct LinearIndex {
+    /// Terms by name; no factor is 0.
+    multiples: BTreeMap<String, LinearTerm>,
     constant: i64,
 }
 
-impl Linear {
-    /// A constant.
+impl LinearIndex {
+    /// Returns a constant.
     pub(super) fn constant(constant: i64) -> Self {
         Self {
             multiples: BTreeMap::new(),
@@ -30,25 +30,25 @@ impl Linear {
         }
     }
 
-    /// Something that is called so and is at least the first and at most the second.
-    pub(super) fn named(name: String, range: (i64, i64)) -> Self {
+    /// Returns the variable `name` with these inclusive bounds.
+    pub(super) fn variable(name: String, range: (i64, i64)) -> Self {
         if range.0 == range.1 {
             return Self::constant(range.0);
         }
-        let multiple = Multiple { factor: 1, range };
+        let multiple = LinearTerm { factor: 1, range };
         Self {
             multiples: BTreeMap::from([(name, multiple)]),
             constant: 0,
         }
     }
 
-    /// The number that it is, if it is one.
+    /// Returns the value if the expression is constant.
     pub(super) fn value(&self) -> Option<i64> {
         self.multiples.is_empty().then_some(self.constant)
     }
 
-    /// The sum of this and of so many of the other; `None` beyond 64 bits.
-    pub(super) fn plus(mut self, other: &Self, times: i64) -> Option<Self> {
+    /// Returns `self + times * other`; `None` on 64-bit overflow.
+    pub(super) fn add_multiple(mut self, other: &Self, times: i64) -> Option<Self> {
         self.constant = other
             .constant
             .checked_mul(times)?
@@ -62,31 +62,31 @@ impl Linear {
             } else {
                 let range = multiple.range;
                 self.multiples
-                    .insert(name.clone(), Multiple { factor, range });
+                    .insert(name.clone(), LinearTerm { factor, range });
             }
         }
         Some(self)
     }
 
-    /// So many of this; `None` beyond 64 bits.
-    pub(super) fn times(&self, factor: i64) -> Option<Self> {
-        Self::default().plus(self, factor)
+    /// Returns `factor * self`; `None` on 64-bit overflow.
+    pub(super) fn multiply(&self, factor: i64) -> Option<Self> {
+        Self::default().add_multiple(self, factor)
     }
 
-    /// The other way round where what is named first counts negatively.
-    pub(super) fn either_sign(self) -> Option<Self> {
+    /// Negates the expression if the factor of its first term is negative.
+    pub(super) fn normalize_sign(self) -> Option<Self> {
         let first = self.multiples.values().next();
         if first.is_some_and(|first| first.factor < 0) {
-            self.times(-1)
+            self.multiply(-1)
         } else {
             Some(self)
         }
     }
 
-    /// The least and the greatest that it can be at most; `None` beyond 64 bits.
+    /// Returns the inclusive bounds of the value; `None` on 64-bit overflow.
     pub(super) fn range(&self) -> Option<(i64, i64)> {
         let (mut least, mut greatest) = (self.constant, self.constant);
-        for Multiple { factor, range } in self.multiples.values() {
+        for LinearTerm { factor, range } in self.multiples.values() {
             let (a, b) = (range.0.checked_mul(*factor)?, range.1.checked_mul(*factor)?);
             least = least.checked_add(a.min(b))?;
             greatest = greatest.checked_add(a.max(b))?;
@@ -94,7 +94,7 @@ impl Linear {
         Some((least, greatest))
     }
 
-    /// Is all that it can be a number of this type?
+    /// Whether every possible value fits this data type.
     pub(super) fn fits(&self, dtype: &str) -> bool {
         let range = self.range();
         range.is_some_and(|(least, greatest)| match dtype {
@@ -104,16 +104,16 @@ impl Linear {
         })
     }
 
-    /// How long its text is, or less than so long.
-    pub(super) fn size(&self) -> usize {
+    /// Upper bound of the length of the text, in bytes.
+    pub(super) fn text_length_bound(&self) -> usize {
         let names = self.multiples.keys();
         20 + names.map(|name| name.len() + 24).sum::<usize>()
     }
 
-    /// Its text: `2*i1 + r0 + -1`.
+    /// Returns the text, for example `2*i1 + r0 + -1`.
     pub(super) fn text(&self) -> String {
         let mut parts: Vec<String> = Vec::with_capacity(self.multiples.len() + 1);
-        for (name, Multiple { factor, .. }) in &self.multiples {
+        for (name, LinearTerm { factor, .. }) in &self.multiples {
             parts.push(match factor {
                 1 => name.clone(),
                 _ => format!("{factor}*{name}"),

@@ -1,4 +1,4 @@
-//! What a graph of TVM computes, in a form that is the same for the same computation, whichever tool wrote it.
+//! Canonical form of the computation of a TVM graph. It is independent of the tool that wrote the graph.
 //!
 //! ```text
 //! in0: float32[64, 128]
@@ -8,24 +8,24 @@
 //! out: s1
 //! ```
 //!
-//! Two graphs with one text compute the same numbers from the same numbers by the same operations. Of two with
-//! different texts nobody knows: what could only be guessed at is not made the same, and what is not understood
-//! at all has no text. Read are tensor expressions of auto_scheduler ([`of_tensors`]), and modules of TIR that were
-//! not scheduled yet as MetaSchedule keeps them, in both spellings ([`of_module`]).
+//! Two graphs with the same text compute the same values from the same inputs by the same operations. Graphs with
+//! different texts may or may not be equivalent: equivalences that cannot be proven are not assumed, and unsupported
+//! graphs have no text. Supported inputs are tensor expressions of auto_scheduler ([`computation_of_tensors`]) and
+//! unscheduled TIR modules as MetaSchedule stores them, in both spellings ([`computation_of_module`]).
 //!
-//! What is the same here:
-//! - whatever is only a name, an attribute, an annotation: tags, layouts that are free, rules for schedules;
-//! - parameters in another order: inputs go by where they are read first, stages by what they are read by;
-//! - dimensions of one element, in tensors, axes and reductions: elements and their order are those without them;
-//! - indexes that are the same sums of multiples, in 32 or 64 bits, as long as they fit; conditions on them; what
-//!   of them is constant, because of how far axes go: `floordiv(i, 32)` of 32 elements, padding by 0;
-//! - constants that are the same in their type, and casts to the type that a number has.
+//! Normalized, so that it does not change the text:
+//! - names, attributes and annotations: tags, free layouts, schedule rules;
+//! - the order of parameters: inputs are numbered by first use, stages by their readers;
+//! - dimensions of extent 1 in tensors, axes and reductions;
+//! - indices that are the same linear expression, in 32 or 64 bits, if they fit; conditions on them; whatever is
+//!   constant because of the extents of the axes, such as `floordiv(i, 32)` of 32 elements or padding by 0;
+//! - constants that are equal in their type, and casts to the type that a value already has.
 //!
-//! What is not: operands of operations on tensors' elements in another order, other stages between the same
-//! ends, reductions over the same axes in another order, another layout.
+//! Not normalized: the operand order of operations on tensor elements, a different split into stages, the order of
+//! reductions over the same axes, another layout.
 //!
 //! ```text
-//! spelling ───────────────────────────────────────┐
+//! node_access ────────────────────────────────────┐
 //! index ─▶ condition ─▶ expression ─┬─▶ operators ─┴─▶ reader ─┬─▶ te ─────────┬─▶ here
 //!                                   └─▶ stage ─▶ canonical ────┴─▶ block ─▶ tir ┘
 //! ```
@@ -35,9 +35,9 @@ mod canonical;
 mod condition;
 mod expression;
 mod index;
+mod node_access;
 mod operators;
 mod reader;
-mod spelling;
 mod stage;
 mod te;
 #[cfg(test)]
@@ -46,48 +46,51 @@ mod tir;
 
 use tsql_codecs::identity::computation_hash;
 
-use crate::tvm_json::{Budget, Error, Graph};
+use crate::tvm_json::{Error, StepBudget, TvmGraph};
 
-/// What is computed.
+/// Computation in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
-    /// Its canonical form, as lines of text.
+    /// Canonical form, as lines of text.
     pub text: String,
 }
 
 impl Computation {
-    /// XXH3-128 of the form, as 32 hexadecimal digits.
+    /// XXH3-128 of the canonical form, as 32 hexadecimal digits.
     pub fn hash(&self) -> String {
         computation_hash(&self.text)
     }
 }
 
-/// Why a graph has no form: it is damaged, or has something in it that is not understood.
+/// Reason why a graph has no canonical form: it is damaged or unsupported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no canonical form: {0}")]
-pub struct NoForm(String);
+pub struct NoCanonicalForm(String);
 
-/// What an array of tensors of TVM's `te` computes, and all that they come from: those of them that are computed.
+/// Returns the computation of an array of TVM `te` tensors, including everything that they depend on.
 ///
 /// # Errors
-/// Whatever is not understood: operations of other types or of several results, sizes that are not constant,
-/// functions that are not known to only compute.
-pub fn of_tensors(graph: &Graph) -> Result<Computation, NoForm> {
-    formed(graph, te::stages(graph))
+/// Returns an error for unsupported graphs: other types of operations, operations with several results, non-constant
+/// sizes, functions that are not known to be pure.
+pub fn computation_of_tensors(graph: &TvmGraph) -> Result<Computation, NoCanonicalForm> {
+    canonical_form(graph, te::read_stages(graph))
 }
 
-/// What the only function of a module of TIR computes: those of its parameters that it writes.
+/// Returns the computation of the only function of a TIR module. Its outputs are the parameters that it writes.
 ///
 /// # Errors
-/// Whatever is not understood: several functions, programs that were scheduled, blocks that are more than a
-/// statement over plain loops, sizes that are not constant.
-pub fn of_module(graph: &Graph) -> Result<Computation, NoForm> {
-    formed(graph, tir::stages(graph))
+/// Returns an error for unsupported modules: several functions, scheduled programs, blocks that are more than one
+/// statement in plain loops, non-constant sizes.
+pub fn computation_of_module(graph: &TvmGraph) -> Result<Computation, NoCanonicalForm> {
+    canonical_form(graph, tir::read_stages(graph))
 }
 
-/// The form of stages.
-fn formed(graph: &Graph, stages: Result<canonical::Stages, Error>) -> Result<Computation, NoForm> {
-    let text = stages.and_then(|stages| stages.text(&mut Budget::of(graph)));
-    let text = text.map_err(|error| NoForm(error.to_string()))?;
+/// Converts stages to canonical form.
+fn canonical_form(
+    graph: &TvmGraph,
+    stages: Result<canonical::Stages, Error>,
+) -> Result<Computation, NoCanonicalForm> {
+    let text = stages.and_then(|stages| stages.canonical_text(&mut StepBudget::for_graph(graph)));
+    let text = text.map_err(|error| NoCanonicalForm(error.to_string()))?;
     Ok(Computation { text })
 }

@@ -1,12 +1,12 @@
-//! Operators of two operands, choices, casts and functions, on indexes and on what tensors hold.
+//! Binary operators, selections, casts and function calls on indices and tensor elements.
 
 use super::condition::Condition;
-use super::expression::{Expression, Form};
-use super::index::Linear;
+use super::expression::{Expression, ExpressionForm};
+use super::index::LinearIndex;
 use crate::tvm_json::Error;
 
-/// Functions that give the same for the same, and do nothing else: `tir.exp`, `tirx.exp`.
-const FUNCTIONS: [&str; 39] = [
+/// Pure functions: `tir.exp`, `tirx.exp`.
+const PURE_FUNCTIONS: [&str; 39] = [
     "acos",
     "acosh",
     "asin",
@@ -48,10 +48,10 @@ const FUNCTIONS: [&str; 39] = [
     "trunc",
 ];
 
-/// What is called `a + b` and the like, of two numbers of one type.
+/// Builds an arithmetic operation such as `a + b` on two values of one type.
 ///
 /// # Errors
-/// Types that differ; of indexes, what is not understood.
+/// Returns an error if the types differ, or for unsupported operations on indices.
 pub(super) fn arithmetic(
     name: &str,
     dtype: &'static str,
@@ -62,21 +62,25 @@ pub(super) fn arithmetic(
         return Err(Error::wrong(format!("{name} of different types")));
     }
     let (Some(first), Some(second)) = (a.as_index(), b.as_index()) else {
-        return Ok(Expression::made(&name.to_ascii_lowercase(), dtype, &[a, b]));
+        return Ok(Expression::from_operation(
+            &name.to_ascii_lowercase(),
+            dtype,
+            &[a, b],
+        ));
     };
     let index = match name {
-        "Add" => first.clone().plus(second, 1),
-        "Sub" => first.clone().plus(second, -1),
+        "Add" => first.clone().add_multiple(second, 1),
+        "Sub" => first.clone().add_multiple(second, -1),
         "Mul" => match (first.value(), second.value()) {
-            (_, Some(factor)) => first.times(factor),
-            (Some(factor), _) => second.times(factor),
+            (_, Some(factor)) => first.multiply(factor),
+            (Some(factor), _) => second.multiply(factor),
             _ => return Err(Error::wrong("a product of indexes")),
         },
-        "Min" | "Max" => extreme(name == "Min", first, second),
+        "Min" | "Max" => min_or_max(name == "Min", first, second),
         _ => {
             let positive = second.value().filter(|&divisor| divisor > 0);
             let range = first.range().zip(positive);
-            // What rounds to zero rounds down where nothing is negative.
+            // Rounding toward zero equals rounding down for non-negative operands.
             let down = matches!(name, "FloorDiv" | "FloorMod");
             let range = range.filter(|((least, _), _)| down || *least >= 0);
             let Some((range, divisor)) = range else {
@@ -84,24 +88,33 @@ pub(super) fn arithmetic(
                     "{name} of indexes that may be negative"
                 )));
             };
-            Some(divided(name.ends_with("Mod"), first, range, divisor))
+            Some(divide_index(name.ends_with("Mod"), first, range, divisor))
         }
     };
     Expression::index(dtype, index)
 }
 
-/// The quotient, or the rest, of an index of this range by a positive constant, rounded down.
-fn divided(is_rest: bool, index: &Linear, range: (i64, i64), divisor: i64) -> Linear {
+/// Returns the quotient or the remainder, rounded down, of an index in this range by a positive constant.
+fn divide_index(
+    is_rest: bool,
+    index: &LinearIndex,
+    range: (i64, i64),
+    divisor: i64,
+) -> LinearIndex {
     let (least, greatest) = (range.0.div_euclid(divisor), range.1.div_euclid(divisor));
     match (is_rest, least == 0 && greatest == 0) {
         (true, true) => index.clone(),
-        (true, false) => Linear::named(format!("({} % {divisor})", index.text()), (0, divisor - 1)),
-        (false, _) => Linear::named(format!("({} / {divisor})", index.text()), (least, greatest)),
+        (true, false) => {
+            LinearIndex::variable(format!("({} % {divisor})", index.text()), (0, divisor - 1))
+        }
+        (false, _) => {
+            LinearIndex::variable(format!("({} / {divisor})", index.text()), (least, greatest))
+        }
     }
 }
 
-/// The least of two indexes, or the greatest.
-fn extreme(is_least: bool, first: &Linear, second: &Linear) -> Option<Linear> {
+/// Returns the minimum or the maximum of two indices.
+fn min_or_max(is_least: bool, first: &LinearIndex, second: &LinearIndex) -> Option<LinearIndex> {
     let (a, b) = (first.range()?, second.range()?);
     let (name, range) = if is_least {
         ("min", (a.0.min(b.0), a.1.min(b.1)))
@@ -110,16 +123,16 @@ fn extreme(is_least: bool, first: &Linear, second: &Linear) -> Option<Linear> {
     };
     let mut texts = [first.text(), second.text()];
     texts.sort();
-    Some(Linear::named(
+    Some(LinearIndex::variable(
         format!("{name}({})", texts.join(", ")),
         range,
     ))
 }
 
-/// A comparison of two numbers of one type.
+/// Builds a comparison of two values of one type.
 ///
 /// # Errors
-/// Types that differ.
+/// Returns an error if the types differ.
 pub(super) fn comparison(name: &str, a: &Expression, b: &Expression) -> Result<Expression, Error> {
     if a.dtype != b.dtype {
         return Err(Error::wrong(format!("{name} of different types")));
@@ -130,31 +143,34 @@ pub(super) fn comparison(name: &str, a: &Expression, b: &Expression) -> Result<E
         same => (same, a, b),
     };
     let (Some(first), Some(second)) = (a.as_index(), b.as_index()) else {
-        return Ok(Expression::made(
+        return Ok(Expression::from_operation(
             &name.to_ascii_lowercase(),
             "bool",
             &[a, b],
         ));
     };
-    let difference = second.clone().plus(first, -1);
+    let difference = second.clone().add_multiple(first, -1);
     Expression::condition(difference.and_then(|difference| match name {
-        "LE" => Condition::not_negative(&difference),
-        "LT" => Condition::not_negative(&difference.plus(&Linear::constant(1), -1)?),
-        "EQ" => Condition::zero(difference),
-        _ => Condition::zero(difference).map(Condition::not),
+        "LE" => Condition::is_non_negative(&difference),
+        "LT" => {
+            Condition::is_non_negative(&difference.add_multiple(&LinearIndex::constant(1), -1)?)
+        }
+        "EQ" => Condition::is_zero(difference),
+        _ => Condition::is_zero(difference).map(Condition::not),
     }))
 }
 
-/// `And` or `Or` of two truths.
+/// Builds `And` or `Or` of two Boolean values.
 ///
 /// # Errors
-/// They are none.
+/// Returns an error if an operand is not Boolean.
 pub(super) fn logic(name: &str, a: &Expression, b: &Expression) -> Result<Expression, Error> {
     if a.dtype != "bool" || b.dtype != "bool" {
         return Err(Error::wrong(format!("{name} of what is no truth")));
     }
-    let (Form::Condition(first), Form::Condition(second)) = (&a.form, &b.form) else {
-        return Ok(Expression::made(
+    let (ExpressionForm::Condition(first), ExpressionForm::Condition(second)) = (&a.form, &b.form)
+    else {
+        return Ok(Expression::from_operation(
             &name.to_ascii_lowercase(),
             "bool",
             &[a, b],
@@ -167,23 +183,25 @@ pub(super) fn logic(name: &str, a: &Expression, b: &Expression) -> Result<Expres
     }))
 }
 
-/// That something is not true.
+/// Builds the negation of a Boolean value.
 ///
 /// # Errors
-/// It is no truth.
+/// Returns an error if the operand is not Boolean.
 pub(super) fn not(a: &Expression) -> Result<Expression, Error> {
     match &a.form {
-        Form::Condition(condition) => Expression::condition(Some(condition.clone().not())),
-        _ if a.dtype == "bool" => Ok(Expression::made("not", "bool", &[a])),
+        ExpressionForm::Condition(condition) => {
+            Expression::condition(Some(condition.clone().not()))
+        }
+        _ if a.dtype == "bool" => Ok(Expression::from_operation("not", "bool", &[a])),
         _ => Err(Error::wrong("Not of what is no truth")),
     }
 }
 
-/// A choice of this name: the one where a condition holds, else the other.
+/// Builds a selection: `yes` where the condition is true, otherwise `no`.
 ///
 /// # Errors
-/// No condition; types that differ.
-pub(super) fn choice(
+/// Returns an error without a condition or if the types differ.
+pub(super) fn select(
     name: &str,
     dtype: &'static str,
     [condition, yes, no]: [&Expression; 3],
@@ -191,13 +209,13 @@ pub(super) fn choice(
     if condition.dtype != "bool" || yes.dtype != dtype || no.dtype != dtype {
         return Err(Error::wrong(format!("{name} of different types")));
     }
-    if let Form::Condition(known) = &condition.form
+    if let ExpressionForm::Condition(known) = &condition.form
         && let Some(holds) = known.value()
     {
         return Ok(if holds { yes.clone() } else { no.clone() });
     }
-    let made = Expression::made(name, dtype, &[condition, yes, no]);
-    let (Form::Condition(_), Some(first), Some(second)) =
+    let made = Expression::from_operation(name, dtype, &[condition, yes, no]);
+    let (ExpressionForm::Condition(_), Some(first), Some(second)) =
         (&condition.form, yes.as_index(), no.as_index())
     else {
         return Ok(made);
@@ -209,26 +227,28 @@ pub(super) fn choice(
         first.text(),
         second.text()
     );
-    let index = ranges.map(|(a, b)| Linear::named(name, (a.0.min(b.0), a.1.max(b.1))));
+    let index = ranges.map(|(a, b)| LinearIndex::variable(name, (a.0.min(b.0), a.1.max(b.1))));
     Expression::index(dtype, index)
 }
 
-/// A number as one of another type.
+/// Casts a value to another type.
 ///
 /// # Errors
-/// An index that does not fit into the type.
+/// Returns an error if an index does not fit the type.
 pub(super) fn cast(dtype: &'static str, value: &Expression) -> Result<Expression, Error> {
     match (&value.form, dtype) {
         _ if value.dtype == dtype => Ok(value.clone()),
-        (Form::Index(index), "int32" | "int64") => Expression::index(dtype, Some(index.clone())),
-        _ => Ok(Expression::made("cast", dtype, &[value])),
+        (ExpressionForm::Index(index), "int32" | "int64") => {
+            Expression::index(dtype, Some(index.clone()))
+        }
+        _ => Ok(Expression::from_operation("cast", dtype, &[value])),
     }
 }
 
-/// A function called with arguments.
+/// Builds a function call.
 ///
 /// # Errors
-/// One that is not known; types that differ.
+/// Returns an error for unknown functions and if the types differ.
 pub(super) fn call(
     name: &str,
     dtype: &'static str,
@@ -237,11 +257,13 @@ pub(super) fn call(
     // `tir.exp`, `tirx.exp`, `prim.if_then_else`.
     let name = name.rsplit('.').next().unwrap_or(name);
     match (name, arguments) {
-        ("if_then_else", &[condition, yes, no]) => choice(name, dtype, [condition, yes, no]),
+        ("if_then_else", &[condition, yes, no]) => select(name, dtype, [condition, yes, no]),
         _ if arguments.iter().any(|argument| argument.dtype != dtype) => {
             Err(Error::wrong(format!("{name} of different types")))
         }
-        _ if FUNCTIONS.contains(&name) => Ok(Expression::made(name, dtype, arguments)),
+        _ if PURE_FUNCTIONS.contains(&name) => {
+            Ok(Expression::from_operation(name, dtype, arguments))
+        }
         _ => Err(Error::wrong(format!("a call of {name:?}"))),
     }
 }

@@ -4,24 +4,24 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 
-use super::expression::{Expression, Form};
-use super::index::Linear;
-use super::operators::{arithmetic, call, cast, choice, comparison, logic, not};
-use super::spelling::{dtype, kind, not_a, real, whole, without};
+use super::expression::{Expression, ExpressionForm};
+use super::index::LinearIndex;
+use super::node_access::{dtype, float_value, integer_value, kind, require_empty, unexpected_node};
+use super::operators::{arithmetic, call, cast, comparison, logic, not, select};
 use super::stage::Tensors;
-use crate::tvm_json::{At, Budget, Error, Graph, post_order};
+use crate::tvm_json::{Error, NodeRef, StepBudget, TvmGraph, post_order};
 
-/// How many bytes all texts of a computation that are made on the way may have: genuine ones have less than a
+/// Limit for the total size of all intermediate texts of a computation, in bytes. Genuine computations need less than a
 /// tenth of it.
 const TEXT_BYTES: usize = 16 << 20;
 
-/// What a place is the axis of.
-pub(super) type Axes = HashMap<usize, Linear, RandomState>;
+/// Axes by the node index of their variable.
+pub(super) type Axes = HashMap<usize, LinearIndex, RandomState>;
 
-/// Puts in axes of these places and extents, called `i0`, `i1`, ... by `letter`; those of one element are 0.
+/// Adds axes with these node indices and extents, named `i0`, `i1`, ... after `letter`. Axes of extent 1 become 0.
 ///
 /// # Errors
-/// One is there already.
+/// Returns an error if an axis is already present.
 pub(super) fn name_axes(
     axes: &mut Axes,
     letter: char,
@@ -29,7 +29,7 @@ pub(super) fn name_axes(
 ) -> Result<(), Error> {
     let mut count = 0;
     for (place, extent) in extents {
-        let axis = Linear::named(format!("{letter}{count}"), (0, extent - 1));
+        let axis = LinearIndex::variable(format!("{letter}{count}"), (0, extent - 1));
         if axes.insert(place, axis).is_some() {
             return Err(Error::wrong("an axis that goes over two things"));
         }
@@ -38,17 +38,17 @@ pub(super) fn name_axes(
     Ok(())
 }
 
-/// Reads expressions of a graph.
-pub(super) struct Reader<'a> {
-    pub(super) graph: &'a Graph,
-    /// What may be taken of it.
-    pub(super) budget: Budget,
+/// Reader of the expressions of a graph.
+pub(super) struct ExpressionReader<'a> {
+    pub(super) graph: &'a TvmGraph,
+    /// Remaining budget of steps.
+    pub(super) budget: StepBudget,
     text_bytes: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(graph: &'a Graph) -> Self {
-        let (budget, text_bytes) = (Budget::of(graph), TEXT_BYTES);
+impl<'a> ExpressionReader<'a> {
+    pub(super) fn new(graph: &'a TvmGraph) -> Self {
+        let (budget, text_bytes) = (StepBudget::for_graph(graph), TEXT_BYTES);
         Self {
             graph,
             budget,
@@ -56,88 +56,93 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes down that so many bytes of text are made.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Error> {
+    /// Subtracts `bytes` from the remaining text budget.
+    pub(super) fn take_text_bytes(&mut self, bytes: usize) -> Result<(), Error> {
         let left = self.text_bytes.checked_sub(bytes);
         self.text_bytes = left.unwrap_or(0);
         left.map(drop)
             .ok_or_else(|| Error::wrong("more text than a computation has"))
     }
 
-    /// The constant sizes of a tensor that has elements.
-    pub(super) fn sizes(&mut self, at: At<'a>, name: &str) -> Result<Vec<i64>, Error> {
-        let sizes = at.list(name)?;
+    /// Returns the constant sizes of a non-empty tensor.
+    pub(super) fn tensor_sizes(&mut self, at: NodeRef<'a>, name: &str) -> Result<Vec<i64>, Error> {
+        let sizes = at.follow_list(name)?;
         self.budget.take(sizes.len() as u64)?;
-        let sizes: Vec<i64> = sizes.into_iter().map(whole).collect::<Result<_, _>>()?;
+        let sizes: Vec<i64> = sizes
+            .into_iter()
+            .map(integer_value)
+            .collect::<Result<_, _>>()?;
         if sizes.iter().any(|&size| size < 1) {
-            return Err(not_a(at, "tensor of elements"));
+            return Err(unexpected_node(at, "tensor of elements"));
         }
         Ok(sizes)
     }
 
-    /// What an expression is over these axes, which reads from these tensors.
+    /// Reads an expression over `axes` that reads from `tensors`.
     ///
     /// # Errors
-    /// Whatever is not understood.
-    pub(super) fn expression(
+    /// Returns an error for unsupported expressions.
+    pub(super) fn read_expression(
         &mut self,
-        at: At<'a>,
+        at: NodeRef<'a>,
         axes: &Axes,
         tensors: &Tensors,
     ) -> Result<Expression, Error> {
         let graph = self.graph;
         let children = |index| {
-            let operands = operands(graph.at(index)?)?;
+            let operands = operands(graph.node(index)?)?;
             Ok(operands.into_iter().map(|at| at.index).collect())
         };
         let order = post_order(&[at.index], children, &mut self.budget)?;
         let mut known: HashMap<usize, Expression, RandomState> = HashMap::default();
         for index in order {
-            let node = graph.at(index)?;
+            let node = graph.node(index)?;
             let operands = operands(node)?;
             let operands = operands.iter().map(|at| known.get(&at.index));
             let operands: Option<Vec<&Expression>> = operands.collect();
-            let operands = operands.ok_or_else(|| not_a(node, "expression"))?;
-            let bytes = operands.iter().map(|operand| operand.size() + 64);
-            self.take(bytes.sum::<usize>() + 64)?;
-            let expression = expression(node, &operands, axes, tensors)?;
+            let operands = operands.ok_or_else(|| unexpected_node(node, "expression"))?;
+            let bytes = operands
+                .iter()
+                .map(|operand| operand.text_length_bound() + 64);
+            self.take_text_bytes(bytes.sum::<usize>() + 64)?;
+            let expression = build_expression(node, &operands, axes, tensors)?;
             known.insert(index, expression);
         }
         known
             .remove(&at.index)
-            .ok_or_else(|| not_a(at, "expression"))
+            .ok_or_else(|| unexpected_node(at, "expression"))
     }
 }
 
-/// What an expression consists of; nothing where it is not understood.
-fn operands(at: At<'_>) -> Result<Vec<At<'_>>, Error> {
-    let all = |names: &[&str]| names.iter().map(|name| at.follow_to(name)).collect();
+/// Returns the operands of an expression; empty for unsupported expressions.
+fn operands(at: NodeRef<'_>) -> Result<Vec<NodeRef<'_>>, Error> {
+    let all = |names: &[&str]| names.iter().map(|name| at.follow_required(name)).collect();
     match kind(at) {
         "Add" | "Sub" | "Mul" | "Div" | "Mod" | "FloorDiv" | "FloorMod" | "Min" | "Max" | "EQ"
         | "NE" | "LT" | "LE" | "GT" | "GE" | "And" | "Or" => all(&["a", "b"]),
         "Not" => all(&["a"]),
         "Cast" => all(&["value"]),
         "Select" => all(&["condition", "true_value", "false_value"]),
-        "Call" => at.list("args"),
-        "ProducerLoad" | "BufferLoad" | "TensorLoad" => at.list("indices"),
+        "Call" => at.follow_list("args"),
+        "ProducerLoad" | "BufferLoad" | "TensorLoad" => at.follow_list("indices"),
         _ => Ok(Vec::new()),
     }
 }
 
-/// What an expression is, whose operands are known.
-fn expression(
-    at: At<'_>,
+/// Builds an expression from its operands.
+fn build_expression(
+    at: NodeRef<'_>,
     operands: &[&Expression],
     axes: &Axes,
     tensors: &Tensors,
 ) -> Result<Expression, Error> {
     let name = kind(at);
     match (name, operands) {
-        ("IntImm", []) => Expression::integer(dtype(at)?, whole(at)?),
-        ("FloatImm", []) => Expression::float(dtype(at)?, real(at)?),
+        ("IntImm", []) => Expression::integer(dtype(at)?, integer_value(at)?),
+        ("FloatImm", []) => Expression::float(dtype(at)?, float_value(at)?),
         ("Var", []) => {
             let axis = axes.get(&at.index).cloned();
-            let axis = axis.ok_or_else(|| not_a(at, "axis of its stage"))?;
+            let axis = axis.ok_or_else(|| unexpected_node(at, "axis of its stage"))?;
             Expression::index(dtype(at)?, Some(axis))
         }
         (
@@ -148,45 +153,53 @@ fn expression(
         ("And" | "Or", [a, b]) => logic(name, a, b),
         ("Not", [a]) => not(a),
         ("Cast", [value]) => cast(dtype(at)?, value),
-        ("Select", &[condition, yes, no]) => choice("select", dtype(at)?, [condition, yes, no]),
+        ("Select", &[condition, yes, no]) => select("select", dtype(at)?, [condition, yes, no]),
         ("Call", arguments) => {
-            let function = at.follow_to("op")?;
-            let function = function.text().ok_or_else(|| not_a(function, "function"))?;
+            let function = at.follow_required("op")?;
+            let function = function
+                .text()
+                .ok_or_else(|| unexpected_node(function, "function"))?;
             call(function, dtype(at)?, arguments)
         }
-        ("ProducerLoad" | "BufferLoad" | "TensorLoad", indices) => load(at, indices, tensors),
-        _ => Err(not_a(at, "expression that is understood")),
+        ("ProducerLoad" | "BufferLoad" | "TensorLoad", indices) => {
+            load_element(at, indices, tensors)
+        }
+        _ => Err(unexpected_node(at, "expression that is understood")),
     }
 }
 
-/// The place of the tensor that an expression reads from: of the operation that gives it, or of its buffer.
+/// Returns the node index of the tensor that an expression reads from: of its producing operation or of its buffer.
 ///
 /// # Errors
-/// Not the first of several that an operation gives.
-pub(super) fn source(load: At<'_>) -> Result<usize, Error> {
+/// Returns an error for any but the first result of an operation.
+pub(super) fn source_tensor(load: NodeRef<'_>) -> Result<usize, Error> {
     match kind(load) {
-        "ProducerLoad" => producer(load.follow_to("producer")?),
-        "BufferLoad" => Ok(load.follow_to("buffer")?.index),
-        _ => Ok(load.follow_to("source")?.index),
+        "ProducerLoad" => producer(load.follow_required("producer")?),
+        "BufferLoad" => Ok(load.follow_required("buffer")?.index),
+        _ => Ok(load.follow_required("source")?.index),
     }
 }
 
-/// The place of the operation that gives a tensor.
+/// Returns the node index of the operation that produces a tensor.
 ///
 /// # Errors
-/// Not the first of several that it gives.
-pub(super) fn producer(tensor: At<'_>) -> Result<usize, Error> {
-    if tensor.whole("value_index")? == 0 {
-        Ok(tensor.follow_to("op")?.index)
+/// Returns an error for any but the first result of the operation.
+pub(super) fn producer(tensor: NodeRef<'_>) -> Result<usize, Error> {
+    if tensor.integer_attribute("value_index")? == 0 {
+        Ok(tensor.follow_required("op")?.index)
     } else {
         Err(Error::wrong("an operation of several results"))
     }
 }
 
-/// An element of a tensor.
-fn load(at: At<'_>, indices: &[&Expression], tensors: &Tensors) -> Result<Expression, Error> {
-    without(at, &["predicate"])?;
-    let place = source(at)?;
+/// Builds the load of a tensor element.
+fn load_element(
+    at: NodeRef<'_>,
+    indices: &[&Expression],
+    tensors: &Tensors,
+) -> Result<Expression, Error> {
+    require_empty(at, &["predicate"])?;
+    let place = source_tensor(at)?;
     let tensor = tensors.get(&place);
     let tensor = tensor.ok_or_else(|| Error::wrong("an element of a tensor before it is there"))?;
     let dtype = dtype(at)?;
@@ -206,6 +219,6 @@ fn load(at: At<'_>, indices: &[&Expression], tensors: &Tensors) -> Result<Expres
             return Err(Error::wrong("an element beyond its tensor"));
         }
     }
-    let form = Form::Other(format!("@{place}[{}]", texts.join(", ")));
+    let form = ExpressionForm::Other(format!("@{place}[{}]", texts.join(", ")));
     Ok(Expression { dtype, form })
 }

@@ -1,4 +1,4 @@
-//! A stage: one tensor, and how each element of it is computed from others.
+//! Stages: one tensor and how each of its elements is computed.
 
 use std::collections::HashMap;
 
@@ -7,45 +7,45 @@ use ahash::RandomState;
 use super::expression::Expression;
 use crate::tvm_json::Error;
 
-/// What a place is the tensor of.
+/// Tensors by node index.
 pub(super) type Tensors = HashMap<usize, Tensor, RandomState>;
 
-/// A tensor.
+/// Tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tensor {
-    /// The type of its numbers.
+    /// Data type of the elements.
     pub(super) dtype: &'static str,
-    /// Its sizes, with those that are 1.
+    /// Sizes, including those that are 1.
     pub(super) shape: Vec<i64>,
 }
 
 impl Tensor {
-    /// Its type and those of its sizes that are more than 1: `float32[128, 768]`.
+    /// Returns the data type and the sizes greater than 1: `float32[128, 768]`.
     pub(super) fn text(&self) -> String {
-        format!("{}[{}]", self.dtype, sizes(&self.shape))
+        format!("{}[{}]", self.dtype, format_sizes(&self.shape))
     }
 }
 
-/// Sizes that are more than 1.
-fn sizes(sizes: &[i64]) -> String {
+/// Formats the sizes that are greater than 1.
+fn format_sizes(sizes: &[i64]) -> String {
     let more = sizes.iter().filter(|&&size| size > 1);
     let more: Vec<String> = more.map(ToString::to_string).collect();
     more.join(", ")
 }
 
-/// How the elements that a stage reads become one.
+/// Reduction of the elements that a stage reads.
 #[derive(Clone, Debug)]
 pub(super) struct Reduction {
     /// `sum`, `product`, `max` or `min`.
     pub(super) kind: &'static str,
-    /// How far its axes go.
+    /// Extents of the reduced axes.
     pub(super) extents: Vec<i64>,
-    /// What it begins with.
+    /// Initial value.
     pub(super) initial: Expression,
 }
 
 impl Reduction {
-    /// The kind of reduction that combines by this kind of expression.
+    /// Returns the kind of reduction for the type name of the combining expression.
     pub(super) fn kind(combined: &str) -> Option<&'static str> {
         match combined {
             "Add" => Some("sum"),
@@ -57,8 +57,8 @@ impl Reduction {
     }
 }
 
-/// The text of a stage, in which tensors are called by their places: `@17`.
-pub(super) fn stage_text(
+/// Returns the text of a stage. Tensors are named by their node indices: `@17`.
+pub(super) fn format_stage(
     tensor: &Tensor,
     reduction: Option<&Reduction>,
     body: &Expression,
@@ -71,7 +71,7 @@ pub(super) fn stage_text(
                 extents,
                 initial,
             } = reduction;
-            let (extents, initial) = (sizes(extents), initial.text());
+            let (extents, initial) = (format_sizes(extents), initial.text());
             format!("{kind} over [{extents}] from {initial} of ")
         }
         Some(_) => return Err(Error::wrong("a reduction from another type")),

@@ -1,4 +1,4 @@
-//! What is the same, and what is not.
+//! Tests which computations are equivalent and which are not.
 
 mod alike;
 mod inline;

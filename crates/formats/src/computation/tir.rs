@@ -1,45 +1,47 @@
-//! Computations in TVM's TIR, as MetaSchedule has them before they are scheduled: a module of one function, in
-//! whose root block each nest of loops holds one block.
+//! Unscheduled TIR computations, as MetaSchedule stores them: a module of one function whose root block contains loop
+//! nests of one block each.
 
 use std::collections::{HashMap, HashSet};
 
 use ahash::RandomState;
 
-use super::block::{Loop, stage};
+use super::block::{Loop, read_stage};
 use super::canonical::Stages;
-use super::reader::Reader;
-use super::spelling::{dtype, extent, if_any, kind, not_a, whole, without};
+use super::node_access::{
+    dtype, integer_value, kind, optional_attribute, range_extent, require_empty, unexpected_node,
+};
+use super::reader::ExpressionReader;
 use super::stage::{Tensor, Tensors};
-use crate::tvm_json::{At, Error, Graph};
+use crate::tvm_json::{Error, NodeRef, TvmGraph};
 
-/// The stages of a module: parameters that are written are what comes out.
+/// Reads the stages of a module. The written parameters are the outputs.
 ///
 /// # Errors
-/// Whatever is not understood.
-pub(super) fn stages(graph: &Graph) -> Result<Stages, Error> {
+/// Returns an error for unsupported modules.
+pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
     let module = graph.root()?;
     if kind(module) != "IRModule" {
-        return Err(not_a(module, "module"));
+        return Err(unexpected_node(module, "module"));
     }
-    let mut functions = module.follow_to("functions")?.pairs();
+    let mut functions = module.follow_required("functions")?.pairs();
     let (Some((_, function)), None) = (functions.next(), functions.next()) else {
         return Err(Error::wrong("a module of several functions"));
     };
     if kind(function) != "PrimFunc" {
-        return Err(not_a(function, "function that is understood"));
+        return Err(unexpected_node(function, "function that is understood"));
     }
-    let mut reader = Reader::new(graph);
+    let mut reader = ExpressionReader::new(graph);
     let mut buffers = Buffers::default();
-    let parameters = parameters(&mut reader, function)?;
+    let parameters = parameter_buffers(&mut reader, function)?;
     for &parameter in &parameters {
         buffers.add(&mut reader, parameter)?;
     }
-    let root = root(&mut reader, function.follow_to("body")?)?;
-    for buffer in root.list("alloc_buffers")? {
+    let root = root_block(&mut reader, function.follow_required("body")?)?;
+    for buffer in root.follow_list("alloc_buffers")? {
         buffers.add(&mut reader, buffer)?;
     }
-    let nests = nests(&mut reader, root.follow_to("body")?)?;
-    let texts = buffers.stages(&mut reader, &parameters, nests)?;
+    let nests = loop_nests(&mut reader, root.follow_required("body")?)?;
+    let texts = buffers.stage_texts(&mut reader, &parameters, nests)?;
     let outputs = parameters.iter().map(|parameter| parameter.index);
     Ok(Stages {
         outputs: outputs.filter(|place| texts.contains_key(place)).collect(),
@@ -48,49 +50,52 @@ pub(super) fn stages(graph: &Graph) -> Result<Stages, Error> {
     })
 }
 
-/// The buffers that parameters are; later these are one thing.
-fn parameters<'a>(reader: &mut Reader<'a>, function: At<'a>) -> Result<Vec<At<'a>>, Error> {
-    let mut bound: HashMap<usize, At<'a>, RandomState> = HashMap::default();
-    if let Some(map) = if_any(function, "buffer_map")? {
+/// Returns the buffers of the parameters. In later versions a parameter is its buffer.
+fn parameter_buffers<'a>(
+    reader: &mut ExpressionReader<'a>,
+    function: NodeRef<'a>,
+) -> Result<Vec<NodeRef<'a>>, Error> {
+    let mut bound: HashMap<usize, NodeRef<'a>, RandomState> = HashMap::default();
+    if let Some(map) = optional_attribute(function, "buffer_map")? {
         let pairs = map.pairs();
         reader.budget.take(pairs.len() as u64)?;
         bound.extend(pairs.map(|(variable, buffer)| (variable.index, buffer)));
     }
-    let parameters = function.list("params")?;
+    let parameters = function.follow_list("params")?;
     reader.budget.take(parameters.len() as u64)?;
     let parameters = parameters.into_iter();
     let buffers = parameters.map(|one| bound.get(&one.index).copied().unwrap_or(one));
     Ok(buffers.collect())
 }
 
-/// Buffers by their places.
+/// Buffers by node index.
 #[derive(Default)]
 struct Buffers {
     tensors: Tensors,
-    /// Variables of what they are stored in: no two are the same.
+    /// Node indices of the storage variables; no two buffers share one.
     stored: HashSet<usize, RandomState>,
 }
 
 impl Buffers {
-    /// Adds one, which has to have its elements one after the other, and its memory for itself.
-    fn add<'a>(&mut self, reader: &mut Reader<'a>, at: At<'a>) -> Result<(), Error> {
+    /// Adds a buffer, which must be contiguous and have its own storage.
+    fn add<'a>(&mut self, reader: &mut ExpressionReader<'a>, at: NodeRef<'a>) -> Result<(), Error> {
         let (typed, stored) = match kind(at) {
-            "Buffer" => (at, at.follow_to("data")?),
-            _ => (at.follow_to("ty")?, at),
+            "Buffer" => (at, at.follow_required("data")?),
+            _ => (at.follow_required("ty")?, at),
         };
         if !matches!(kind(typed), "Buffer" | "BufferType") {
-            return Err(not_a(at, "tensor"));
+            return Err(unexpected_node(at, "tensor"));
         }
-        without(
+        require_empty(
             typed,
             &["strides", "axis_separators", "layout", "allocated_addr"],
         )?;
-        if let Some(offset) = if_any(typed, "elem_offset")?
-            && whole(offset)? != 0
+        if let Some(offset) = optional_attribute(typed, "elem_offset")?
+            && integer_value(offset)? != 0
         {
-            return Err(not_a(at, "tensor that begins where it is stored"));
+            return Err(unexpected_node(at, "tensor that begins where it is stored"));
         }
-        let (dtype, shape) = (dtype(typed)?, reader.sizes(typed, "shape")?);
+        let (dtype, shape) = (dtype(typed)?, reader.tensor_sizes(typed, "shape")?);
         let is_new = self.stored.insert(stored.index);
         if !is_new
             || self
@@ -98,23 +103,23 @@ impl Buffers {
                 .insert(at.index, Tensor { dtype, shape })
                 .is_some()
         {
-            return Err(not_a(at, "tensor of its own"));
+            return Err(unexpected_node(at, "tensor of its own"));
         }
         Ok(())
     }
 
-    /// The texts of what nests of loops compute, one after the other: each writes another buffer, and reads what
-    /// went in, or was written before.
-    fn stages<'a>(
+    /// Returns the texts of the stages of consecutive loop nests. Each nest writes another buffer and reads inputs or
+    /// buffers that were written before.
+    fn stage_texts<'a>(
         &self,
-        reader: &mut Reader<'a>,
-        parameters: &[At<'a>],
-        nests: Vec<(Vec<Loop>, At<'a>)>,
+        reader: &mut ExpressionReader<'a>,
+        parameters: &[NodeRef<'a>],
+        nests: Vec<(Vec<Loop>, NodeRef<'a>)>,
     ) -> Result<HashMap<usize, String, RandomState>, Error> {
         let mut written = Vec::with_capacity(nests.len());
         for (_, realized) in &nests {
-            let store = realized.follow_to("block")?.follow_to("body")?;
-            written.push(store.follow_to("buffer")?.index);
+            let store = realized.follow_required("block")?.follow_required("body")?;
+            written.push(store.follow_required("buffer")?.index);
         }
         let known = |place: usize| Some((place, self.tensors.get(&place)?.clone()));
         let inputs = parameters.iter().map(|parameter| parameter.index);
@@ -126,7 +131,7 @@ impl Buffers {
             let tensor = self.tensors.get(&place);
             let tensor =
                 tensor.ok_or_else(|| Error::wrong("something else is written than a tensor"))?;
-            let text = stage(reader, &loops, realized, tensor, &there)?;
+            let text = read_stage(reader, &loops, realized, tensor, &there)?;
             if texts.insert(place, text).is_some() {
                 return Err(Error::wrong("a tensor that is written twice"));
             }
@@ -136,56 +141,68 @@ impl Buffers {
     }
 }
 
-/// The block that a function is: without axes of its own.
-fn root<'a>(reader: &mut Reader<'a>, realized: At<'a>) -> Result<At<'a>, Error> {
+/// Returns the root block of a function, which must have no axes of its own.
+fn root_block<'a>(
+    reader: &mut ExpressionReader<'a>,
+    realized: NodeRef<'a>,
+) -> Result<NodeRef<'a>, Error> {
     reader.budget.take(1)?;
     if !kind(realized).ends_with("BlockRealize") {
-        return Err(not_a(realized, "root block"));
+        return Err(unexpected_node(realized, "root block"));
     }
-    let block = realized.follow_to("block")?;
-    without(realized, &["iter_values"])?;
-    without(block, &["iter_vars", "match_buffers", "init"])?;
-    if whole(realized.follow_to("predicate")?)? != 1 {
-        return Err(not_a(realized, "root block that always runs"));
+    let block = realized.follow_required("block")?;
+    require_empty(realized, &["iter_values"])?;
+    require_empty(block, &["iter_vars", "match_buffers", "init"])?;
+    if integer_value(realized.follow_required("predicate")?)? != 1 {
+        return Err(unexpected_node(realized, "root block that always runs"));
     }
     Ok(block)
 }
 
-/// Nests of loops, in order: the loops and the block in the innermost of them.
-fn nests<'a>(reader: &mut Reader<'a>, body: At<'a>) -> Result<Vec<(Vec<Loop>, At<'a>)>, Error> {
+/// Returns the loop nests in order, each as its loops and the block inside the innermost loop.
+fn loop_nests<'a>(
+    reader: &mut ExpressionReader<'a>,
+    body: NodeRef<'a>,
+) -> Result<Vec<(Vec<Loop>, NodeRef<'a>)>, Error> {
     let mut nests = Vec::new();
     let mut open = vec![body];
     while let Some(statement) = open.pop() {
         reader.budget.take(1)?;
         if kind(statement) == "SeqStmt" {
-            let statements = statement.list("seq")?;
+            let statements = statement.follow_list("seq")?;
             reader.budget.take(statements.len() as u64)?;
             open.extend(statements.into_iter().rev());
         } else {
-            nests.push(nest(reader, statement)?);
+            nests.push(loop_nest(reader, statement)?);
         }
     }
     Ok(nests)
 }
 
-/// Loops, each in the one before it, and the block in the last.
-fn nest<'a>(reader: &mut Reader<'a>, statement: At<'a>) -> Result<(Vec<Loop>, At<'a>), Error> {
+/// Returns nested loops and the block inside the innermost loop.
+fn loop_nest<'a>(
+    reader: &mut ExpressionReader<'a>,
+    statement: NodeRef<'a>,
+) -> Result<(Vec<Loop>, NodeRef<'a>), Error> {
     let (mut loops, mut within) = (Vec::new(), statement);
     while kind(within) == "For" {
         reader.budget.take(1)?;
-        without(within, &["thread_binding", "step"])?;
-        if within.whole("kind")? != 0 {
-            return Err(not_a(within, "plain loop"));
+        require_empty(within, &["thread_binding", "step"])?;
+        if within.integer_attribute("kind")? != 0 {
+            return Err(unexpected_node(within, "plain loop"));
         }
         loops.push(Loop {
-            variable: within.follow_to("loop_var")?.index,
-            extent: extent(within.follow_to("min")?, within.follow_to("extent")?)?,
+            variable: within.follow_required("loop_var")?.index,
+            extent: range_extent(
+                within.follow_required("min")?,
+                within.follow_required("extent")?,
+            )?,
         });
-        within = within.follow_to("body")?;
+        within = within.follow_required("body")?;
     }
     if kind(within).ends_with("BlockRealize") {
         Ok((loops, within))
     } else {
-        Err(not_a(within, "block or loop around one"))
+        Err(unexpected_node(within, "block or loop around one"))
     }
 }

@@ -1,4 +1,4 @@
-//! Expressions to operation types: what is called, with what, and which values it consumes.
+//! Converts expressions to operation types: the called function, its arguments and the values that it consumes.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use tsql_codecs::opgraph::{OpType, Operand};
 
 use super::expr::{Argument, Expr};
 
-/// Operators by Python's names for them (module `operator`).
+/// Operators with their names in Python's module `operator`.
 const OPERATORS: [(&str, &str); 19] = [
     ("+", "add"),
     ("-", "sub"),
@@ -30,14 +30,14 @@ const OPERATORS: [(&str, &str); 19] = [
     (">=", "ge"),
 ];
 
-fn operator(mark: &str) -> Option<&'static str> {
+fn python_operator(mark: &str) -> Option<&'static str> {
     let found = OPERATORS.iter().find(|(known, _)| *known == mark);
     found.map(|(_, name)| *name)
 }
 
-/// What a statement does with its expression.
+/// Kind of statement that an expression is part of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form<'e, 'a> {
+pub(super) enum StatementForm<'e, 'a> {
     /// `x = value`
     Value(&'e Expr<'a>),
     /// `x += value`
@@ -46,36 +46,36 @@ pub(super) enum Form<'e, 'a> {
     SetItem(&'e Expr<'a>, &'e Expr<'a>, &'e Expr<'a>),
 }
 
-/// Writes calls with `?` for each value.
+/// Prints calls with `?` in place of each value.
 pub(super) struct Printer<'s, 'a> {
-    /// Which names are values.
+    /// Returns the operand of a name, or `None` if the name is not a value.
     pub(super) value: &'s dyn Fn(&'a str) -> Option<Operand>,
     pub(super) operands: Vec<Operand>,
     pub(super) text: String,
-    /// Write `#` for every number.
+    /// Replaces every number by `#`.
     pub(super) shape_free: bool,
 }
 
 impl<'a> Printer<'_, 'a> {
-    pub(super) fn statement(&mut self, form: Form<'_, 'a>) {
+    pub(super) fn print_statement(&mut self, form: StatementForm<'_, 'a>) {
         match form {
-            Form::Value(value) => self.expr(value),
-            Form::Augmented(target, operator, value) => {
-                self.expr(target);
+            StatementForm::Value(value) => self.print_expr(value),
+            StatementForm::Augmented(target, operator, value) => {
+                self.print_expr(target);
                 let _ = write!(self.text, " {operator}= ");
-                self.expr(value);
+                self.print_expr(value);
             }
-            Form::SetItem(base, index, value) => {
-                self.expr(base);
+            StatementForm::SetItem(base, index, value) => {
+                self.print_expr(base);
                 self.text.push('[');
-                self.expr(index);
+                self.print_expr(index);
                 self.text.push_str("] = ");
-                self.expr(value);
+                self.print_expr(value);
             }
         }
     }
 
-    fn expr(&mut self, expr: &Expr<'a>) {
+    fn print_expr(&mut self, expr: &Expr<'a>) {
         match expr {
             Expr::Name(name) => match (self.value)(name) {
                 Some(operand) => {
@@ -107,18 +107,18 @@ impl<'a> Printer<'_, 'a> {
             Expr::Index(value, index) => {
                 self.inner(value);
                 self.text.push('[');
-                self.expr(index);
+                self.print_expr(index);
                 self.text.push(']');
             }
-            Expr::Call(called, arguments) => self.call(called, arguments),
+            Expr::Call(called, arguments) => self.print_call(called, arguments),
             Expr::Tuple(all) => {
                 self.text.push('(');
-                self.list(all);
+                self.print_list(all);
                 self.text.push_str(if all.len() == 1 { ",)" } else { ")" });
             }
             Expr::List(all) => {
                 self.text.push('[');
-                self.list(all);
+                self.print_list(all);
                 self.text.push(']');
             }
             Expr::Choice(parts) => {
@@ -131,12 +131,12 @@ impl<'a> Printer<'_, 'a> {
             }
             Expr::Lambda(body) => {
                 self.text.push_str("lambda: ");
-                self.expr(body);
+                self.print_expr(body);
             }
         }
     }
 
-    fn call(&mut self, called: &Expr<'a>, arguments: &[Argument<'a>]) {
+    fn print_call(&mut self, called: &Expr<'a>, arguments: &[Argument<'a>]) {
         let number = matches!(called, Expr::Name("float" | "int"));
         if self.shape_free && number {
             self.text.push('#');
@@ -152,12 +152,12 @@ impl<'a> Printer<'_, 'a> {
                 self.text.push_str(name);
                 self.text.push('=');
             }
-            self.expr(&argument.value);
+            self.print_expr(&argument.value);
         }
         self.text.push(')');
     }
 
-    /// What binds looser than its surroundings gets brackets.
+    /// Prints an expression, in brackets if it binds looser than its context.
     fn inner(&mut self, expr: &Expr<'a>) {
         let loose = matches!(
             expr,
@@ -166,56 +166,57 @@ impl<'a> Printer<'_, 'a> {
         if loose {
             self.text.push('(');
         }
-        self.expr(expr);
+        self.print_expr(expr);
         if loose {
             self.text.push(')');
         }
     }
 
-    fn list(&mut self, all: &[Expr<'a>]) {
+    fn print_list(&mut self, all: &[Expr<'a>]) {
         for (place, one) in all.iter().enumerate() {
             if place > 0 {
                 self.text.push_str(", ");
             }
-            self.expr(one);
+            self.print_expr(one);
         }
     }
 }
 
-/// The operation type of a statement with this signature.
-pub(super) fn op_type<'a>(
-    form: Form<'_, 'a>,
+/// Returns the operation type of a statement with this signature.
+pub(super) fn build_op_type<'a>(
+    form: StatementForm<'_, 'a>,
     signature: String,
     outputs: u32,
     said: Option<&str>,
     value: &dyn Fn(&'a str) -> Option<Operand>,
 ) -> OpType {
-    let mut arguments = Arguments {
+    let mut arguments = ArgumentCollector {
         value,
         attributes: Map::new(),
         places: Vec::new(),
     };
     let mut place = 0;
-    let mut next = |arguments: &mut Arguments<'_, 'a>, name: Option<&str>, expr: &Expr<'a>| {
-        let own = place.to_string();
-        arguments.add(name.unwrap_or(&own), expr);
-        place += usize::from(name.is_none());
-    };
+    let mut next =
+        |arguments: &mut ArgumentCollector<'_, 'a>, name: Option<&str>, expr: &Expr<'a>| {
+            let own = place.to_string();
+            arguments.add(name.unwrap_or(&own), expr);
+            place += usize::from(name.is_none());
+        };
     let function = |name: &str| (Some(name.to_owned()), Some(format!("operator.{name}")));
     let mut kind = "call_function";
     let (op, target) = match form {
-        Form::Augmented(target, mark, expr) => {
+        StatementForm::Augmented(target, mark, expr) => {
             next(&mut arguments, None, target);
             next(&mut arguments, None, expr);
-            function(&format!("i{}", operator(mark).unwrap_or(mark)))
+            function(&format!("i{}", python_operator(mark).unwrap_or(mark)))
         }
-        Form::SetItem(base, index, expr) => {
+        StatementForm::SetItem(base, index, expr) => {
             for one in [base, index, expr] {
                 next(&mut arguments, None, one);
             }
             function("setitem")
         }
-        Form::Value(expr) => match expr {
+        StatementForm::Value(expr) => match expr {
             Expr::Call(called, own) => {
                 let found = match called.as_ref() {
                     Expr::Attribute(base, name) if arguments.has_value(base) => {
@@ -224,7 +225,7 @@ pub(super) fn op_type<'a>(
                         (Some(format!("Tensor.{name}")), Some((*name).to_owned()))
                     }
                     called => {
-                        let target = dotted(called);
+                        let target = dotted_name(called);
                         let op = target.rsplit('.').next().unwrap_or_default().to_owned();
                         (Some(op), Some(target))
                     }
@@ -237,7 +238,7 @@ pub(super) fn op_type<'a>(
             Expr::Binary(left, mark, right) => {
                 next(&mut arguments, None, left);
                 next(&mut arguments, None, right);
-                function(operator(mark).unwrap_or(mark))
+                function(python_operator(mark).unwrap_or(mark))
             }
             Expr::Unary(mark, inner) => {
                 next(&mut arguments, None, inner);
@@ -277,36 +278,36 @@ pub(super) fn op_type<'a>(
     }
 }
 
-fn dotted(expr: &Expr<'_>) -> String {
+fn dotted_name(expr: &Expr<'_>) -> String {
     match expr {
         Expr::Name(name) => (*name).to_owned(),
-        Expr::Attribute(base, name) => format!("{}.{name}", dotted(base)),
-        other => print(other),
+        Expr::Attribute(base, name) => format!("{}.{name}", dotted_name(base)),
+        other => print_constant(other),
     }
 }
 
-/// An expression in which no name is a value.
-fn print(expr: &Expr<'_>) -> String {
+/// Prints an expression without values.
+fn print_constant(expr: &Expr<'_>) -> String {
     let mut printer = Printer {
         value: &|_| None,
         operands: Vec::new(),
         text: String::new(),
         shape_free: false,
     };
-    printer.expr(expr);
+    printer.print_expr(expr);
     printer.text
 }
 
-struct Arguments<'s, 'a> {
+struct ArgumentCollector<'s, 'a> {
     value: &'s dyn Fn(&'a str) -> Option<Operand>,
     attributes: Map<String, Value>,
     places: Vec<String>,
 }
 
-impl<'a> Arguments<'_, 'a> {
+impl<'a> ArgumentCollector<'_, 'a> {
     fn add(&mut self, place: &str, expr: &Expr<'a>) {
         let before = self.places.len();
-        let value = self.json(expr);
+        let value = self.print_json(expr);
         for operand in self.places.iter_mut().skip(before) {
             place.clone_into(operand);
         }
@@ -320,28 +321,28 @@ impl<'a> Arguments<'_, 'a> {
         match expr {
             Expr::Name(name) => (self.value)(name).is_some(),
             Expr::Attribute(base, _) => self.has_value(base),
-            // Anything that is computed: `(-x).item()`, `f(x).y()`.
+            // Any computed expression: `(-x).item()`, `f(x).y()`.
             _ => true,
         }
     }
 
-    /// Constants as JSON, `"?"` for values, text for what JSON does not have.
-    fn json(&mut self, expr: &Expr<'a>) -> Value {
+    /// Converts an expression to JSON: `"?"` for values, text for everything that JSON cannot express.
+    fn print_json(&mut self, expr: &Expr<'a>) -> Value {
         match expr {
             Expr::Name("None") => Value::Null,
             Expr::Name("True") => Value::Bool(true),
             Expr::Name("False") => Value::Bool(false),
-            Expr::Number(text) => number(text),
+            Expr::Number(text) => number_to_json(text),
             Expr::Text(text) => Value::String(text.trim_matches(['"', '\'']).to_owned()),
             Expr::Unary("-", inner) if matches!(inner.as_ref(), Expr::Number(_)) => {
-                number(&print(expr))
+                number_to_json(&print_constant(expr))
             }
             Expr::Tuple(all) | Expr::List(all) => {
-                Value::Array(all.iter().map(|one| self.json(one)).collect())
+                Value::Array(all.iter().map(|one| self.print_json(one)).collect())
             }
             Expr::Call(called, arguments) if matches!(called.as_ref(), Expr::Name("float")) => {
                 match arguments.first().map(|argument| &argument.value) {
-                    Some(Expr::Text(text)) => number(text.trim_matches(['"', '\''])),
+                    Some(Expr::Text(text)) => number_to_json(text.trim_matches(['"', '\''])),
                     _ => self.text(expr),
                 }
             }
@@ -356,7 +357,7 @@ impl<'a> Arguments<'_, 'a> {
             text: String::new(),
             shape_free: false,
         };
-        printer.expr(expr);
+        printer.print_expr(expr);
         let operands = printer.operands.len();
         self.places
             .extend(std::iter::repeat_n(String::new(), operands));
@@ -364,8 +365,8 @@ impl<'a> Arguments<'_, 'a> {
     }
 }
 
-/// A number where JSON has it, else its text.
-fn number(text: &str) -> Value {
+/// Returns a JSON number, or the text if JSON cannot express it.
+fn number_to_json(text: &str) -> Value {
     let plain = text.replace('_', "");
     if let Ok(whole) = plain.parse::<i64>() {
         return Value::from(whole);

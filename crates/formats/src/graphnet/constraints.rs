@@ -1,57 +1,57 @@
-//! `input_tensor_constraints.py`: which dimensions of the inputs are dynamic, and what they were.
+//! `input_tensor_constraints.py`: dynamic dimensions of the inputs and their example values.
 //!
-//! The file repeats every tensor's name and shape. What it adds are its symbols, an example value
-//! of each, and where they stand in place of a size: only that is kept.
+//! The file repeats the name and shape of every tensor. Only the new information is stored: the symbols, an example
+//! value of each, and their positions in the shapes.
 
 use std::collections::HashMap;
 
 use tsql_codecs::tensors::Tensor;
 
-use super::expr::{Expr, Parser};
-use super::lines::Lines;
+use super::expr::{Expr, ExprParser};
+use super::lines::LogicalLines;
 
-const WIDTH: usize = 88;
+const LINE_WIDTH: usize = 88;
 
-/// The symbols of a file and the shapes that use them.
+/// Symbols of a file and the shapes that use them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Constraints {
-    /// Symbols and their example values, as `S0=1,S1=224`.
+    /// Symbols with their example values, as `S0=1,S1=224`.
     pub symbols: String,
-    /// Name and shape (sizes with commas between) of each input.
+    /// Name and shape of each input; sizes are separated by commas.
     shapes: Vec<(String, String)>,
 }
 
 impl Constraints {
-    /// Reads a file; `None` where it says something that is not understood.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Parses a file; `None` if any part is unsupported.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut found = Self::default();
-        for line in Lines::new(text) {
+        for line in LogicalLines::new(text) {
             if line.text.starts_with("from ") || line.text.starts_with("import ") {
                 continue;
             }
-            // Dictionaries are the one thing that expressions do not have.
-            if let Some(examples) = line.text.strip_prefix(EXAMPLES) {
+            // The expression grammar has no dictionaries.
+            if let Some(examples) = line.text.strip_prefix(EXAMPLES_PREFIX) {
                 let examples = examples.trim().strip_prefix('{')?.strip_suffix('}')?;
                 found.symbols = examples.replace(": ", "=").replace(", ", ",");
                 continue;
             }
-            let mut parser = Parser::new(line.text);
-            let name = parser.name()?;
+            let mut parser = ExprParser::new(line.text);
+            let name = parser.take_name()?;
             if !parser.take("=") {
                 return None;
             }
-            let value = parser.expressions()?;
-            if name == SHAPES {
+            let value = parser.parse_expressions()?;
+            if name == SHAPES_NAME {
                 let Expr::List(shapes) = &value else {
                     return None;
                 };
-                found.shapes = shapes.iter().map(shape).collect::<Option<_>>()?;
+                found.shapes = shapes.iter().map(parse_shape).collect::<Option<_>>()?;
             }
         }
         Some(found)
     }
 
-    /// Gives the tensors their symbolic shapes.
+    /// Sets the symbolic shapes of the tensors.
     pub(crate) fn apply(&self, tensors: &mut [Tensor]) {
         let shapes = self.shapes.iter();
         let shapes: HashMap<&str, &str> = shapes
@@ -65,11 +65,11 @@ impl Constraints {
     }
 }
 
-const EXAMPLES: &str = "dynamic_dim_constraint_symbol2example_value =";
-const SHAPES: &str = "dynamic_dim_constraint_input_shapes";
+const EXAMPLES_PREFIX: &str = "dynamic_dim_constraint_symbol2example_value =";
+const SHAPES_NAME: &str = "dynamic_dim_constraint_input_shapes";
 
-/// An entry `([S0, 3], "name")`.
-fn shape(expr: &Expr<'_>) -> Option<(String, String)> {
+/// Parses an entry `([S0, 3], "name")`.
+fn parse_shape(expr: &Expr<'_>) -> Option<(String, String)> {
     let Expr::Tuple(parts) = expr else {
         return None;
     };
@@ -84,8 +84,7 @@ fn shape(expr: &Expr<'_>) -> Option<(String, String)> {
     Some((name.trim_matches('"').to_owned(), sizes?.join(",")))
 }
 
-/// The file that says this, as the extractor and black write it: `imports` are the names that it
-/// imports from sympy (empty for none).
+/// Returns the file as the extractor and black write it. `imports` lists the names imported from sympy; empty for none.
 pub(crate) fn write(symbols: &str, tensors: &[Tensor], imports: &str) -> String {
     let mut text = String::new();
     if !imports.is_empty() {
@@ -107,7 +106,7 @@ pub(crate) fn write(symbols: &str, tensors: &[Tensor], imports: &str) -> String 
         .map(|(name, value)| format!("{name}: {value}"));
     let examples: Vec<String> = examples.collect();
     text.push_str(&format!(
-        "dynamic_dim_constraint_symbols = [{}]\n\n{EXAMPLES} {{{}}}\n\n\
+        "dynamic_dim_constraint_symbols = [{}]\n\n{EXAMPLES_PREFIX} {{{}}}\n\n\
          dynamic_dim_constraint_relations = []\n\n",
         names.join(", "),
         examples.join(", ")
@@ -115,7 +114,7 @@ pub(crate) fn write(symbols: &str, tensors: &[Tensor], imports: &str) -> String 
     let mut sorted: Vec<&Tensor> = tensors.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     if sorted.is_empty() {
-        text.push_str(&format!("{SHAPES} = []\n"));
+        text.push_str(&format!("{SHAPES_NAME} = []\n"));
         return text;
     }
     let entries = sorted.iter().map(|tensor| {
@@ -128,14 +127,14 @@ pub(crate) fn write(symbols: &str, tensors: &[Tensor], imports: &str) -> String 
         .iter()
         .map(|(shape, name)| format!("({shape}, {name})"));
     let joined = joined.collect::<Vec<_>>().join(", ");
-    if SHAPES.len() + joined.len() + 5 <= WIDTH {
-        text.push_str(&format!("{SHAPES} = [{joined}]\n"));
+    if SHAPES_NAME.len() + joined.len() + 5 <= LINE_WIDTH {
+        text.push_str(&format!("{SHAPES_NAME} = [{joined}]\n"));
         return text;
     }
-    text.push_str(&format!("{SHAPES} = [\n"));
+    text.push_str(&format!("{SHAPES_NAME} = [\n"));
     for (shape, name) in entries {
         let line = format!("    ({shape}, {name}),\n");
-        if line.len() <= WIDTH + 1 {
+        if line.len() <= LINE_WIDTH + 1 {
             text.push_str(&line);
         } else {
             text.push_str(&format!(

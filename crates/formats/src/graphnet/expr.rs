@@ -1,21 +1,21 @@
-//! Python expressions as far as captured graphs have them: names, literals, calls, subscripts,
-//! operators, tuples, lists, and the lambdas that wrap Paddle's calls.
+//! The subset of Python expressions that captured graphs use: names, literals, calls, subscripts, operators, tuples,
+//! lists, and the lambdas that wrap Paddle's calls.
 
 use super::lines::string_length;
 
-/// Brackets and operators in each other that are followed; deeper ones are refused.
+/// Maximum nesting depth of brackets and operators. Deeper expressions are rejected.
 const MAX_DEPTH: usize = 64;
 
-/// An expression; texts are those of the file.
+/// Expression; its texts are slices of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expr<'a> {
-    /// A name, also `None`, `True`, `False`.
+    /// Name, including `None`, `True` and `False`.
     Name(&'a str),
     Number(&'a str),
-    /// A string literal with its quotes.
+    /// String literal with its quotes.
     Text(&'a str),
     Unary(&'a str, Box<Expr<'a>>),
-    /// Also comparisons.
+    /// Binary operation, including comparisons.
     Binary(Box<Expr<'a>>, &'a str, Box<Expr<'a>>),
     Attribute(Box<Expr<'a>>, &'a str),
     Index(Box<Expr<'a>>, Box<Expr<'a>>),
@@ -27,7 +27,7 @@ pub(super) enum Expr<'a> {
     Lambda(Box<Expr<'a>>),
 }
 
-/// An argument of a call; the name is that of a keyword.
+/// Argument of a call; `name` is set for keyword arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Argument<'a> {
     pub(super) name: Option<&'a str>,
@@ -43,14 +43,14 @@ enum Token<'a> {
     End,
 }
 
-/// Marks of several characters, the longer ones first.
+/// Tokens of several characters, the longer ones first.
 const MARKS: [&str; 24] = [
     "**=", "//=", "<<=", ">>=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "+=", "-=",
     "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":=", "...",
 ];
 
-/// Operators by how tightly they bind, loosest first.
-const BINARY: [&[&str]; 8] = [
+/// Binary operators by precedence, loosest first.
+const BINARY_OPERATORS: [&[&str]; 8] = [
     &["or"],
     &["and"],
     &["<", ">", "==", "!=", "<=", ">=", "in", "is"],
@@ -60,16 +60,16 @@ const BINARY: [&[&str]; 8] = [
     &["<<", ">>"],
     &["+", "-"],
 ];
-const PRODUCT: [&str; 5] = ["*", "/", "//", "%", "@"];
+const PRODUCT_OPERATORS: [&str; 5] = ["*", "/", "//", "%", "@"];
 
-/// Reads expressions off a text.
-pub(super) struct Parser<'a> {
+/// Recursive-descent parser of expressions.
+pub(super) struct ExprParser<'a> {
     rest: &'a str,
     token: Token<'a>,
     depth: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ExprParser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut parser = Self {
             rest: text,
@@ -80,12 +80,12 @@ impl<'a> Parser<'a> {
         parser
     }
 
-    /// Is nothing left?
-    pub(super) fn at_end(&self) -> bool {
+    /// Whether all input is consumed.
+    pub(super) fn is_at_end(&self) -> bool {
         self.token == Token::End
     }
 
-    /// Takes this mark or word, if it comes next.
+    /// Consumes this token if it comes next.
     pub(super) fn take(&mut self, wanted: &str) -> bool {
         let found = match self.token {
             Token::Mark(text) | Token::Name(text) => text == wanted,
@@ -97,8 +97,8 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes a name.
-    pub(super) fn name(&mut self) -> Option<&'a str> {
+    /// Consumes a name.
+    pub(super) fn take_name(&mut self) -> Option<&'a str> {
         let Token::Name(name) = self.token else {
             return None;
         };
@@ -106,13 +106,13 @@ impl<'a> Parser<'a> {
         Some(name)
     }
 
-    /// The operator of `x += ..`, without the `=`.
+    /// Consumes the operator of `x += ..` and returns it without the `=`.
     pub(super) fn take_augmented(&mut self) -> Option<&'a str> {
         let Token::Mark(mark) = self.token else {
             return None;
         };
         let operator = mark.strip_suffix('=')?;
-        if !(PRODUCT.contains(&operator)
+        if !(PRODUCT_OPERATORS.contains(&operator)
             || ["+", "-", "**", "&", "|", "^", "<<", ">>"].contains(&operator))
         {
             return None;
@@ -121,9 +121,9 @@ impl<'a> Parser<'a> {
         Some(operator)
     }
 
-    /// An expression, or several with commas between them, which are a tuple.
-    pub(super) fn expressions(&mut self) -> Option<Expr<'a>> {
-        let first = self.expression()?;
+    /// Parses an expression, or several separated by commas as a tuple.
+    pub(super) fn parse_expressions(&mut self) -> Option<Expr<'a>> {
+        let first = self.parse_expression()?;
         if !matches!(self.token, Token::Mark(",")) {
             return Some(first);
         }
@@ -132,22 +132,22 @@ impl<'a> Parser<'a> {
             if matches!(self.token, Token::End | Token::Mark("=" | ")" | "]")) {
                 break;
             }
-            all.push(self.expression()?);
+            all.push(self.parse_expression()?);
         }
         Some(Expr::Tuple(all))
     }
 
-    pub(super) fn expression(&mut self) -> Option<Expr<'a>> {
+    pub(super) fn parse_expression(&mut self) -> Option<Expr<'a>> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
         }
         let found = if self.take("lambda") {
             while !self.take(":") {
-                self.name()?;
+                self.take_name()?;
                 self.take(",");
             }
-            Expr::Lambda(Box::new(self.expression()?))
+            Expr::Lambda(Box::new(self.parse_expression()?))
         } else {
             let value = self.binary(0)?;
             if self.take("if") {
@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
                 if !self.take("else") {
                     return None;
                 }
-                Expr::Choice(Box::new([value, condition, self.expression()?]))
+                Expr::Choice(Box::new([value, condition, self.parse_expression()?]))
             } else {
                 value
             }
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
         Some(found)
     }
 
-    fn operator(&mut self, operators: &[&str]) -> Option<&'a str> {
+    fn take_operator(&mut self, operators: &[&str]) -> Option<&'a str> {
         let (Token::Mark(text) | Token::Name(text)) = self.token else {
             return None;
         };
@@ -176,11 +176,11 @@ impl<'a> Parser<'a> {
     }
 
     fn binary(&mut self, level: usize) -> Option<Expr<'a>> {
-        let Some(operators) = BINARY.get(level) else {
+        let Some(operators) = BINARY_OPERATORS.get(level) else {
             return self.product();
         };
         let mut left = self.binary(level + 1)?;
-        while let Some(operator) = self.operator(operators) {
+        while let Some(operator) = self.take_operator(operators) {
             let right = self.binary(level + 1)?;
             left = Expr::Binary(Box::new(left), operator, Box::new(right));
         }
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
 
     fn product(&mut self) -> Option<Expr<'a>> {
         let mut left = self.unary()?;
-        while let Some(operator) = self.operator(&PRODUCT) {
+        while let Some(operator) = self.take_operator(&PRODUCT_OPERATORS) {
             let right = self.unary()?;
             left = Expr::Binary(Box::new(left), operator, Box::new(right));
         }
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
 
     fn unary(&mut self) -> Option<Expr<'a>> {
         let mut signs = Vec::new();
-        while let Some(sign) = self.operator(&["-", "+", "~", "not"]) {
+        while let Some(sign) = self.take_operator(&["-", "+", "~", "not"]) {
             signs.push(sign);
             if signs.len() > MAX_DEPTH {
                 return None;
@@ -227,11 +227,11 @@ impl<'a> Parser<'a> {
         let mut links = 0;
         loop {
             if self.take(".") {
-                value = Expr::Attribute(Box::new(value), self.name()?);
+                value = Expr::Attribute(Box::new(value), self.take_name()?);
             } else if self.take("(") {
                 value = Expr::Call(Box::new(value), self.arguments()?);
             } else if self.take("[") {
-                let index = self.expressions()?;
+                let index = self.parse_expressions()?;
                 if !self.take("]") {
                     return None;
                 }
@@ -249,11 +249,11 @@ impl<'a> Parser<'a> {
     fn arguments(&mut self) -> Option<Vec<Argument<'a>>> {
         let mut arguments = Vec::new();
         while !self.take(")") {
-            let value = self.expression()?;
+            let value = self.parse_expression()?;
             let argument = match value {
                 Expr::Name(name) if self.take("=") => Argument {
                     name: Some(name),
-                    value: self.expression()?,
+                    value: self.parse_expression()?,
                 },
                 value => Argument { name: None, value },
             };
@@ -280,7 +280,7 @@ impl<'a> Parser<'a> {
                 self.advance();
                 Some(Expr::Text(text))
             }
-            // A value in a signature.
+            // Placeholder of a value in a signature.
             Token::Mark("?") => {
                 self.advance();
                 Some(Expr::Name("?"))
@@ -294,14 +294,14 @@ impl<'a> Parser<'a> {
                 if self.take(")") {
                     return Some(Expr::Tuple(Vec::new()));
                 }
-                let inner = self.expressions()?;
+                let inner = self.parse_expressions()?;
                 self.take(")").then_some(inner)
             }
             Token::Mark("[") => {
                 self.advance();
                 let mut all = Vec::new();
                 while !self.take("]") {
-                    all.push(self.expression()?);
+                    all.push(self.parse_expression()?);
                     if !self.take(",") && !matches!(self.token, Token::Mark("]")) {
                         return None;
                     }
@@ -313,7 +313,7 @@ impl<'a> Parser<'a> {
     }
 
     fn advance(&mut self) {
-        self.rest = skip(self.rest);
+        self.rest = skip_blank(self.rest);
         let (length, make): (usize, fn(&'a str) -> Token<'a>) = match self.rest.bytes().next() {
             None => {
                 self.token = Token::End;
@@ -342,8 +342,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// `text` without the blanks, line ends and comments that it starts with.
-fn skip(text: &str) -> &str {
+/// Returns `text` without leading blanks, line breaks and comments.
+fn skip_blank(text: &str) -> &str {
     let mut text = text;
     loop {
         text = text.trim_start_matches([' ', '\t', '\r', '\n', '\x0c', '\\']);
@@ -379,15 +379,15 @@ fn mark_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Option<Expr<'_>> {
-        let mut parser = Parser::new(text);
-        let found = parser.expressions()?;
-        parser.at_end().then_some(found)
+    fn parse(text: &str) -> Option<Expr<'_>> {
+        let mut parser = ExprParser::new(text);
+        let found = parser.parse_expressions()?;
+        parser.is_at_end().then_some(found)
     }
 
     #[test]
     fn operators_bind_as_in_python() {
-        let expected = |text| parsed(text).unwrap();
+        let expected = |text| parse(text).unwrap();
         assert_eq!(expected("a + b * c"), expected("a + (b * c)"));
         assert_eq!(expected("-a ** b"), expected("-(a ** b)"));
         assert_eq!(expected("a - b - c"), expected("(a - b) - c"));
@@ -413,18 +413,18 @@ mod tests {
             "'a",
         ] {
             let strict = text == "'a";
-            assert_eq!(parsed(text).is_some(), strict, "{text}");
+            assert_eq!(parse(text).is_some(), strict, "{text}");
         }
-        assert_eq!(parsed(&"(".repeat(100_000)), None);
-        assert_eq!(parsed(&"-".repeat(100_000)), None);
-        assert_eq!(parsed(&format!("a{}", ".b".repeat(100_000))), None);
-        assert_eq!(parsed(&format!("a{}", "**b".repeat(100_000))), None);
+        assert_eq!(parse(&"(".repeat(100_000)), None);
+        assert_eq!(parse(&"-".repeat(100_000)), None);
+        assert_eq!(parse(&format!("a{}", ".b".repeat(100_000))), None);
+        assert_eq!(parse(&format!("a{}", "**b".repeat(100_000))), None);
     }
 
     #[test]
     fn numbers_and_strings_keep_their_text() {
         let Some(Expr::Tuple(all)) =
-            parsed("1e-05, .5, 0x1f, 1_000, 3.4028234663852886e+38, 'a\\'b'")
+            parse("1e-05, .5, 0x1f, 1_000, 3.4028234663852886e+38, 'a\\'b'")
         else {
             panic!("no tuple");
         };

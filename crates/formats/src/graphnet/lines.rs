@@ -1,25 +1,25 @@
-//! Python text to logical lines: what stands between two line ends that no bracket holds open.
+//! Splits Python text into logical lines. A logical line ends at a line break outside of all brackets.
 
-/// A statement's text.
+/// Logical line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct LogicalLine<'a> {
     /// Number of its first line in the file, from 1.
     pub(super) number: u64,
-    /// Blanks before it; a tab counts as four.
+    /// Preceding blanks; a tab counts as four.
     pub(super) indent: usize,
-    /// From its first to its last token.
+    /// Text from its first to its last token.
     pub(super) text: &'a str,
-    /// The comment line right before it, without `#` and blanks.
+    /// Comment line directly before it, without `#` and blanks.
     pub(super) comment: Option<&'a str>,
 }
 
-/// The logical lines of a file; what a bracket that is never closed holds open is one line.
-pub(super) struct Lines<'a> {
+/// Iterator over the logical lines of a file. An unclosed bracket extends its line to the end of the file.
+pub(super) struct LogicalLines<'a> {
     rest: &'a str,
     number: u64,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LogicalLines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self {
             rest: text,
@@ -35,10 +35,10 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
+impl<'a> Iterator for LogicalLines<'a> {
+    type Item = LogicalLine<'a>;
 
-    fn next(&mut self) -> Option<Line<'a>> {
+    fn next(&mut self) -> Option<LogicalLine<'a>> {
         let mut comment = None;
         loop {
             if self.rest.is_empty() {
@@ -48,7 +48,7 @@ impl<'a> Iterator for Lines<'a> {
             let blanks = blanks.count();
             let before = self.take(blanks);
             let number = self.number;
-            let (end, closed) = logical_end(self.rest);
+            let (end, closed) = logical_line_end(self.rest);
             let text = self.take(end).trim_end();
             if closed {
                 self.take(1);
@@ -59,7 +59,7 @@ impl<'a> Iterator for Lines<'a> {
                 comment = Some(said.trim());
             } else {
                 let tabs = before.bytes().filter(|&byte| byte == b'\t').count();
-                return Some(Line {
+                return Some(LogicalLine {
                     number,
                     indent: blanks + 3 * tabs,
                     text,
@@ -70,8 +70,8 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Where the logical line at the start of `text` ends, and whether a line end stands there.
-fn logical_end(text: &str) -> (usize, bool) {
+/// Returns the end of the logical line at the start of `text`, and whether a line break follows.
+fn logical_line_end(text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
     let at = |place: usize| bytes.get(place).copied();
     let (mut place, mut depth) = (0, 0_usize);
@@ -97,8 +97,8 @@ fn logical_end(text: &str) -> (usize, bool) {
     (bytes.len(), false)
 }
 
-/// Length of the string literal that `bytes` starts with, quotes included. One that is not closed
-/// ends with its line, or (of three quotes) with the text.
+/// Returns the length of the string literal at the start of `bytes`, including quotes. An unclosed literal ends with
+/// its line, or with the text if it has three quotes.
 pub(super) fn string_length(bytes: &[u8]) -> usize {
     let Some(&quote) = bytes.first() else {
         return 0;
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn brackets_strings_and_comments_hold_lines_together() {
         let text = "a = (1,  # )\n  2)\n\n    # pd_op.x: () <- ()\n\tb = '\\'#('\n# c\n\nd = \"\"\"\n(\"\"\"\r\ne = [";
-        let lines: Vec<Line<'_>> = Lines::new(text).collect();
+        let lines: Vec<LogicalLine<'_>> = LogicalLines::new(text).collect();
         let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
         assert_eq!(
             texts,

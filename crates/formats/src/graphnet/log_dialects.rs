@@ -1,13 +1,13 @@
-//! Logs without `[Processing]`: those of two backends, written as `eval_backend_diff.py` of upstream (2026-05) prints
-//! them, and those of its test compiler of 2025-08.
+//! Logs without `[Processing]`: those of two backends, in the format of upstream's `eval_backend_diff.py` (2026-05),
+//! and those of its test compiler of 2025-08.
 
-use super::log::lines::{Said, pack, unpack};
-use super::log::{Parser, Run, passes, stated_status, upstream_status};
+use super::log::lines::{RunColumns, pack, unpack};
+use super::log::{LogParser, Run, passing_tolerances, stated_status, upstream_status};
 
 const PROMPT: &str = "graph-net-bench-log";
 
 fn parse(log: &str) -> Vec<Run> {
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     for line in log.split_inclusive('\n') {
         parser.push_line(line.as_bytes());
     }
@@ -16,7 +16,7 @@ fn parse(log: &str) -> Vec<Run> {
     runs
 }
 
-/// What a backend writes into its own log, with trials of so many milliseconds.
+/// Log of one backend, with trials of this many milliseconds.
 fn side(model: &str, compiler: &str, milliseconds: Option<f64>) -> String {
     let mut log = String::new();
     for (key, value) in [
@@ -77,8 +77,8 @@ fn paths(folder: &str, name: &str) -> String {
     )
 }
 
-/// A sample under both backends; a target without a time failed, and so did the comparison.
-fn compared(name: &str, target: Option<f64>) -> String {
+/// Log of a sample under both backends. A target without a time failed, and so did the comparison.
+fn comparison_log(name: &str, target: Option<f64>) -> String {
     let both = paths("reference", name) + &side(name, "nope", Some(4.0)) + &paths("target", name);
     let end = match target {
         Some(time) => comparison(4.0, time),
@@ -89,11 +89,14 @@ fn compared(name: &str, target: Option<f64>) -> String {
 
 fn assert_compared(run: &Run) {
     assert_eq!(
-        (run.config("compiler"), run.config("reference_compiler")),
+        (
+            run.config_value("compiler"),
+            run.config_value("reference_compiler")
+        ),
         (Some("inductor"), Some("nope"))
     );
     assert_eq!(
-        run.config("reference_model"),
+        run.config_value("reference_model"),
         None,
         "what both have is not said twice"
     );
@@ -101,7 +104,7 @@ fn assert_compared(run: &Run) {
         (run.e2e_speedup, stated_status(run), upstream_status(run)),
         (Some(2.0), Some("success"), "correct")
     );
-    let times = |block: &super::log::Block| {
+    let times = |block: &super::log::TrialBlock| {
         block
             .trials
             .iter()
@@ -127,9 +130,9 @@ fn assert_compared(run: &Run) {
 #[test]
 fn samples_under_two_backends_are_a_record_each() {
     let log = "[0] eval_backend_diff, model_path: /s/samples/timm/a\n".to_owned()
-        + &compared("a", Some(2.0))
+        + &comparison_log("a", Some(2.0))
         + "[1] eval_backend_diff, model_path: /s/samples/timm/b\n"
-        + &compared("b", None)
+        + &comparison_log("b", None)
         + "[2] eval_backend_diff, model_path: /s/samples/timm/c\nno such file\n"
         + "Totally 3 verified samples, failed 2 samples.\n- /s/samples/timm/b\n- /s/samples/timm/c\n";
     let runs = parse(&log);
@@ -155,7 +158,7 @@ fn samples_under_two_backends_are_a_record_each() {
 
 #[test]
 fn one_sample_is_a_record_with_or_without_the_lines_between() {
-    let whole = compared("a", Some(2.0));
+    let whole = comparison_log("a", Some(2.0));
     let tagged: String = whole
         .split_inclusive('\n')
         .filter(|line| line.contains("log [") || line.starts_with("Trial"))
@@ -164,7 +167,7 @@ fn one_sample_is_a_record_with_or_without_the_lines_between() {
         let runs = parse(&log);
         assert_eq!(runs.len(), 1);
         assert_compared(&runs[0]);
-        // Its path is in no line.
+        // No line contains its path.
         assert_eq!((runs[0].model_path.as_str(), runs[0].notes.len()), ("a", 1));
         assert_eq!(runs[0].line, 1);
     }
@@ -179,8 +182,8 @@ fn logs_of_one_backend_are_a_record_each_also_of_one_model() {
         .iter()
         .map(|run| {
             (
-                run.config("model"),
-                run.config("compiler"),
+                run.config_value("model"),
+                run.config_value("compiler"),
                 stated_status(run),
                 run.eager.trials.len(),
             )
@@ -198,7 +201,7 @@ fn logs_of_one_backend_are_a_record_each_also_of_one_model() {
 
 #[test]
 fn a_configuration_before_the_first_record_is_no_record() {
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     let log = "p [Config] model: a\np [Config] device: cuda\np [Processing] /s/a\np [Config] model: a\np [Result] status: success\n";
     log.split_inclusive('\n')
         .for_each(|line| parser.push_line(line.as_bytes()));
@@ -206,7 +209,7 @@ fn a_configuration_before_the_first_record_is_no_record() {
     assert_eq!((runs.len(), runs[0].line, parser.stray_lines()), (1, 3, 2));
 }
 
-/// The lines of a sample as of 2025-08-29, or with the prefix that keys had before.
+/// Lines of a sample as of 2025-08-29, or with the earlier prefix of keys.
 fn legacy(path: &str, prefix: &str, equal: &str, durations: &str) -> String {
     let line = |key: &str, values: &str| {
         format!("graph-net-test-compiler-log {prefix}{key} model_path:{path} {values}\n")
@@ -222,7 +225,7 @@ fn legacy(path: &str, prefix: &str, equal: &str, durations: &str) -> String {
         + &line("duration", durations)
 }
 
-fn profiled(times: [f64; 2]) -> String {
+fn profiling_lines(times: [f64; 2]) -> String {
     let line = "[Profiling] Using device: cuda:0 NVIDIA A100-SXM4-40GB, warm up 3, trials 2\n";
     let trials = times.map(|time| format!("{line}Trial 1: {time} ms\nTrial 2: {time} ms\n"));
     trials.concat()
@@ -231,9 +234,9 @@ fn profiled(times: [f64; 2]) -> String {
 #[test]
 fn lines_without_brackets_are_records_by_their_paths() {
     let log = "Fail to export\n".to_owned()
-        + &profiled([8.64, 4.32])
+        + &profiling_lines([8.64, 4.32])
         + &legacy("/s/samples/x/a", "", "1 0", "eager:8.6400 compiled:4.3200")
-        + &profiled([8.64, 4.32])
+        + &profiling_lines([8.64, 4.32])
         + &legacy("/s/samples/x/b", "", "1 1", "eager:1.0000 compiled:2.0000")
         // The same sample once more.
         + &legacy("/s/samples/x/b", "", "1 1", "eager:1.0000 compiled:0.5000");
@@ -253,7 +256,7 @@ fn lines_without_brackets_are_records_by_their_paths() {
         said,
         [
             ("/s/samples/x/a", Some(2.0), 2, 2),
-            // Trials of other times than its durations are another sample's.
+            // Trials that do not match the durations belong to another sample.
             ("/s/samples/x/b", Some(0.5), 0, 17),
             ("/s/samples/x/b", Some(2.0), 0, 32),
         ]
@@ -263,10 +266,10 @@ fn lines_without_brackets_are_records_by_their_paths() {
         [0, 1, 0]
     );
     assert_eq!(upstream_status(&runs[0]), "correct");
-    assert_eq!(runs[0].values("max_diff"), Some(&[0.0, 2.5e-06][..]));
-    // Bit t + 10 for level t: all where all outputs are equal; else from -3 on, where 10^-4.2, the first of float64 that is
-    // not below 1e-5, is allowed.
-    let bits = runs.iter().map(passes).collect::<Vec<_>>();
+    assert_eq!(runs[0].check_values("max_diff"), Some(&[0.0, 2.5e-06][..]));
+    // Bit t + 10 for level t. All bits if all outputs are equal. Otherwise from -3 on, where 10^-4.2 is permitted, the
+    // first float64 tolerance that is at least 1e-5.
+    let bits = runs.iter().map(passing_tolerances).collect::<Vec<_>>();
     assert_eq!(bits, [0xff80, 0xffff, 0xffff]);
 }
 
@@ -289,18 +292,18 @@ fn durations_of_the_first_logs_are_seconds() {
         ),
         (Some(8.6), Some(4.3))
     );
-    assert_eq!(runs[0].values("equal"), Some(&[1.0, 1.0][..]));
+    assert_eq!(runs[0].check_values("equal"), Some(&[1.0, 1.0][..]));
 }
 
 #[test]
 fn lines_of_all_dialects_come_back() {
     for log in [
-        compared("a", Some(2.0)),
+        comparison_log("a", Some(2.0)),
         side("a", "nope", Some(2.0)),
         legacy("/s/a", "", "1 0", "eager:8.6400 compiled:4.3200"),
     ] {
         let runs = parse(&log);
-        let said = Said::of(&runs[0]);
+        let said = RunColumns::from_run(&runs[0]);
         let packed = pack(&said, log.as_bytes());
         assert_eq!(unpack(&said, &packed).as_deref(), Some(log.as_bytes()));
     }

@@ -1,4 +1,4 @@
-//! Against what upstream's own code computed from real and synthetic logs.
+//! Compares with the results of upstream's own code on real and synthetic logs.
 
 #![allow(
     clippy::print_stderr,
@@ -7,9 +7,9 @@
     reason = "a test says why it was skipped, and compares counts with floats"
 )]
 
-use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
+use tsql_metrics::speedup::{self, Interpretation, Sample, ScoreParams};
 
-use super::log::{self, Parser, Performance, Run};
+use super::log::{self, LogParser, Performance, Run};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn stem(log: &str) -> &str {
 
 fn runs(log: &str) -> Option<Vec<Run>> {
     let text = text(&format!("data/graphnet/logs/{log}"))?;
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     text.lines()
         .for_each(|line| parser.push_line(line.as_bytes()));
     Some(parser.finish())
@@ -54,7 +54,7 @@ fn runs(log: &str) -> Option<Vec<Run>> {
 fn samples(runs: &[Run]) -> Vec<Sample> {
     let sample = |run: &Run| Sample {
         speedup: run.e2e_speedup,
-        passes: log::passes(run),
+        passes: log::passing_tolerances(run),
         status: log::upstream_status(run).to_owned(),
     };
     runs.iter().map(sample).collect()
@@ -98,7 +98,7 @@ fn records_are_upstreams() {
                 let golden = correctness[&format!("[{key}]")].as_array().unwrap();
                 assert_eq!(values.len(), golden.len(), "{path} {key}");
                 for (value, golden) in values.iter().zip(golden) {
-                    // serde_json rounds numbers of 17 digits to one of the two nearest.
+                    // serde_json rounds numbers of 17 digits to one of the two nearest doubles.
                     let near = |golden: f64| (golden - value).abs() <= 2.5e-16 * value.abs();
                     let same = golden.as_f64().is_some_and(near);
                     assert!(same || (value.is_nan() && golden == "nan"), "{path} {key}");
@@ -171,7 +171,7 @@ fn scores_are_upstreams() {
                 _ => Interpretation::MismatchExtended,
             };
             let (p, b) = (scores["p"].as_f64().unwrap(), scores["b"].as_f64().unwrap());
-            let params = Params {
+            let params = ScoreParams {
                 p,
                 b,
                 interpretation,
@@ -229,9 +229,9 @@ fn scores_are_upstreams() {
         };
         for (t, models) in incorrect {
             let t: i32 = t.parse().unwrap();
-            let params = Params {
+            let params = ScoreParams {
                 b: 0.0,
-                ..Params::default()
+                ..ScoreParams::default()
             };
             let own: Vec<&str> = runs
                 .iter()
@@ -268,7 +268,7 @@ fn exported_scores_are_upstreams() {
             return;
         };
         let samples = samples(&runs);
-        let params = Params::default();
+        let params = ScoreParams::default();
         for (t, golden) in scores.as_object().unwrap() {
             let t = t.parse().unwrap();
             let own = speedup::error_aware_speedup_score(&samples, t, &params).unwrap();

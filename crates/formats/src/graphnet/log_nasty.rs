@@ -1,13 +1,13 @@
-//! Logs that are cut, garbled, or full of other programs' output.
+//! Logs that are truncated, garbled, or full of output of other programs.
 
-use tsql_metrics::speedup::{self, Interpretation, Params, Sample};
+use tsql_metrics::speedup::{self, Interpretation, Sample, ScoreParams};
 
-use super::log::{self, Parser, Run};
+use super::log::{self, LogParser, Run};
 
 const HEAD: &str = "p [Processing] /s/a\np [Config] model: a\n";
 
 fn parse(log: impl AsRef<[u8]>) -> Vec<Run> {
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     log.as_ref()
         .split_inclusive(|byte| *byte == b'\n')
         .for_each(|line| parser.push_line(line));
@@ -20,7 +20,7 @@ fn one(body: &str) -> Run {
     runs.remove(0)
 }
 
-fn noted(run: &Run, line: u64, part: &str) -> bool {
+fn has_note(run: &Run, line: u64, part: &str) -> bool {
     run.notes
         .iter()
         .any(|(at, reason)| *at == line && reason.contains(part))
@@ -31,7 +31,7 @@ fn nothing_to_read() {
     assert!(parse("").is_empty());
     assert!(parse("noise\n\n[Proc\n]]][[[\n").is_empty());
     assert!(parse(vec![b'['; 3_000_000]).is_empty());
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     parser.push_line(b"p [Config] device: cpu");
     parser.push_line(b"all_close_atol8_rtol5 model_path:/s/a 1");
     assert_eq!(parser.stray_lines(), 1);
@@ -40,7 +40,7 @@ fn nothing_to_read() {
 
 #[test]
 fn records_are_handed_out_while_reading() {
-    let mut parser = Parser::new();
+    let mut parser = LogParser::new();
     for line in [
         "x",
         "[Processing] /s/a",
@@ -49,23 +49,23 @@ fn records_are_handed_out_while_reading() {
     ] {
         parser.push_line(line.as_bytes());
     }
-    let first = parser.take_done();
+    let first = parser.take_finished();
     assert_eq!((first.len(), first[0].line, first[0].lines), (1, 2, 2));
     assert!(first[0].notes.is_empty());
-    assert!(parser.take_done().is_empty());
+    assert!(parser.take_finished().is_empty());
     let rest = parser.finish();
     assert_eq!(
         (rest[0].model_path.as_str(), rest[0].line, rest[0].lines),
         ("/s/b", 4, 1)
     );
-    assert!(noted(&rest[0], 4, "cut off"));
+    assert!(has_note(&rest[0], 4, "cut off"));
 }
 
 #[test]
 fn a_cut_record_keeps_what_came_before() {
     let run = one("p [Datatype][eager]: float32\np [Correctness][all_close_atol_1.00E-0");
-    assert!(noted(&run, 4, "no values in [Correctness]"));
-    assert!(noted(&run, 4, "cut off"));
+    assert!(has_note(&run, 4, "no values in [Correctness]"));
+    assert!(has_note(&run, 4, "cut off"));
     assert_eq!(run.eager_datatypes, ["float32"]);
     assert_eq!(log::stated_status(&run), None);
     let text = format!(
@@ -74,7 +74,7 @@ fn a_cut_record_keeps_what_came_before() {
     for end in 0..text.len() {
         for run in parse(text.get(..end).unwrap()) {
             let _ = (
-                log::passes(&run),
+                log::passing_tolerances(&run),
                 log::upstream_status(&run),
                 log::stated_status(&run),
             );
@@ -103,26 +103,28 @@ fn unreadable_values_are_noted() {
         (eager.raw.as_str(), eager.e2e_mean),
         ("{\"e2e\": {\"mean\": 2.5}}", Some(2.5))
     );
-    assert!(noted(&run, 3, "text after"));
-    assert!(noted(&run, 4, "no readable JSON"));
-    assert!(noted(&run, 5, "unknown side"));
-    assert!(noted(&run, 6, "not a number") && run.e2e_speedup.is_none());
-    assert!(noted(&run, 7, "not a number") && run.gpu_speedup == Some(1.25));
-    assert!(noted(&run, 8, "not a number") && run.values("equal") == Some(&[1.0, 0.0][..]));
-    assert!(noted(&run, 9, "unknown key"));
+    assert!(has_note(&run, 3, "text after"));
+    assert!(has_note(&run, 4, "no readable JSON"));
+    assert!(has_note(&run, 5, "unknown side"));
+    assert!(has_note(&run, 6, "not a number") && run.e2e_speedup.is_none());
+    assert!(has_note(&run, 7, "not a number") && run.gpu_speedup == Some(1.25));
+    assert!(
+        has_note(&run, 8, "not a number") && run.check_values("equal") == Some(&[1.0, 0.0][..])
+    );
+    assert!(has_note(&run, 9, "unknown key"));
     assert_eq!(
-        run.values("all_close_atol_9.00E-05_rtol_1.30E-06"),
+        run.check_values("all_close_atol_9.00E-05_rtol_1.30E-06"),
         Some(&[1.0, 0.0][..])
     );
-    assert!(run.values("max_diff").unwrap()[0].is_nan());
-    assert!(noted(&run, 11, "no value in [Config]"));
-    assert!(noted(&run, 12, "without match") && run.datatype_match.is_none());
+    assert!(run.check_values("max_diff").unwrap()[0].is_nan());
+    assert!(has_note(&run, 11, "no value in [Config]"));
+    assert!(has_note(&run, 12, "without match") && run.datatype_match.is_none());
     assert_eq!(run.result.as_deref(), Some("success"));
     assert_eq!(
         run.compiled_performance.as_ref().unwrap().e2e_mean,
         Some(1.5)
     );
-    assert!(noted(&run, 14, "not finite"));
+    assert!(has_note(&run, 14, "not finite"));
     assert!(
         !run.notes
             .iter()
@@ -205,7 +207,7 @@ fn blocks_of_trials() {
         "{tag}{trials}{tag}{trials}{tag}{trials}p [Result][status] eager:success compiled:failed x\n"
     ));
     assert_eq!(run.device.as_deref(), Some("cuda A, B"));
-    assert!(noted(&run, 12, "more than two blocks"));
+    assert!(has_note(&run, 12, "more than two blocks"));
     assert_eq!(run.phases.as_deref(), Some("eager:success compiled:failed"));
     assert_eq!(log::stated_status(&run), Some("compiled_failed"));
     assert_eq!(one("Trial 1: e2e=abc ms\n").notes[0].0, 3);
@@ -228,34 +230,37 @@ fn duplicates_keep_the_first_place_and_the_last_value() {
 #[test]
 fn passing_levels() {
     let all = 0xffff;
-    assert_eq!(log::passes(&one("[Datatype][eager]: float32\n")), all);
     assert_eq!(
-        log::passes(&one(
+        log::passing_tolerances(&one("[Datatype][eager]: float32\n")),
+        all
+    );
+    assert_eq!(
+        log::passing_tolerances(&one(
             "[Datatype][eager]: int64\n[Correctness][equal]: nan\n"
         )),
         all
     );
     assert_eq!(
-        log::passes(&one(
+        log::passing_tolerances(&one(
             "[Datatype][eager]: float32\n[Correctness][equal]: 1\n"
         )),
         0
     );
     assert_eq!(
-        log::passes(&one("[Datatype][eager]: bool\n[Correctness][equal]: 1 1\n")),
+        log::passing_tolerances(&one("[Datatype][eager]: bool\n[Correctness][equal]: 1 1\n")),
         0
     );
     assert_eq!(
-        log::passes(&one("[Datatype][eager]: bool\n[Correctness][equal]: x\n")),
+        log::passing_tolerances(&one("[Datatype][eager]: bool\n[Correctness][equal]: x\n")),
         0
     );
     let key = log::tolerance_key("bfloat16", -5);
     let text = format!(
         "[Datatype][eager]: bfloat16 bool\n[Correctness][equal]: 0 1\n[Correctness][{key}]: 1 1\n"
     );
-    assert_eq!(log::passes(&one(&text)), 1 << 5);
+    assert_eq!(log::passing_tolerances(&one(&text)), 1 << 5);
     assert_eq!(
-        log::passes(&one(&text.replace("equal]: 0 1", "equal]: 0 0"))),
+        log::passing_tolerances(&one(&text.replace("equal]: 0 1", "equal]: 0 0"))),
         0
     );
 }
@@ -270,7 +275,7 @@ fn sample(speedup: Option<f64>, passes: u32, status: &str) -> Sample {
 
 #[test]
 fn scores_of_odd_samples() {
-    let params = Params::default();
+    let params = ScoreParams::default();
     assert_eq!(speedup::speedup_score(&[], 0, &params), None);
     assert_eq!(speedup::error_aware_speedup_score(&[], 0, &params), None);
     assert_eq!(speedup::speedup_statistics(&[], 0, &params), None);
@@ -320,10 +325,10 @@ fn scores_of_odd_samples() {
     ));
     let slow = [sample(Some(0.5), 0xffff, "correct")];
     assert!(near(
-        speedup::speedup_score(&slow, 0, &Params { p: 1.0, ..params }),
+        speedup::speedup_score(&slow, 0, &ScoreParams { p: 1.0, ..params }),
         0.25
     ));
-    let extended = Params {
+    let extended = ScoreParams {
         interpretation: Interpretation::MismatchExtended,
         ..params
     };

@@ -1,30 +1,32 @@
-//! `weight_meta.py` and `input_meta.py`: what is known of each tensor, read and written again.
+//! `weight_meta.py` and `input_meta.py`: parser and writer of tensor metadata.
 
-use tsql_codecs::tensors::{Data, Tensor};
+use tsql_codecs::tensors::{Tensor, TensorData};
 
-use super::expr::{Expr, Parser};
-use super::lines::Lines;
-use super::program::Fault;
+use super::expr::{Expr, ExprParser};
+use super::lines::LogicalLines;
+use super::program::ParseFault;
 
-/// Begins of the class names by framework: torch, paddle.
-const PREFIXES: [&str; 2] = ["Program_weight_tensor_meta_", "Program_weight_tensor_"];
+/// Prefixes of the class names by framework: torch, paddle.
+const CLASS_PREFIXES: [&str; 2] = ["Program_weight_tensor_meta_", "Program_weight_tensor_"];
 
-/// What `min_val` and `max_val` were called before September 2025.
-const LOW: &str = "low";
-const HIGH: &str = "high";
+/// Names of `min_val` and `max_val` before September 2025.
+const OLD_MIN_KEY: &str = "low";
+const OLD_MAX_KEY: &str = "high";
 
-/// Columns that black wraps lines at.
-const WIDTH: usize = 88;
+/// Line width of black.
+const LINE_WIDTH: usize = 88;
 
-/// The tensors of a file in its order, and lines that say something else.
-pub fn read(text: &str) -> (Vec<Tensor>, Vec<Fault>) {
+/// Parses the tensors of a file in order, and the faults of unsupported lines.
+pub fn read(text: &str) -> (Vec<Tensor>, Vec<ParseFault>) {
     let mut tensors: Vec<Tensor> = Vec::new();
     let mut faults = Vec::new();
     let mut skipping = true;
-    for line in Lines::new(text) {
+    for line in LogicalLines::new(text) {
         if let Some(name) = class_name(line.text) {
             skipping = false;
-            let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+            let name = CLASS_PREFIXES
+                .iter()
+                .find_map(|prefix| name.strip_prefix(prefix));
             tensors.push(Tensor {
                 name: name.unwrap_or_default().to_owned(),
                 ..Tensor::default()
@@ -33,7 +35,7 @@ pub fn read(text: &str) -> (Vec<Tensor>, Vec<Fault>) {
         }
         let taken = tensors.last_mut().filter(|_| line.indent > 0 && !skipping);
         if taken
-            .and_then(|tensor| attribute(line.text, tensor))
+            .and_then(|tensor| parse_attribute(line.text, tensor))
             .is_none()
         {
             faults.push((line.number, "no attribute of a tensor".to_owned()));
@@ -43,48 +45,52 @@ pub fn read(text: &str) -> (Vec<Tensor>, Vec<Fault>) {
 }
 
 fn class_name(text: &str) -> Option<&str> {
-    let mut parser = Parser::new(text);
+    let mut parser = ExprParser::new(text);
     if !parser.take("class") {
         return None;
     }
-    let name = parser.name()?;
-    (parser.take(":") && parser.at_end()).then_some(name)
+    let name = parser.take_name()?;
+    (parser.take(":") && parser.is_at_end()).then_some(name)
 }
 
-fn attribute(text: &str, tensor: &mut Tensor) -> Option<()> {
-    let mut parser = Parser::new(text);
-    let key = parser.name()?;
+fn parse_attribute(text: &str, tensor: &mut Tensor) -> Option<()> {
+    let mut parser = ExprParser::new(text);
+    let key = parser.take_name()?;
     if !parser.take("=") {
         return None;
     }
-    let value = parser.expressions()?;
-    if !parser.at_end() {
+    let value = parser.parse_expressions()?;
+    if !parser.is_at_end() {
         return None;
     }
     match key {
-        "name" => tensor.name = string(&value)?.to_owned(),
-        "original_name" => tensor.original_name = Some(string(&value)?.to_owned()),
-        "dtype" => tensor.dtype = Some(string(&value)?.to_owned()),
-        "device" => tensor.device = Some(string(&value)?.to_owned()),
+        "name" => tensor.name = string_value(&value)?.to_owned(),
+        "original_name" => tensor.original_name = Some(string_value(&value)?.to_owned()),
+        "dtype" => tensor.dtype = Some(string_value(&value)?.to_owned()),
+        "device" => tensor.device = Some(string_value(&value)?.to_owned()),
         "shape" => {
             let Expr::List(sizes) = &value else {
                 return None;
             };
-            let sizes: Option<Vec<String>> = sizes.iter().map(literal).collect();
+            let sizes: Option<Vec<String>> = sizes.iter().map(number_text).collect();
             tensor.shape = Some(sizes?.join(","));
         }
-        "mean" => tensor.mean = Some(literal(&value)?),
-        "std" => tensor.std = Some(literal(&value)?),
-        "min_val" | LOW if tensor.min_val.is_none() => tensor.min_val = Some(literal(&value)?),
-        "max_val" | HIGH if tensor.max_val.is_none() => tensor.max_val = Some(literal(&value)?),
+        "mean" => tensor.mean = Some(number_text(&value)?),
+        "std" => tensor.std = Some(number_text(&value)?),
+        "min_val" | OLD_MIN_KEY if tensor.min_val.is_none() => {
+            tensor.min_val = Some(number_text(&value)?)
+        }
+        "max_val" | OLD_MAX_KEY if tensor.max_val.is_none() => {
+            tensor.max_val = Some(number_text(&value)?)
+        }
         "data" => {
             tensor.data = match &value {
-                Expr::Name("None") => Data::Unlisted,
+                Expr::Name("None") => TensorData::Unlisted,
                 Expr::List(elements) => {
-                    let texts: Option<Vec<String>> = elements.iter().map(literal).collect();
+                    let texts: Option<Vec<String>> = elements.iter().map(number_text).collect();
                     let texts = texts?;
                     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                    Data::of(&texts)
+                    TensorData::parse(&texts)
                 }
                 _ => return None,
             }
@@ -98,14 +104,14 @@ fn attribute(text: &str, tensor: &mut Tensor) -> Option<()> {
     Some(())
 }
 
-fn string<'a>(expr: &Expr<'a>) -> Option<&'a str> {
+fn string_value<'a>(expr: &Expr<'a>) -> Option<&'a str> {
     let Expr::Text(text) = expr else { return None };
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     (!inner.contains(['\\', '\n', '"'])).then_some(inner)
 }
 
-/// Numbers as they are written; `float("x")` as `float x`.
-fn literal(expr: &Expr<'_>) -> Option<String> {
+/// Number as written; `float("x")` becomes `float x`.
+fn number_text(expr: &Expr<'_>) -> Option<String> {
     match expr {
         Expr::Name(name) => Some((*name).to_owned()),
         Expr::Number(text) => Some((*text).to_owned()),
@@ -116,7 +122,7 @@ fn literal(expr: &Expr<'_>) -> Option<String> {
         Expr::Call(called, arguments) if matches!(called.as_ref(), Expr::Name("float")) => {
             match arguments.as_slice() {
                 [argument] if argument.name.is_none() => {
-                    Some(format!("{FLOAT}{}", string(&argument.value)?))
+                    Some(format!("{FLOAT_PREFIX}{}", string_value(&argument.value)?))
                 }
                 _ => None,
             }
@@ -125,16 +131,16 @@ fn literal(expr: &Expr<'_>) -> Option<String> {
     }
 }
 
-const FLOAT: &str = "float ";
+const FLOAT_PREFIX: &str = "float ";
 
-/// The value of a number that [`read`] took; `None` for `None`.
-pub fn value(text: &str) -> Option<f64> {
-    text.strip_prefix(FLOAT).unwrap_or(text).parse().ok()
+/// Value of a number that was parsed by [`read`]; `None` for `None`.
+pub fn parse_number(text: &str) -> Option<f64> {
+    text.strip_prefix(FLOAT_PREFIX).unwrap_or(text).parse().ok()
 }
 
-/// The file that says this of these tensors, formatted as black does.
+/// Returns the file of these tensors, formatted like black.
 pub fn write(tensors: &[Tensor], framework: &str) -> String {
-    let [torch, paddle] = PREFIXES;
+    let [torch, paddle] = CLASS_PREFIXES;
     let prefix = if framework == "torch" { torch } else { paddle };
     let mut text = String::new();
     for (place, tensor) in tensors.iter().enumerate() {
@@ -153,7 +159,7 @@ fn write_attribute(key: &str, tensor: &Tensor, text: &mut String) {
     let quoted = |value: Option<&String>| format!("\"{}\"", value.map_or("", String::as_str));
     let number = |value: &Option<String>| {
         let value = value.as_deref().unwrap_or_default();
-        match value.strip_prefix(FLOAT) {
+        match value.strip_prefix(FLOAT_PREFIX) {
             Some(inner) => format!("float(\"{inner}\")"),
             None => value.to_owned(),
         }
@@ -169,7 +175,7 @@ fn write_attribute(key: &str, tensor: &Tensor, text: &mut String) {
             };
             let value = quoted(value);
             let width = |text: &str| text.chars().count();
-            if width(key) + width(&value) + 7 > WIDTH && width(&value) + 8 <= WIDTH {
+            if width(key) + width(&value) + 7 > LINE_WIDTH && width(&value) + 8 <= LINE_WIDTH {
                 format!("    {key} = (\n        {value}\n    )\n")
             } else {
                 own_line(value)
@@ -181,13 +187,13 @@ fn write_attribute(key: &str, tensor: &Tensor, text: &mut String) {
         }
         "mean" => own_line(number(&tensor.mean)),
         "std" => own_line(number(&tensor.std)),
-        "min_val" | LOW => own_line(number(&tensor.min_val)),
-        "max_val" | HIGH => own_line(number(&tensor.max_val)),
+        "min_val" | OLD_MIN_KEY => own_line(number(&tensor.min_val)),
+        "max_val" | OLD_MAX_KEY => own_line(number(&tensor.max_val)),
         _ => match tensor.data.texts() {
             None => own_line("None".to_owned()),
             Some(texts) => {
                 let joined = own_line(format!("[{}]", texts.join(", ")));
-                if joined.len() <= WIDTH + 1 {
+                if joined.len() <= LINE_WIDTH + 1 {
                     joined
                 } else {
                     let lines: String = texts

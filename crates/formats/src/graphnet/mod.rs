@@ -1,5 +1,4 @@
-//! GraphNet: samples (a directory with a captured graph and what is known of its tensors) and
-//! benchmark logs.
+//! GraphNet: samples (a directory with a captured graph and metadata of its tensors) and benchmark logs.
 //!
 //! ```text
 //! model.py ─▶ lines ─▶ expr ─▶ call ─▶ program ─┐
@@ -10,6 +9,7 @@
 mod call;
 mod constraints;
 mod expr;
+mod graphnet_formats;
 mod lines;
 pub mod log;
 #[cfg(test)]
@@ -23,18 +23,17 @@ pub(crate) mod paddle;
 pub mod program;
 pub(crate) mod render;
 pub mod sample;
-mod told;
 
-pub use told::{BenchmarkLog, Hub, Samples};
+pub use graphnet_formats::{BenchmarkLog, Hub, Samples};
 
-/// The dataset's name in the tables.
+/// Name of the dataset in the tables.
 pub const NAME: &str = "graphnet";
 
-/// The directories of the repository that samples lie in.
+/// Directories of the repository that contain samples.
 const ROOTS: [&str; 2] = ["samples", "paddle_samples"];
 
-/// What is the same in the path of a sample and in the paths by which logs name it: the part from
-/// the last `samples` or `paddle_samples` on, else all of it.
+/// Returns the part of a sample path that logs use, too: the part from the last `samples` or `paddle_samples` on, else
+/// the whole path.
 pub fn sample_key(path: &str) -> &str {
     let path = path.trim_matches('/');
     let parts = path.match_indices('/').map(|(at, _)| at + 1);

@@ -1,45 +1,44 @@
-//! `model.py` to a graph: the statements of `forward`.
+//! Converts `model.py` to a graph: the statements of `forward`.
 //!
-//! Nothing is executed. A statement outside of the grammar becomes a node of the kind `unparsed`
-//! that keeps its text.
+//! Nothing is executed. A statement outside of the grammar becomes a node of kind `unparsed` that stores its text.
 
 use std::collections::HashMap;
 
 use tsql_codecs::opgraph::{OpGraph, OpType, Operand};
 
-use super::call::{Form, Printer, op_type};
-use super::expr::{Argument, Expr, Parser};
-use super::lines::{Line, Lines};
+use super::call::{Printer, StatementForm, build_op_type};
+use super::expr::{Argument, Expr, ExprParser};
+use super::lines::{LogicalLine, LogicalLines};
 
-/// A captured graph with the names that the file gives.
+/// Captured graph with the names of the file.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it computes.
+    /// Captured graph.
     pub graph: OpGraph,
     /// Names of the arguments.
     pub arguments: Vec<String>,
-    /// Names of what each node returns, with commas between; empty for nothing.
+    /// Result names of each node, separated by commas; empty for none.
     pub names: Vec<String>,
-    /// Paddle: types of what each node returns, by the comment before it.
+    /// Paddle: result types of each node, from the preceding comment.
     pub output_types: Vec<String>,
-    /// Lines of statements that are not understood.
+    /// Lines of unsupported statements.
     pub unparsed: Vec<u64>,
 }
 
-/// Why a file is no program, and where.
-pub type Fault = (u64, String);
+/// Line and reason of a parse error.
+pub type ParseFault = (u64, String);
 
-/// Reads a `model.py`.
-pub fn read(text: &str) -> Result<Program, Fault> {
+/// Parses a `model.py`.
+pub fn read(text: &str) -> Result<Program, ParseFault> {
     let framework = if text.contains("import paddle") {
         "paddle"
     } else {
         "torch"
     };
-    let mut lines = Lines::new(text).peekable();
+    let mut lines = LogicalLines::new(text).peekable();
     let header = lines.find(|line| {
-        let mut parser = Parser::new(line.text);
-        parser.take("def") && parser.name() == Some("forward")
+        let mut parser = ExprParser::new(line.text);
+        parser.take("def") && parser.take_name() == Some("forward")
     });
     let header = header.ok_or((1, "no method `forward`".to_owned()))?;
     let odd = || {
@@ -48,8 +47,8 @@ pub fn read(text: &str) -> Result<Program, Fault> {
             "parameters that are not understood".to_owned(),
         )
     };
-    let arguments = parameters(header.text).ok_or_else(odd)?;
-    let mut builder = Builder::new(framework, &arguments);
+    let arguments = parse_parameters(header.text).ok_or_else(odd)?;
+    let mut builder = ProgramBuilder::new(framework, &arguments);
     let mut body = None;
     for line in lines {
         if line.indent <= header.indent {
@@ -57,9 +56,9 @@ pub fn read(text: &str) -> Result<Program, Fault> {
         }
         let indent = *body.get_or_insert(line.indent);
         if line.indent > indent {
-            builder.continued(line);
+            builder.add_continuation(line);
         } else {
-            builder.line(line);
+            builder.add_line(line);
         }
     }
     if body.is_none() {
@@ -68,23 +67,23 @@ pub fn read(text: &str) -> Result<Program, Fault> {
     Ok(builder.finish(&arguments))
 }
 
-/// The names of a method's parameters but `self`.
-fn parameters(header: &str) -> Option<Vec<&str>> {
-    let mut parser = Parser::new(header);
+/// Returns the parameter names of a method, except `self`.
+fn parse_parameters(header: &str) -> Option<Vec<&str>> {
+    let mut parser = ExprParser::new(header);
     parser.take("def");
-    parser.name()?;
+    parser.take_name()?;
     if !parser.take("(") {
         return None;
     }
     let mut names = Vec::new();
     while !parser.take(")") {
         let starred = parser.take("*") || parser.take("**");
-        let name = parser.name()?;
+        let name = parser.take_name()?;
         if parser.take(":") {
-            parser.expression()?;
+            parser.parse_expression()?;
         }
         if parser.take("=") {
-            parser.expression()?;
+            parser.parse_expression()?;
         }
         if name != "self" && !starred {
             names.push(name);
@@ -105,53 +104,55 @@ enum Statement<'a> {
     Nothing,
 }
 
-fn statement(text: &str) -> Option<Statement<'_>> {
-    let mut parser = Parser::new(text);
+fn parse_statement(text: &str) -> Option<Statement<'_>> {
+    let mut parser = ExprParser::new(text);
     if parser.take("del") {
-        parser.expressions()?;
-        return parser.at_end().then_some(Statement::Nothing);
+        parser.parse_expressions()?;
+        return parser.is_at_end().then_some(Statement::Nothing);
     }
     if parser.take("pass") {
-        return parser.at_end().then_some(Statement::Nothing);
+        return parser.is_at_end().then_some(Statement::Nothing);
     }
     if parser.take("return") {
-        if parser.at_end() {
+        if parser.is_at_end() {
             return Some(Statement::Return(None));
         }
-        let value = parser.expressions()?;
-        return parser.at_end().then_some(Statement::Return(Some(value)));
+        let value = parser.parse_expressions()?;
+        return parser.is_at_end().then_some(Statement::Return(Some(value)));
     }
-    let mut value = parser.expressions()?;
+    let mut value = parser.parse_expressions()?;
     if let Some(operator) = parser.take_augmented() {
-        let right = parser.expressions()?;
+        let right = parser.parse_expressions()?;
         return parser
-            .at_end()
+            .is_at_end()
             .then_some(Statement::Augmented(value, operator, right));
     }
     let mut targets = Vec::new();
     while parser.take("=") {
         targets.push(value);
-        value = parser.expressions()?;
+        value = parser.parse_expressions()?;
     }
-    parser.at_end().then_some(Statement::Assign(targets, value))
+    parser
+        .is_at_end()
+        .then_some(Statement::Assign(targets, value))
 }
 
-struct Builder<'a> {
+struct ProgramBuilder<'a> {
     graph: OpGraph,
-    /// What the names in scope stand for.
+    /// Values of the names in scope.
     values: HashMap<&'a str, Operand>,
-    /// Place of each signature.
+    /// Index of each signature.
     places: HashMap<(String, u32), u32>,
     names: Vec<String>,
     output_types: Vec<String>,
     unparsed: Vec<u64>,
-    /// The node of the last statement, where that wrote a value in place.
+    /// Node of the last statement, if it modified a value in place.
     in_place: Option<u32>,
-    /// The last statement was not understood, so what is indented below it is part of it.
+    /// Whether the last statement was unsupported, so that deeper indented lines belong to it.
     open: bool,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> ProgramBuilder<'a> {
     fn new(framework: &'static str, arguments: &[&'a str]) -> Self {
         let count = u32::try_from(arguments.len()).unwrap_or(u32::MAX);
         let places = (0..count).map(Operand::Argument);
@@ -176,25 +177,26 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn line(&mut self, line: Line<'a>) {
+    fn add_line(&mut self, line: LogicalLine<'a>) {
         self.open = false;
-        let understood = statement(line.text).and_then(|found| self.statement(found, line));
+        let understood =
+            parse_statement(line.text).and_then(|found| self.add_statement(found, line));
         if understood.is_none() {
-            self.unparsed(line);
+            self.add_unparsed(line);
             self.open = true;
         }
     }
 
-    /// A line that is indented deeper than the body.
-    fn continued(&mut self, line: Line<'a>) {
+    /// Adds a line that is indented deeper than the body.
+    fn add_continuation(&mut self, line: LogicalLine<'a>) {
         if self.open {
-            self.unparsed(line);
+            self.add_unparsed(line);
         } else {
-            self.line(line);
+            self.add_line(line);
         }
     }
 
-    fn unparsed(&mut self, line: Line<'a>) {
+    fn add_unparsed(&mut self, line: LogicalLine<'a>) {
         self.unparsed.push(line.number);
         let one = OpType {
             signature: line.text.to_owned(),
@@ -208,7 +210,7 @@ impl<'a> Builder<'a> {
         self.output_types.push(String::new());
     }
 
-    fn statement(&mut self, statement: Statement<'a>, line: Line<'a>) -> Option<()> {
+    fn add_statement(&mut self, statement: Statement<'a>, line: LogicalLine<'a>) -> Option<()> {
         match statement {
             Statement::Nothing => {}
             Statement::Return(value) => {
@@ -221,45 +223,50 @@ impl<'a> Builder<'a> {
                 let Expr::Name(name) = target else {
                     return None;
                 };
-                let form = Form::Augmented(&target, operator, &value);
-                self.in_place = Some(self.node(form, &[name], line));
+                let form = StatementForm::Augmented(&target, operator, &value);
+                self.in_place = Some(self.add_node(form, &[name], line));
             }
             Statement::Assign(targets, value) => return self.assign(&targets, &value, line),
         }
         Some(())
     }
 
-    /// The value of an expression; a node of its own where it is no name.
-    fn operand(&mut self, expr: &Expr<'a>, line: Line<'a>) -> Operand {
+    /// Returns the value of an expression. Adds a node unless it is a name.
+    fn operand(&mut self, expr: &Expr<'a>, line: LogicalLine<'a>) -> Operand {
         if let Expr::Name(name) = expr
             && let Some(&operand) = self.values.get(name)
         {
             return operand;
         }
-        Operand::Node(self.node(Form::Value(expr), &[], line), 0)
+        Operand::Node(self.add_node(StatementForm::Value(expr), &[], line), 0)
     }
 
-    fn assign(&mut self, targets: &[Expr<'a>], value: &Expr<'a>, line: Line<'a>) -> Option<()> {
+    fn assign(
+        &mut self,
+        targets: &[Expr<'a>],
+        value: &Expr<'a>,
+        line: LogicalLine<'a>,
+    ) -> Option<()> {
         if matches!(value, Expr::Name("None")) {
-            // The value is not needed any more.
+            // The value is dead.
             return Some(());
         }
-        let value = unwrapped(value);
+        let value = unwrap_lambda(value);
         match targets {
             [Expr::Index(base, index)] => {
-                let form = Form::SetItem(base, index, value);
+                let form = StatementForm::SetItem(base, index, value);
                 let names: Vec<&'a str> = name_of(base).into_iter().collect();
-                self.in_place = Some(self.node(form, &names, line));
+                self.in_place = Some(self.add_node(form, &names, line));
             }
             [] => {
-                self.node(Form::Value(value), &[], line);
+                self.add_node(StatementForm::Value(value), &[], line);
             }
             [target] => {
                 let names: Option<Vec<&'a str>> = elements(target).map(name_of).collect();
                 let names = names?;
                 let single = matches!(target, Expr::Name(_));
                 if let Some(known) = name_of(value).and_then(|name| self.values.get(name)) {
-                    // Another name for it, or names for its parts.
+                    // Another name for the value, or names for its parts.
                     let known = *known;
                     for (output, name) in (0..).zip(names) {
                         let part = match known {
@@ -270,7 +277,7 @@ impl<'a> Builder<'a> {
                         self.values.insert(name, part);
                     }
                 } else {
-                    self.node(Form::Value(value), &names, line);
+                    self.add_node(StatementForm::Value(value), &names, line);
                 }
             }
             _ => return None,
@@ -278,7 +285,7 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// What is written in place is known by the name that it gets afterwards.
+    /// Gives a value that was modified in place the name that it is assigned to.
     fn rename(&mut self, value: Operand, name: &str) {
         let Operand::Node(node, 0) = value else {
             return;
@@ -291,8 +298,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a node, whose outputs get these names.
-    fn node(&mut self, form: Form<'_, 'a>, names: &[&'a str], line: Line<'a>) -> u32 {
+    /// Adds a node with these output names.
+    fn add_node(
+        &mut self,
+        form: StatementForm<'_, 'a>,
+        names: &[&'a str],
+        line: LogicalLine<'a>,
+    ) -> u32 {
         self.in_place = None;
         let outputs = u32::try_from(names.len()).unwrap_or(u32::MAX);
         let values = &self.values;
@@ -304,14 +316,14 @@ impl<'a> Builder<'a> {
                 text: String::new(),
                 shape_free,
             };
-            printer.statement(form);
+            printer.print_statement(form);
             (printer.text, printer.operands)
         };
         let (signature, operands) = print(false);
         let known = self.places.contains_key(&(signature.clone(), outputs));
-        let (said, types) = line.comment.and_then(typed).unzip();
+        let (said, types) = line.comment.and_then(parse_type_comment).unzip();
         let made = (!known).then(|| {
-            let one = op_type(form, signature.clone(), outputs, said, &value);
+            let one = build_op_type(form, signature.clone(), outputs, said, &value);
             (one, print(true).0)
         });
         let (one, free) = made.unzip();
@@ -367,7 +379,7 @@ fn name_of<'a>(expr: &Expr<'a>) -> Option<&'a str> {
     }
 }
 
-/// The parts of a tuple or list, or the expression itself.
+/// Returns the elements of a tuple or list, or the expression itself.
 fn elements<'e, 'a>(expr: &'e Expr<'a>) -> std::slice::Iter<'e, Expr<'a>> {
     match expr {
         Expr::Tuple(all) | Expr::List(all) => all.iter(),
@@ -375,8 +387,8 @@ fn elements<'e, 'a>(expr: &'e Expr<'a>) -> std::slice::Iter<'e, Expr<'a>> {
     }
 }
 
-/// The call inside of the lambdas that Paddle's extractor wraps around calls of several outputs.
-fn unwrapped<'e, 'a>(expr: &'e Expr<'a>) -> &'e Expr<'a> {
+/// Returns the call inside of the lambdas that Paddle's extractor wraps around calls with several outputs.
+fn unwrap_lambda<'e, 'a>(expr: &'e Expr<'a>) -> &'e Expr<'a> {
     if let Expr::Call(called, arguments) = expr
         && matches!(called.as_ref(), Expr::Lambda(_))
         && let [
@@ -390,8 +402,8 @@ fn unwrapped<'e, 'a>(expr: &'e Expr<'a>) -> &'e Expr<'a> {
     expr
 }
 
-/// Operation and output types of a comment `pd_op.name: (outputs) <- (inputs)`.
-fn typed(comment: &str) -> Option<(&str, &str)> {
+/// Returns operation and output types of a comment `pd_op.name: (outputs) <- (inputs)`.
+fn parse_type_comment(comment: &str) -> Option<(&str, &str)> {
     let (name, types) = comment.split_once(": (")?;
     let op = name
         .strip_prefix("pd_op.")

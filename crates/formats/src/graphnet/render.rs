@@ -1,46 +1,45 @@
-//! A torch graph as `model.py` again: the statements of FX, laid out as black lays them out.
+//! Rebuilds `model.py` of a torch graph: the statements of FX, formatted by black.
 //!
-//! What FX prints follows from the graph: each argument gets a local name, each value is set to
-//! None after its last use. What is not as expected shows when the text is compared with the file;
-//! such a file is kept as text.
+//! FX output follows from the graph: each argument gets a local name, and each value is set to None after its last use.
+//! Deviations show up when the text is compared with the file; such a file is stored as text.
 
 use std::collections::HashMap;
 
 use tsql_codecs::opgraph::{OpGraph, Operand};
 
-use super::expr::{Argument, Expr, Parser};
+use super::expr::{Argument, Expr, ExprParser};
 
-/// Columns that black wraps lines at.
-pub(super) const WIDTH: usize = 88;
+/// Line width of black.
+pub(super) const LINE_WIDTH: usize = 88;
 
-/// After names that fit on no line, black leaves one of fewer letters where it is.
+/// Black does not wrap a name that is shorter than this after names that fit on no line.
 const SHORT_NAME: usize = 44;
 
-/// Blanks before a statement of `forward`.
-const BODY: usize = 8;
+/// Indentation of the statements of `forward`.
+const BODY_INDENT: usize = 8;
 
-/// Annotations of arguments by letters.
+/// Annotations of arguments by letter.
 const ANNOTATIONS: [(char, &str); 3] = [
     ('P', "torch.nn.parameter.Parameter"),
     ('T', "torch.Tensor"),
     ('S', "torch.SymInt"),
 ];
 
-/// What a file says besides the graph.
+/// Content of a file besides the graph.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Model<'a> {
-    /// All before the class.
+pub(crate) struct TorchModel<'a> {
+    /// Text before the class.
     pub prelude: &'a str,
     pub graph: &'a OpGraph,
     pub arguments: &'a [String],
-    /// Names of what each node returns.
+    /// Result names of each node.
     pub names: &'a [String],
-    /// A letter for the annotation of each argument: see [`ANNOTATIONS`].
+    /// One letter per argument for its annotation: see [`ANNOTATIONS`].
     pub annotations: &'a str,
 }
 
-/// The text before the class of a file, and a letter for the annotation of each argument.
-pub(crate) fn framed(text: &str) -> Option<(&str, String)> {
+/// Returns the text before the class of a file, and one letter per argument for its annotation.
+pub(crate) fn parse_frame(text: &str) -> Option<(&str, String)> {
     let (prelude, rest) = text.split_at_checked(text.find("class GraphModule")?)?;
     let (_, header) = rest.split_once("def forward(")?;
     let (header, _) = header.split_once("):\n")?;
@@ -53,25 +52,29 @@ pub(crate) fn framed(text: &str) -> Option<(&str, String)> {
     Some((prelude, letters.collect::<Option<String>>()?))
 }
 
-/// The file; `None` where the graph has what FX does not print.
-pub(crate) fn write(model: &Model<'_>) -> Option<String> {
+/// Returns the file; `None` if FX cannot print the graph.
+pub(crate) fn write(model: &TorchModel<'_>) -> Option<String> {
     let mut text = model.prelude.to_owned();
     text.push_str("class GraphModule(torch.nn.Module):\n");
-    header(model, &mut text)?;
-    let locals: Vec<String> = model.arguments.iter().map(|name| local(name)).collect();
+    write_header(model, &mut text)?;
+    let locals: Vec<String> = model
+        .arguments
+        .iter()
+        .map(|name| snake_case(name))
+        .collect();
     for (argument, local) in model.arguments.iter().zip(&locals) {
         if argument != local {
-            assign(local, argument, &mut text);
+            write_assignment(local, argument, &mut text);
         }
     }
-    let statements = statements(model, &locals)?;
+    let statements = build_statements(model, &locals)?;
     let mut last_use: HashMap<&str, usize> = HashMap::new();
     for (place, statement) in statements.iter().enumerate() {
         for name in &statement.uses {
             last_use.insert(name, place);
         }
     }
-    let returned = returned(model, &locals)?;
+    let returned = returned_names(model, &locals)?;
     for (place, statement) in statements.iter().enumerate() {
         statement.write(&mut text);
         let mut dead: Vec<&str> = Vec::new();
@@ -87,11 +90,11 @@ pub(crate) fn write(model: &Model<'_>) -> Option<String> {
         if !last_use.contains_key(own) && !returned.iter().any(|one| one == own) {
             dead.push(own);
         }
-        deletes(&dead, &mut text);
+        write_deletes(&dead, &mut text);
     }
     let tuple = Expr::Tuple(returned.iter().map(|name| Expr::Name(name)).collect());
-    let flat = format!("        return {}\n", print(&tuple));
-    if flat.len() <= WIDTH + 1 {
+    let flat = format!("        return {}\n", print_expr(&tuple));
+    if flat.len() <= LINE_WIDTH + 1 {
         text.push_str(&flat);
     } else {
         text.push_str("        return (\n");
@@ -103,7 +106,7 @@ pub(crate) fn write(model: &Model<'_>) -> Option<String> {
     Some(text)
 }
 
-fn header(model: &Model<'_>, text: &mut String) -> Option<()> {
+fn write_header(model: &TorchModel<'_>, text: &mut String) -> Option<()> {
     let arguments = model.arguments.iter().zip(model.annotations.chars());
     let arguments = arguments.map(|(name, letter)| {
         let (_, annotation) = ANNOTATIONS.iter().find(|(known, _)| *known == letter)?;
@@ -114,9 +117,9 @@ fn header(model: &Model<'_>, text: &mut String) -> Option<()> {
     let all: Vec<String> = all.collect();
     let flat = format!("    def forward({}):\n", all.join(", "));
     let body = format!("        {}\n", all.join(", "));
-    if flat.len() <= WIDTH + 1 {
+    if flat.len() <= LINE_WIDTH + 1 {
         text.push_str(&flat);
-    } else if body.len() <= WIDTH + 1 {
+    } else if body.len() <= LINE_WIDTH + 1 {
         text.push_str(&format!("    def forward(\n{body}    ):\n"));
     } else {
         text.push_str("    def forward(\n");
@@ -127,8 +130,8 @@ fn header(model: &Model<'_>, text: &mut String) -> Option<()> {
     Some(())
 }
 
-/// The name that FX gives to an argument: its own in snake case.
-fn local(name: &str) -> String {
+/// Returns FX's local name of an argument: the argument name in snake case.
+fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len());
     let mut lower_before = false;
     for c in name.chars() {
@@ -141,12 +144,12 @@ fn local(name: &str) -> String {
     snake
 }
 
-/// A statement with its names.
+/// Statement with its names.
 struct Statement {
-    /// The name of its value; for what is written in place, the name that it gets afterwards.
+    /// Name of its value; for in-place modifications, the name that the value gets afterwards.
     name: String,
     text: Vec<String>,
-    /// The names that it uses, in order.
+    /// Names that the statement uses, in order.
     uses: Vec<String>,
 }
 
@@ -158,8 +161,8 @@ impl Statement {
     }
 }
 
-/// How a node's value is called where it is used.
-fn statements(model: &Model<'_>, locals: &[String]) -> Option<Vec<Statement>> {
+/// Builds the statements of all nodes.
+fn build_statements(model: &TorchModel<'_>, locals: &[String]) -> Option<Vec<Statement>> {
     let graph = model.graph;
     let mut called: Vec<String> = Vec::with_capacity(graph.type_of_node.len());
     let mut statements = Vec::with_capacity(graph.type_of_node.len());
@@ -180,38 +183,38 @@ fn statements(model: &Model<'_>, locals: &[String]) -> Option<Vec<Statement>> {
             .collect();
         let uses = uses?;
         let mut names = uses.iter();
-        let mut parser = Parser::new(signature);
-        let left = named(parser.expressions()?, &mut names)?;
+        let mut parser = ExprParser::new(signature);
+        let left = fill_names(parser.parse_expressions()?, &mut names)?;
         let mut text = Vec::new();
         let mut now = name.clone();
         if let Some(operator) = parser.take_augmented() {
-            let right = named(parser.expressions()?, &mut names)?;
-            let base = print(&left);
+            let right = fill_names(parser.parse_expressions()?, &mut names)?;
+            let base = print_expr(&left);
             let mut line = String::new();
-            value(&format!("{base} {operator}="), &right, &mut line);
+            write_value(&format!("{base} {operator}="), &right, &mut line);
             text.push(line);
             let mut alias = String::new();
-            assign(name, &base, &mut alias);
+            write_assignment(name, &base, &mut alias);
             text.push(alias);
         } else if parser.take("=") {
-            let right = named(parser.expressions()?, &mut names)?;
+            let right = fill_names(parser.parse_expressions()?, &mut names)?;
             let Expr::Index(base, _) = &left else {
                 return None;
             };
-            let base = print(base);
+            let base = print_expr(base);
             let mut line = String::new();
-            value(&format!("{} =", print(&left)), &right, &mut line);
+            write_value(&format!("{} =", print_expr(&left)), &right, &mut line);
             text.push(line);
             let mut alias = String::new();
-            assign(name, &base, &mut alias);
+            write_assignment(name, &base, &mut alias);
             text.push(alias);
             now = base;
         } else {
             let mut line = String::new();
-            value(&format!("{name} ="), &left, &mut line);
+            write_value(&format!("{name} ="), &left, &mut line);
             text.push(line);
         }
-        if !parser.at_end() || names.next().is_some() {
+        if !parser.is_at_end() || names.next().is_some() {
             return None;
         }
         called.push(now);
@@ -224,7 +227,7 @@ fn statements(model: &Model<'_>, locals: &[String]) -> Option<Vec<Statement>> {
     Some(statements)
 }
 
-fn returned(model: &Model<'_>, locals: &[String]) -> Option<Vec<String>> {
+fn returned_names(model: &TorchModel<'_>, locals: &[String]) -> Option<Vec<String>> {
     let names = model.graph.returns.iter().map(|operand| match operand {
         Operand::Argument(place) => locals.get(*place as usize).cloned(),
         Operand::Node(node, 0) => model.names.get(*node as usize).cloned(),
@@ -233,12 +236,12 @@ fn returned(model: &Model<'_>, locals: &[String]) -> Option<Vec<String>> {
     names.collect()
 }
 
-/// An expression with names in place of `?`, in order.
-pub(super) fn named<'a>(
+/// Replaces each `?` of an expression by the next name.
+pub(super) fn fill_names<'a>(
     expr: Expr<'a>,
     names: &mut std::slice::Iter<'a, String>,
 ) -> Option<Expr<'a>> {
-    let mut next = |expr: Expr<'a>| named(expr, names);
+    let mut next = |expr: Expr<'a>| fill_names(expr, names);
     Some(match expr {
         Expr::Name("?") => Expr::Name(names.next()?),
         Expr::Unary(mark, inner) => Expr::Unary(mark, Box::new(next(*inner)?)),
@@ -268,83 +271,89 @@ pub(super) fn named<'a>(
     })
 }
 
-/// An expression on one line.
-pub(super) fn print(expr: &Expr<'_>) -> String {
+/// Prints an expression on one line.
+pub(super) fn print_expr(expr: &Expr<'_>) -> String {
     match expr {
         Expr::Name(text) | Expr::Number(text) | Expr::Text(text) => (*text).to_owned(),
-        Expr::Unary(mark, inner) => format!("{mark}{}", print(inner)),
-        Expr::Binary(left, "**", right) if simple(left) && simple(right) => {
-            format!("{}**{}", print(left), print(right))
+        Expr::Unary(mark, inner) => format!("{mark}{}", print_expr(inner)),
+        Expr::Binary(left, "**", right) if is_simple(left) && is_simple(right) => {
+            format!("{}**{}", print_expr(left), print_expr(right))
         }
-        Expr::Binary(left, mark, right) => format!("{} {mark} {}", print(left), print(right)),
-        Expr::Attribute(base, name) => format!("{}.{name}", print(base)),
-        Expr::Index(base, index) => format!("{}[{}]", print(base), print(index)),
+        Expr::Binary(left, mark, right) => {
+            format!("{} {mark} {}", print_expr(left), print_expr(right))
+        }
+        Expr::Attribute(base, name) => format!("{}.{name}", print_expr(base)),
+        Expr::Index(base, index) => format!("{}[{}]", print_expr(base), print_expr(index)),
         Expr::Call(called, arguments) => {
-            let arguments: Vec<String> = arguments.iter().map(argument).collect();
-            format!("{}({})", print(called), arguments.join(", "))
+            let arguments: Vec<String> = arguments.iter().map(print_argument).collect();
+            format!("{}({})", print_expr(called), arguments.join(", "))
         }
-        Expr::Tuple(all) if all.len() == 1 => format!("({},)", joined(all)),
-        Expr::Tuple(all) => format!("({})", joined(all)),
-        Expr::List(all) => format!("[{}]", joined(all)),
+        Expr::Tuple(all) if all.len() == 1 => format!("({},)", print_list(all)),
+        Expr::Tuple(all) => format!("({})", print_list(all)),
+        Expr::List(all) => format!("[{}]", print_list(all)),
         Expr::Choice(_) | Expr::Lambda(_) => String::new(),
     }
 }
 
-/// What black writes `**` next to without blanks.
-fn simple(expr: &Expr<'_>) -> bool {
+/// Whether black writes `**` without blanks next to this operand.
+fn is_simple(expr: &Expr<'_>) -> bool {
     match expr {
         Expr::Name(_) | Expr::Number(_) => true,
         Expr::Unary(_, inner) => matches!(inner.as_ref(), Expr::Number(_)),
-        Expr::Attribute(base, _) => simple(base),
+        Expr::Attribute(base, _) => is_simple(base),
         _ => false,
     }
 }
 
-fn joined(all: &[Expr<'_>]) -> String {
-    all.iter().map(print).collect::<Vec<_>>().join(", ")
+fn print_list(all: &[Expr<'_>]) -> String {
+    all.iter().map(print_expr).collect::<Vec<_>>().join(", ")
 }
 
-fn argument(argument: &Argument<'_>) -> String {
+fn print_argument(argument: &Argument<'_>) -> String {
     match argument.name {
-        Some(name) => format!("{name}={}", print(&argument.value)),
-        None => print(&argument.value),
+        Some(name) => format!("{name}={}", print_expr(&argument.value)),
+        None => print_expr(&argument.value),
     }
 }
 
-/// `target = name`.
-fn assign(target: &str, name: &str, text: &mut String) {
-    value(&format!("{target} ="), &Expr::Name(name), text);
+/// Writes `target = name`.
+fn write_assignment(target: &str, name: &str, text: &mut String) {
+    write_value(&format!("{target} ="), &Expr::Name(name), text);
 }
 
-/// `head expression`, in one of black's ways.
-pub(super) fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
-    let indent = " ".repeat(BODY);
-    let flat = print(expr);
-    let fits = |indent: usize, text: &str| indent + text.chars().count() <= WIDTH;
+/// Writes `head expression` with the line breaks of black.
+pub(super) fn write_value(head: &str, expr: &Expr<'_>, text: &mut String) {
+    let indent = " ".repeat(BODY_INDENT);
+    let flat = print_expr(expr);
+    let fits = |indent: usize, text: &str| indent + text.chars().count() <= LINE_WIDTH;
     let line = format!("{head} {flat}");
-    if fits(BODY, &line) {
+    if fits(BODY_INDENT, &line) {
         text.push_str(&format!("{indent}{line}\n"));
         return;
     }
     let parens = format!("{head} (");
     let name = matches!(expr, Expr::Name(_));
-    let wrapped = fits(BODY + 4, &flat) && (name || fits(BODY, &parens));
+    let wrapped = fits(BODY_INDENT + 4, &flat) && (name || fits(BODY_INDENT, &parens));
     if let Expr::Call(called, arguments) = expr
         && !arguments.is_empty()
     {
-        let opening = format!("{head} {}(", print(called));
-        let inner = format!("{}(", print(called));
-        let listed: Vec<String> = arguments.iter().map(argument).collect();
-        let nested = fits(BODY, &parens) && fits(BODY + 4, &inner);
-        if !fits(BODY, &opening) && !wrapped && nested && fits(BODY + 8, &listed.join(", ")) {
+        let opening = format!("{head} {}(", print_expr(called));
+        let inner = format!("{}(", print_expr(called));
+        let listed: Vec<String> = arguments.iter().map(print_argument).collect();
+        let nested = fits(BODY_INDENT, &parens) && fits(BODY_INDENT + 4, &inner);
+        if !fits(BODY_INDENT, &opening)
+            && !wrapped
+            && nested
+            && fits(BODY_INDENT + 8, &listed.join(", "))
+        {
             text.push_str(&format!("{indent}{parens}\n{indent}    {inner}\n"));
-            bracketed(BODY + 8, arguments, text);
+            write_arguments(BODY_INDENT + 8, arguments, text);
             text.push_str(&format!("{indent}    )\n{indent})\n"));
             return;
         }
-        if fits(BODY, &opening) || !wrapped {
+        if fits(BODY_INDENT, &opening) || !wrapped {
             text.push_str(&format!("{indent}{opening}\n"));
-            bracketed(BODY + 4, arguments, text);
+            write_arguments(BODY_INDENT + 4, arguments, text);
             text.push_str(&format!("{indent})\n"));
             return;
         }
@@ -352,30 +361,30 @@ pub(super) fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
     let index_of_tuple = matches!(
         expr,
         Expr::Index(base, index)
-            if matches!(index.as_ref(), Expr::Tuple(_)) && fits(BODY, &format!("{head} {}[", print(base)))
+            if matches!(index.as_ref(), Expr::Tuple(_)) && fits(BODY_INDENT, &format!("{head} {}[", print_expr(base)))
     );
     let empty_call = matches!(expr, Expr::Call(_, arguments) if arguments.is_empty());
-    if (wrapped && !index_of_tuple) || (empty_call && fits(BODY, &parens)) {
+    if (wrapped && !index_of_tuple) || (empty_call && fits(BODY_INDENT, &parens)) {
         text.push_str(&format!(
             "{indent}{parens}\n{indent}    {flat}\n{indent})\n"
         ));
         return;
     }
     match expr {
-        Expr::Binary(left, mark, right) if fits(BODY, &parens) => {
-            let (left, right) = (print(left), print(right));
+        Expr::Binary(left, mark, right) if fits(BODY_INDENT, &parens) => {
+            let (left, right) = (print_expr(left), print_expr(right));
             text.push_str(&format!(
                 "{indent}{parens}\n{indent}    {left}\n{indent}    {mark} {right}\n{indent})\n"
             ));
         }
         Expr::Index(base, index) => {
-            text.push_str(&format!("{indent}{head} {}[\n", print(base)));
-            let inner = print(index);
+            text.push_str(&format!("{indent}{head} {}[\n", print_expr(base)));
+            let inner = print_expr(index);
             match index.as_ref() {
-                Expr::Tuple(parts) if !fits(BODY + 4, &inner) => {
+                Expr::Tuple(parts) if !fits(BODY_INDENT + 4, &inner) => {
                     text.push_str(&format!("{indent}    (\n"));
                     for part in parts {
-                        text.push_str(&format!("{indent}        {},\n", print(part)));
+                        text.push_str(&format!("{indent}        {},\n", print_expr(part)));
                     }
                     text.push_str(&format!("{indent}    )\n"));
                 }
@@ -387,12 +396,12 @@ pub(super) fn value(head: &str, expr: &Expr<'_>, text: &mut String) {
     }
 }
 
-/// The arguments of a call: on a line where they fit, else on one each.
-pub(super) fn bracketed(indent: usize, arguments: &[Argument<'_>], text: &mut String) {
+/// Writes the arguments of a call: on one line if they fit, else one per line.
+pub(super) fn write_arguments(indent: usize, arguments: &[Argument<'_>], text: &mut String) {
     let blanks = " ".repeat(indent);
-    let all: Vec<String> = arguments.iter().map(argument).collect();
+    let all: Vec<String> = arguments.iter().map(print_argument).collect();
     let line = all.join(", ");
-    if indent + line.chars().count() <= WIDTH {
+    if indent + line.chars().count() <= LINE_WIDTH {
         text.push_str(&format!("{blanks}{line}\n"));
         return;
     }
@@ -406,10 +415,12 @@ pub(super) fn bracketed(indent: usize, arguments: &[Argument<'_>], text: &mut St
         };
         let parts = parts.filter(|(parts, ..)| one.name.is_none() && !parts.is_empty());
         match parts {
-            Some((parts, open, close)) if indent + flat.chars().count() + comma.len() > WIDTH => {
+            Some((parts, open, close))
+                if indent + flat.chars().count() + comma.len() > LINE_WIDTH =>
+            {
                 text.push_str(&format!("{blanks}{open}\n"));
                 for part in parts {
-                    text.push_str(&format!("{blanks}    {},\n", print(part)));
+                    text.push_str(&format!("{blanks}    {},\n", print_expr(part)));
                 }
                 text.push_str(&format!("{blanks}{close}{comma}\n"));
             }
@@ -418,17 +429,17 @@ pub(super) fn bracketed(indent: usize, arguments: &[Argument<'_>], text: &mut St
     }
 }
 
-/// `a = b = None`, where nothing needs a and b any more.
-fn deletes(names: &[&str], text: &mut String) {
+/// Writes `a = b = None` for values that are dead.
+fn write_deletes(names: &[&str], text: &mut String) {
     let Some((first, rest)) = names.split_first() else {
         return;
     };
-    let indent = " ".repeat(BODY);
-    let fits = |name: &str| BODY + 4 + name.len() <= WIDTH;
+    let indent = " ".repeat(BODY_INDENT);
+    let fits = |name: &str| BODY_INDENT + 4 + name.len() <= LINE_WIDTH;
     let mut line = format!("{indent}{first}");
     if rest.is_empty() {
         let flat = format!("{line} = None\n");
-        if flat.len() <= WIDTH + 1 {
+        if flat.len() <= LINE_WIDTH + 1 {
             text.push_str(&flat);
         } else {
             text.push_str(&format!("{line} = (\n{indent}    None\n{indent})\n"));
@@ -438,7 +449,7 @@ fn deletes(names: &[&str], text: &mut String) {
     let mut rest = rest;
     loop {
         let flat: String = rest.iter().map(|name| format!(" = {name}")).collect();
-        if line.len() + flat.len() + " = None".len() <= WIDTH {
+        if line.len() + flat.len() + " = None".len() <= LINE_WIDTH {
             text.push_str(&format!("{line}{flat} = None\n"));
             return;
         }

@@ -1,5 +1,5 @@
-//! A sample: a directory with `graph_net.json`, the captured graph, and what is known of its
-//! tensors. What its columns give back byte for byte is told from what must be kept as text.
+//! Samples: a directory with `graph_net.json`, the captured graph and metadata of its tensors. Decides which files the
+//! columns reproduce byte for byte and which must be stored as text.
 
 use std::collections::BTreeMap;
 
@@ -9,88 +9,87 @@ use tsql_codecs::tensors::{self, Tensor};
 use super::constraints::{self, Constraints};
 use super::{meta, paddle, program, render};
 
-/// The file that makes a directory a sample.
+/// File that marks a directory as a sample.
 pub const METADATA: &str = "graph_net.json";
 const MODEL: &str = "model.py";
-const HASH: &str = "graph_hash.txt";
+const GRAPH_HASH: &str = "graph_hash.txt";
 const WEIGHTS: &str = "weight_meta.py";
 const INPUTS: &str = "input_meta.py";
 const CONSTRAINTS: &str = "input_tensor_constraints.py";
 
-/// What constraints import from sympy, by how often.
-const IMPORTS: [&str; 3] = ["Symbol", "Symbol, Expr, Rel, Eq", ""];
+/// Names that constraints import from sympy, most frequent first.
+const SYMPY_IMPORTS: [&str; 3] = ["Symbol", "Symbol, Expr, Rel, Eq", ""];
 
-/// A file of a sample.
+/// File of a sample.
 #[derive(Clone, Debug)]
-pub struct File {
-    /// Path below the sample's directory.
+pub struct SampleFile {
+    /// Path relative to the sample directory.
     pub name: String,
-    /// All of it.
+    /// Content.
     pub bytes: Vec<u8>,
-    /// XXH3-128 of the bytes, in hex.
+    /// XXH3-128 of the content, in hex.
     pub content_hash: String,
 }
 
-impl File {
-    /// A file with its hash.
+impl SampleFile {
+    /// Creates a file and computes its hash.
     pub fn new(name: String, bytes: Vec<u8>) -> Self {
         Self {
             name,
-            content_hash: ContentHasher::of(&bytes),
+            content_hash: ContentHasher::hash_bytes(&bytes),
             bytes,
         }
     }
 }
 
-/// What is known of one directory.
+/// Content of one directory.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Below the directory of the sample; empty for the sample itself, else a variant's.
+    /// Path relative to the sample directory; empty for the sample itself, else the directory of a variant.
     pub folder: String,
     /// `torch` or `paddle`.
     pub framework: &'static str,
-    /// The graph of `model.py`, where it could be read.
+    /// Graph of `model.py`, if it could be parsed.
     pub program: Option<program::Program>,
     /// Text of `graph_net.json`.
     pub metadata: Option<String>,
-    /// What `graph_hash.txt` says.
+    /// Content of `graph_hash.txt`.
     pub upstream_hash: Option<String>,
     /// XXH3-128 of `model.py`, in hex.
     pub model_hash: Option<String>,
-    /// What stands before the class in model.py.
+    /// Text before the class in model.py.
     pub prelude: Option<String>,
-    /// Paddle: what the graph does not say of model.py.
+    /// Paddle: information in model.py that is not in the graph.
     pub layout: Option<Vec<u8>>,
-    /// Torch: a letter for the annotation of each argument, where they are not what the tensors'
-    /// kinds say.
+    /// Torch: one letter per argument for its annotation, if they do not follow from the kinds of the tensors.
     pub annotations: Option<String>,
-    /// Those of `weight_meta.py` first.
+    /// Tensors, those of `weight_meta.py` first.
     pub tensors: Vec<Tensor>,
-    /// How many of the tensors are of `weight_meta.py`.
+    /// Number of tensors of `weight_meta.py`.
     pub weight_count: usize,
-    /// Symbols of the constraints and their example values, as `S0=1,S1=224`.
+    /// Symbols of the constraints with their example values, as `S0=1,S1=224`.
     pub symbols: Option<String>,
-    /// What the constraints import from sympy.
+    /// Names that the constraints import from sympy.
     pub symbol_imports: Option<&'static str>,
-    /// File, line (0 for all of it) and reason.
+    /// File, line (0 for the whole file) and reason.
     pub problems: Vec<(String, u64, String)>,
 }
 
-/// A sample with its variants, and which of its files must be kept as text.
+/// Sample with its variants, and which of its files must be stored as text.
 #[derive(Clone, Debug)]
-pub struct Taken {
-    /// The sample itself first.
+pub struct ParsedSampleFiles {
+    /// Samples, the sample itself first.
     pub samples: Vec<Sample>,
-    /// For each file the place of its sample, and whether columns give it back.
+    /// For each file the index of its sample, and whether the columns reproduce it.
     pub files: Vec<(usize, bool)>,
 }
 
-/// Reads the files of a sample.
-pub fn read(files: &[File]) -> Taken {
+/// Parses the files of a sample.
+pub fn read(files: &[SampleFile]) -> ParsedSampleFiles {
     let mut folders: BTreeMap<&str, Vec<usize>> = BTreeMap::from([("", Vec::new())]);
     for (place, file) in files.iter().enumerate() {
         let folder = file.name.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let name = base(&file.name);
+        let name = file_name(&file.name);
         let variant = [WEIGHTS, INPUTS, MODEL, CONSTRAINTS].contains(&name);
         let own = folders.contains_key(folder);
         folders
@@ -98,17 +97,17 @@ pub fn read(files: &[File]) -> Taken {
             .or_default()
             .push(place);
     }
-    let mut taken = Taken {
+    let mut taken = ParsedSampleFiles {
         samples: Vec::new(),
         files: vec![(0, false); files.len()],
     };
     for (folder, places) in folders {
-        let own: Vec<&File> = places
+        let own: Vec<&SampleFile> = places
             .iter()
             .filter_map(|&place| files.get(place))
             .collect();
         let framework = taken.samples.first().map(|main| main.framework);
-        let (sample, rebuilt) = one(folder, &own, framework);
+        let (sample, rebuilt) = read_folder(folder, &own, framework);
         for (&place, rebuilt) in places.iter().zip(rebuilt) {
             if let Some(slot) = taken.files.get_mut(place) {
                 *slot = (taken.samples.len(), rebuilt);
@@ -119,13 +118,17 @@ pub fn read(files: &[File]) -> Taken {
     taken
 }
 
-fn base(name: &str) -> &str {
+fn file_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Reads one directory; says for each of its files whether columns give it back. A variant has the
-/// framework of its sample.
-fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sample, Vec<bool>) {
+/// Parses one directory. The flags say for each file whether the columns reproduce it. A variant has the framework of
+/// its sample.
+fn read_folder(
+    folder: &str,
+    files: &[&SampleFile],
+    framework: Option<&'static str>,
+) -> (Sample, Vec<bool>) {
     let mut sample = Sample {
         folder: folder.to_owned(),
         ..Sample::default()
@@ -134,12 +137,12 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
     for file in files {
         match std::str::from_utf8(&file.bytes) {
             Ok(text) => {
-                texts.insert(base(&file.name), text);
+                texts.insert(file_name(&file.name), text);
             }
             Err(error) => {
                 let before = file.bytes.get(..error.valid_up_to()).unwrap_or(&[]);
                 let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64;
-                sample.problem(&file.name, line, "not UTF-8");
+                sample.add_problem(&file.name, line, "not UTF-8");
             }
         }
     }
@@ -153,7 +156,7 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
         (None, _, None) if text(MODEL).is_some_and(|text| text.contains("import torch")) => "torch",
         _ => "paddle",
     };
-    let hash = text(HASH).filter(|text| {
+    let hash = text(GRAPH_HASH).filter(|text| {
         let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         text.len() == 64 && text.bytes().all(digit)
     });
@@ -161,7 +164,7 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
     for name in [WEIGHTS, INPUTS] {
         let (found, faults) = meta::read(text(name).unwrap_or_default());
         for (line, reason) in faults {
-            sample.problem(name, line, &reason);
+            sample.add_problem(name, line, &reason);
         }
         sample.tensors.extend(found);
         if name == WEIGHTS {
@@ -169,24 +172,24 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
         }
     }
     sample.constraints(text(CONSTRAINTS));
-    if let Some((prelude, annotations)) = text(MODEL).and_then(render::framed) {
+    if let Some((prelude, annotations)) = text(MODEL).and_then(render::parse_frame) {
         sample.prelude = Some(prelude.to_owned());
-        sample.annotations = (annotations != sample.usual_annotations()).then_some(annotations);
+        sample.annotations = (annotations != sample.default_annotations()).then_some(annotations);
     }
-    let layout = text(MODEL).and_then(|text| paddle::layout(&sample.paddle_model()?, text));
+    let layout = text(MODEL).and_then(|text| paddle::find_layout(&sample.paddle_model()?, text));
     sample.layout = layout;
     if folder.is_empty() {
-        let wanted = [MODEL, HASH, WEIGHTS, INPUTS];
+        let wanted = [MODEL, GRAPH_HASH, WEIGHTS, INPUTS];
         let also = (sample.framework == "torch").then_some(CONSTRAINTS);
         for name in wanted.into_iter().chain(also) {
-            if !files.iter().any(|file| base(&file.name) == name) {
-                sample.problem(name, 0, "no such file");
+            if !files.iter().any(|file| file_name(&file.name) == name) {
+                sample.add_problem(name, 0, "no such file");
             }
         }
     }
     let mut layout = sample.layout.is_some();
     let rebuilt = files.iter().map(|file| {
-        let name = base(&file.name);
+        let name = file_name(&file.name);
         let back = sample.file(name);
         let same = back.is_some_and(|back| back.as_bytes() == file.bytes);
         layout &= same || name != MODEL;
@@ -198,7 +201,7 @@ fn one(folder: &str, files: &[&File], framework: Option<&'static str>) -> (Sampl
 }
 
 impl Sample {
-    fn problem(&mut self, name: &str, line: u64, reason: &str) {
+    fn add_problem(&mut self, name: &str, line: u64, reason: &str) {
         let name = match self.folder.as_str() {
             folder if folder.is_empty() || name.contains('/') => name.to_owned(),
             folder => format!("{folder}/{name}"),
@@ -212,19 +215,19 @@ impl Sample {
             Ok(_) => self.metadata = Some(text.to_owned()),
             Err(error) => {
                 let line = error.line() as u64;
-                self.problem(METADATA, line, &format!("no JSON object: {error}"));
+                self.add_problem(METADATA, line, &format!("no JSON object: {error}"));
             }
         }
     }
 
-    fn model(&mut self, text: Option<&str>, files: &[&File]) {
-        let file = files.iter().find(|file| base(&file.name) == MODEL);
+    fn model(&mut self, text: Option<&str>, files: &[&SampleFile]) {
+        let file = files.iter().find(|file| file_name(&file.name) == MODEL);
         self.model_hash = file.map(|file| file.content_hash.clone());
         let Some(text) = text else { return };
         match program::read(text) {
             Ok(program) => {
                 for &line in &program.unparsed {
-                    self.problem(
+                    self.add_problem(
                         MODEL,
                         line,
                         "a statement that is not understood: kept as text",
@@ -232,7 +235,7 @@ impl Sample {
                 }
                 self.program = Some(program);
             }
-            Err((line, reason)) => self.problem(MODEL, line, &reason),
+            Err((line, reason)) => self.add_problem(MODEL, line, &reason),
         }
     }
 
@@ -240,34 +243,34 @@ impl Sample {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
             return;
         };
-        let Some(found) = Constraints::read(text) else {
-            self.problem(CONSTRAINTS, 0, "not understood: kept as text");
+        let Some(found) = Constraints::parse(text) else {
+            self.add_problem(CONSTRAINTS, 0, "not understood: kept as text");
             return;
         };
         found.apply(&mut self.tensors);
         let same =
             |imports: &&str| constraints::write(&found.symbols, &self.tensors, imports) == text;
-        self.symbol_imports = IMPORTS.into_iter().find(same);
+        self.symbol_imports = SYMPY_IMPORTS.into_iter().find(same);
         self.symbols = Some(found.symbols);
     }
 
-    /// The framework of this name.
-    pub fn framework_named(name: &str) -> &'static str {
+    /// Returns the framework with this name.
+    pub fn framework_by_name(name: &str) -> &'static str {
         if name == "torch" { "torch" } else { "paddle" }
     }
 
-    /// The imports of this spelling.
-    pub fn imports_named(name: &str) -> Option<&'static str> {
-        IMPORTS.into_iter().find(|imports| *imports == name)
+    /// Returns the imports with this spelling.
+    pub fn imports_by_name(name: &str) -> Option<&'static str> {
+        SYMPY_IMPORTS.into_iter().find(|imports| *imports == name)
     }
 
-    /// What the columns say that a file is; `None` for files that they do not know.
+    /// Rebuilds a file from the columns; `None` for unknown files.
     pub fn file(&self, name: &str) -> Option<String> {
         let (weights, inputs) = self.tensors.split_at_checked(self.weight_count)?;
         match name {
             MODEL => self.model_text(),
             METADATA => self.metadata.clone(),
-            HASH => self.upstream_hash.clone(),
+            GRAPH_HASH => self.upstream_hash.clone(),
             WEIGHTS => Some(meta::write(weights, self.framework)),
             INPUTS => Some(meta::write(inputs, self.framework)),
             CONSTRAINTS => {
@@ -288,18 +291,18 @@ impl Sample {
         }
         let program = self.program.as_ref()?;
         let annotations = self.annotations.clone();
-        render::write(&render::Model {
+        render::write(&render::TorchModel {
             prelude: self.prelude.as_deref()?,
             graph: &program.graph,
             arguments: &program.arguments,
             names: &program.names,
-            annotations: &annotations.unwrap_or_else(|| self.usual_annotations()),
+            annotations: &annotations.unwrap_or_else(|| self.default_annotations()),
         })
     }
 
-    fn paddle_model(&self) -> Option<paddle::Model<'_>> {
+    fn paddle_model(&self) -> Option<paddle::PaddleModel<'_>> {
         let program = self.program.as_ref()?;
-        (self.framework == "paddle").then_some(paddle::Model {
+        (self.framework == "paddle").then_some(paddle::PaddleModel {
             prelude: self.prelude.as_deref()?,
             graph: &program.graph,
             arguments: &program.arguments,
@@ -309,9 +312,9 @@ impl Sample {
         })
     }
 
-    /// The annotations that arguments have as a rule, by the kinds of their tensors.
-    fn usual_annotations(&self) -> String {
-        let letter = |tensor| match tensors::kind(tensor) {
+    /// Returns the default annotations of the arguments, which follow from the kinds of their tensors.
+    fn default_annotations(&self) -> String {
+        let letter = |tensor| match tensors::tensor_kind(tensor) {
             "parameter" => 'P',
             "symint" => 'S',
             _ => 'T',
@@ -319,7 +322,7 @@ impl Sample {
         self.tensors.iter().map(letter).collect()
     }
 
-    /// Names of the arguments, where they are not those of the tensors.
+    /// Names of the arguments, if they differ from those of the tensors.
     pub fn argument_names(&self) -> Option<&[String]> {
         let arguments = &self.program.as_ref()?.arguments;
         let names = self.tensors.iter().map(|tensor| &tensor.name);

@@ -1,11 +1,11 @@
-//! What an environment says of the kernels that were timed in it: which program, built how.
+//! Derives from an environment which program was timed and how it was built.
 //!
 //! ```text
-//! program   matmul@5c1d0f6b21aa     its name, and a hash of its sources and of what is called with what
+//! program   matmul@5c1d0f6b21aa     its name, and a hash of its sources and calls
 //! build     cc (Debian 12.2.0-14+deb12u1) 12.2.0 -O3 -march=native     compiler, version, flags
 //! ```
 //!
-//! Workloads, knobs, checks and how it is timed are no part of a program; the flags are the build's.
+//! Workloads, knobs, checks and timing settings are not part of a program. The flags belong to the build.
 
 use serde_json::{Map, Value};
 use tsql_codecs::json;
@@ -13,29 +13,29 @@ use twox_hash::XxHash3_64;
 
 use crate::rows::{Environment, Kernel};
 
-/// Parts of a manifest that do not change what is built and called.
-const BESIDE: [&str; 4] = ["workload", "space", "check", "measure"];
+/// Parts of a manifest that do not affect what is built and called.
+const UNRELATED_KEYS: [&str; 4] = ["workload", "space", "check", "measure"];
 
-/// Digits of a program's hash.
+/// Number of digits of the hash of a program.
 const DIGITS: usize = 12;
 
-/// What `environment` says; nothing where it does not.
-pub fn of(environment: &Environment) -> Kernel {
+/// Derives the kernel from `environment`; unknown parts are `None`.
+pub fn kernel_of_environment(environment: &Environment) -> Kernel {
     Kernel {
-        program: environment.program.as_deref().and_then(program),
+        program: environment.program.as_deref().and_then(program_name),
         build: environment
             .machine
             .as_deref()
-            .and_then(|machine| build(machine, &environment.target)),
+            .and_then(|machine| build_description(machine, &environment.target)),
     }
 }
 
-fn program(text: &str) -> Option<String> {
+fn program_name(text: &str) -> Option<String> {
     let mut program: Map<String, Value> = serde_json::from_str(text).ok()?;
     let name = program.remove("name");
     let own = name.as_ref().and_then(Value::as_str).unwrap_or("program");
     if let Some(manifest) = program.get_mut("manifest")
-        && let Some(read) = manifest.as_str().and_then(|text| read(text, own))
+        && let Some(read) = manifest.as_str().and_then(|text| read_manifest(text, own))
     {
         *manifest = read;
     }
@@ -45,28 +45,28 @@ fn program(text: &str) -> Option<String> {
     Some(format!("{}@{}", name.unwrap_or(own), digits.get(..DIGITS)?))
 }
 
-/// What a manifest says of the program itself.
-fn read(text: &str, name: &str) -> Option<Value> {
+/// Returns the part of a manifest that describes the program itself.
+fn read_manifest(text: &str, name: &str) -> Option<Value> {
     let is_json = name.to_ascii_lowercase().ends_with(".json");
     let mut manifest: Map<String, Value> = if is_json {
         serde_json::from_str(text).ok()?
     } else {
         toml::from_str(text).ok()?
     };
-    manifest.retain(|key, _| !BESIDE.contains(&key.as_str()));
+    manifest.retain(|key, _| !UNRELATED_KEYS.contains(&key.as_str()));
     if let Some(Value::Object(program)) = manifest.get_mut("program") {
         program.remove("flags");
     }
     Some(Value::Object(manifest))
 }
 
-/// Compiler, version and flags; with what the target says to it, as of `cuda -arch=sm_90`.
-pub fn build(machine: &str, target: &str) -> Option<String> {
+/// Returns compiler, version and flags, with the options of the target, as in `cuda -arch=sm_90`.
+pub fn build_description(machine: &str, target: &str) -> Option<String> {
     let machine: Map<String, Value> = serde_json::from_str(machine).ok()?;
     let toolchain = machine.get("toolchain")?.as_object()?;
     let text = |key: &str| toolchain.get(key).and_then(Value::as_str);
     let version = text("version_line")?;
-    // `13.0` needs the name of what has this version.
+    // A bare version such as `13.0` needs the name of its compiler.
     let name = text("path").filter(|_| version.starts_with(|c: char| c.is_ascii_digit()));
     let name = name.and_then(|path| path.rsplit('/').next());
     let flags = toolchain.get("flags").and_then(Value::as_array);
@@ -85,7 +85,7 @@ pub fn build(machine: &str, target: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Writer;
+    use crate::rows::JsonWriter;
 
     fn environment(target: &str, flags: &str, manifest: &str, source: &str) -> Environment {
         let version = if target == "c" {
@@ -107,7 +107,7 @@ mod tests {
             program: Some(format!(
                 r#"{{"files": {{"mm.c": "{source}"}}, "manifest": "{manifest}", "name": "mm.toml"}}"#
             )),
-            ..Environment::of(Writer::Python)
+            ..Environment::for_writer(JsonWriter::Python)
         }
     }
 
@@ -120,7 +120,7 @@ mod tests {
         };
         let of = |flags: &str, repeat, entry, source| {
             let manifest = manifest(repeat, flags, entry);
-            super::of(&environment(
+            super::kernel_of_environment(&environment(
                 "c",
                 &format!("\"{flags}\""),
                 &manifest,
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_not_said_is_not_known() {
         let gpu = environment("cuda -arch=sm_90", "\"-use_fast_math\"", "", "");
-        let build = super::of(&gpu).build;
+        let build = super::kernel_of_environment(&gpu).build;
         assert_eq!(
             build.as_deref(),
             Some("nvrtc 13.0 -arch=sm_90 -use_fast_math")
@@ -155,12 +155,21 @@ mod tests {
                 program: None,
                 ..gpu.clone()
             };
-            assert_eq!(super::of(&unknown), Kernel::default(), "{machine:?}");
+            assert_eq!(
+                super::kernel_of_environment(&unknown),
+                Kernel::default(),
+                "{machine:?}"
+            );
         }
         let other = Environment {
             program: Some(r#"{"commit": "1f3a"}"#.to_owned()),
             ..gpu
         };
-        assert!(super::of(&other).program.unwrap().starts_with("program@"));
+        assert!(
+            super::kernel_of_environment(&other)
+                .program
+                .unwrap()
+                .starts_with("program@")
+        );
     }
 }

@@ -1,27 +1,27 @@
-//! A line put together again from its columns.
+//! Writes a line from its columns.
 //!
-//! The same code proves at ingest that a line can be given back, and gives it back at export.
+//! The same code verifies at ingest that a line can be reproduced, and reproduces it at export.
 
 use tsql_codecs::json;
 use tsql_codecs::number::{Decimal, write_integer};
-use tsql_codecs::repeats::{self, NANO};
+use tsql_codecs::repeats::{self, NANO_PLACES};
 
 use crate::dumps::{write_line, write_list, write_number};
-use crate::rows::{Details, Environment, Kernel, Measurement};
+use crate::rows::{Environment, Kernel, Measurement, RecordDetails};
 
-/// Appends a line without its ending; `kernel` is what only the line says of it. False where the columns cannot be spelled, and then `out`
-/// holds part of a line.
+/// Appends a line without its line ending. `kernel` contains only what the environment does not state. Returns false if
+/// the columns cannot be written; `out` then holds part of a line.
 pub fn write(
     workload_key: &str,
     steps: &[u8],
     kernel: &Kernel,
     measurement: Measurement<'_>,
-    details: &Details,
+    details: &RecordDetails,
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> bool {
     write_line(environment.writer, out, |line| {
-        spaced(
+        write_spaced(
             workload_key,
             steps,
             kernel,
@@ -33,63 +33,63 @@ pub fn write(
     })
 }
 
-/// The line as `json.dumps` writes it without being told how.
-fn spaced(
+/// Writes the line with the default spacing of `json.dumps`.
+fn write_spaced(
     workload_key: &str,
     steps: &[u8],
     kernel: &Kernel,
     measurement: Measurement<'_>,
-    details: &Details,
+    details: &RecordDetails,
     environment: &Environment,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     out.extend_from_slice(b"{\"workload_key\": ");
-    write_thing(workload_key, out);
-    key("steps", out);
-    write_thing(std::str::from_utf8(steps).ok()?, out);
+    write_json_or_text(workload_key, out);
+    write_key("steps", out);
+    write_json_or_text(std::str::from_utf8(steps).ok()?, out);
     for (name, value) in [("program", &kernel.program), ("build", &kernel.build)] {
         if let Some(value) = value {
-            key(name, out);
+            write_key(name, out);
             json::write_ascii_string(value, out);
         }
     }
     if let Some(runtime_ns) = measurement.runtime_ns {
-        key("repeats_ns", out);
+        write_key("repeats_ns", out);
         write_times(runtime_ns, measurement, measurement.repeats, out)?;
     }
     if measurement.error_no != 0 {
-        key("error_no", out);
+        write_key("error_no", out);
         write_integer(i64::from(measurement.error_no), out);
     }
     if let Some(message) = &details.error_message {
-        key("error_message", out);
+        write_key("error_message", out);
         json::write_ascii_string(message, out);
     }
     if let Some(baseline_ns) = details.baseline_ns {
-        key("baseline_ns", out);
+        write_key("baseline_ns", out);
         write_number(Decimal::from_f64(baseline_ns)?, out)?;
     }
     if let Some(cpu) = &details.cpu {
-        key("cpu_repeats_ns", out);
+        write_key("cpu_repeats_ns", out);
         write_times(cpu.runtime_ns, measurement, cpu.bytes.as_deref(), out)?;
     }
     if let Some(repeats) = &details.disturbed_repeats {
-        key("disturbed_repeats", out);
+        write_key("disturbed_repeats", out);
         out.extend_from_slice(repeats.as_bytes());
     }
     if let Some(flags) = &details.flags {
-        key("flags", out);
+        write_key("flags", out);
         write_list(flags.iter(), out, |word, out| {
             json::write_ascii_string(word, out);
             Some(())
         })?;
     }
     if let Some(all_cost) = measurement.all_cost {
-        key("all_cost_s", out);
+        write_key("all_cost_s", out);
         write_number(all_cost, out)?;
     }
     if let Some(seconds) = measurement.measured_at_s {
-        key("measured_at", out);
+        write_key("measured_at", out);
         write_integer(seconds, out);
     }
     write_environment(environment, out);
@@ -97,14 +97,14 @@ fn spaced(
     Some(())
 }
 
-fn key(name: &str, out: &mut Vec<u8>) {
+fn write_key(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b", \"");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\": ");
 }
 
-/// A graph or a configuration: JSON where it is canonical, else a text.
-fn write_thing(text: &str, out: &mut Vec<u8>) {
+/// Writes a graph or a configuration: as JSON if it is canonical, else as a string.
+fn write_json_or_text(text: &str, out: &mut Vec<u8>) {
     let is_json = text.starts_with(['{', '[']);
     if is_json && json::canonical(text).as_deref() == Some(text) {
         out.extend_from_slice(text.as_bytes());
@@ -122,7 +122,7 @@ fn write_times(
     let mut times = Vec::new();
     repeats::unpack(mean_ns, measurement.repeat_count, bytes, &mut times)?;
     write_list(times.into_iter(), out, |time, out| {
-        write_number(time.shifted(NANO), out)
+        write_number(time.scale_by_power(NANO_PLACES), out)
     })
 }
 
@@ -143,7 +143,7 @@ fn write_environment(environment: &Environment, out: &mut Vec<u8>) {
     for (name, value) in parts {
         let Some(value) = value else { continue };
         if first {
-            key("environment", out);
+            write_key("environment", out);
         }
         out.extend_from_slice(if first { b"{\"" } else { b", \"" });
         out.extend_from_slice(name.as_bytes());

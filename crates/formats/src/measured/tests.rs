@@ -2,7 +2,7 @@ use super::*;
 
 const LINE: &str = r#"{"workload_key": ["matmul_f32", {"K": 512, "M": 128}], "steps": {"TILE_M": 8, "UNROLL": 2}, "repeats_ns": [1312345.5, 1312000, 1299871.25], "cpu_repeats_ns": [1312001, 1311999, 1299870], "disturbed_repeats": [[2500000.5, 1400000, 3]], "flags": ["migrated", "not_converged"], "all_cost_s": 0.25, "measured_at": 1697658022, "environment": {"target": "c", "machine": {"cores": 2, "model": "a \u00e9"}, "settings": {"repeat": 10}, "program": {"files": {"mm.c": "int x;\n"}}}}"#;
 
-fn one(text: &str) -> Rows {
+fn one(text: &str) -> LogRows {
     let rows = parse(text.as_bytes(), false);
     assert!(rows.others.is_empty(), "{:?}", rows.others);
     assert_eq!(rows.records.len(), 1);
@@ -13,7 +13,7 @@ fn one(text: &str) -> Rows {
 fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
     let rows = one(LINE);
     assert!(rows.verbatim.is_empty());
-    assert_eq!(rows.environments[0].writer, Writer::Python);
+    assert_eq!(rows.environments[0].writer, JsonWriter::Python);
     assert_eq!(rows.graphs, [r#"["matmul_f32", {"K": 512, "M": 128}]"#]);
     assert_eq!(
         rows.sketches[0].text,
@@ -32,7 +32,7 @@ fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
     tsql_codecs::json::write_compact(LINE.as_bytes(), &mut compact);
     let rows = one(std::str::from_utf8(&compact).unwrap());
     assert!(rows.verbatim.is_empty());
-    assert_eq!(rows.environments[0].writer, Writer::PythonCompact);
+    assert_eq!(rows.environments[0].writer, JsonWriter::PythonCompact);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn short_lines_and_failures_are_rebuilt_too() {
 #[test]
 fn other_spellings_keep_their_text_and_mean_the_same() {
     let turned = r#"{"steps": {"UNROLL":2,"TILE_M":8}, "workload_key": ["matmul_f32",{"M":128,"K":512}], "runtime_ns": 5.0, "measured_at": "2023-10-18T19:40:22.5Z"}"#;
-    // With the same environment, which tells the kernel.
+    // With the same environment, which determines the kernel.
     let said = &LINE[LINE.find(", \"environment\"").unwrap()..];
     let turned = &format!("{}{said}", turned.trim_end_matches('}'));
     let rows = one(turned);

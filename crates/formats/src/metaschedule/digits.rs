@@ -1,14 +1,14 @@
-//! Doubles as TVM's `JSONDumps` spells them.
+//! Doubles in the format of TVM's `JSONDumps`.
 
 use tsql_codecs::number::write_general;
 
-/// Significant digits that TVM asks for: `std::setprecision(20)`. A double has 17 that tell it apart, so the last
-/// of them are those of its exact value.
+/// Significant digits of TVM: `std::setprecision(20)`. 17 digits identify a double, so the remaining digits come from
+/// its exact value.
 const DIGITS: usize = 20;
 
-/// Appends a number as C's `%.20g` does. False, and nothing appended, where it is none.
+/// Appends a number like C's `%.20g`. Returns false and appends nothing if it is not finite.
 pub(super) fn write_double(value: f64, out: &mut Vec<u8>) -> bool {
-    // Exact digits, halves to even: as the C library does.
+    // Exact digits, with ties rounded to even like the C library.
     let text = format!("{:.*e}", DIGITS - 1, value.abs());
     let Some((digits, leading)) = text.split_once('e') else {
         return false;
@@ -33,13 +33,13 @@ pub(super) fn write_double(value: f64, out: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
 
-    fn spelled(value: f64) -> String {
+    fn double_text(value: f64) -> String {
         let mut out = Vec::new();
         assert!(write_double(value, &mut out));
         String::from_utf8(out).unwrap()
     }
 
-    /// What `printf '%.20g'` prints, taken from the C library.
+    /// Output of `printf '%.20g'`, produced by the C library.
     #[test]
     fn doubles_are_spelled_as_c_does() {
         for (value, wanted) in [
@@ -64,14 +64,14 @@ mod tests {
             (f64::MIN_POSITIVE, "2.2250738585072013831e-308"),
             (5e-324, "4.9406564584124654418e-324"),
             (0.3, "0.2999999999999999889"),
-            // Of 21 digits, the last a 5: to the even one.
+            // 21 digits with a final 5: rounded to even.
             (210_001.0 / 2_097_152.0, "0.10013628005981445312"),
             (210_003.0 / 2_097_152.0, "0.10013723373413085938"),
             // Rounded up to a power of ten, and next to one.
             (999_999.999_999_999_9, "999999.99999999988358"),
             (0.000_099_999_999_999_999_99, "9.999999999999999124e-05"),
         ] {
-            assert_eq!(spelled(value), wanted);
+            assert_eq!(double_text(value), wanted);
         }
         for none in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
             let mut out = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
         fn any_double_comes_back(bits: u64) {
             let value = f64::from_bits(bits);
             if value.is_finite() {
-                let text = spelled(value);
+                let text = double_text(value);
                 proptest::prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), bits, "{}", text);
                 let digits = text.split('e').next().unwrap().bytes().filter(u8::is_ascii_digit);
                 let digits: Vec<u8> = digits.skip_while(|digit| *digit == b'0').collect();

@@ -1,34 +1,34 @@
-//! One line taken apart.
+//! Parses one line.
 
 use serde::de::IgnoredAny;
 use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 
 use super::key;
-use crate::beside::Beside;
-use crate::parser::Line;
-use crate::rows::{Environment, Writer};
+use crate::log_context::LogContext;
+use crate::parser::ParsedLine;
+use crate::rows::{Environment, JsonWriter};
 
-/// TVM's `MeasureErrorNo` of an error that is not known: a line does not say which it was.
+/// TVM's `MeasureErrorNo` of an unknown error. Lines do not contain the kind of error.
 const UNKNOWN_ERROR: i16 = 8;
 
-/// Seconds from which on a program failed: TVM writes these, and no time.
+/// Run time in seconds from which on a program counts as failed. TVM writes this value instead of a time.
 const FAILED_S: f64 = 1e10;
 
-/// Takes a line apart, whose workload is in the file beside its log, if that is there.
+/// Parses a line. Its workload is in the companion file, if that exists.
 ///
 /// # Errors
-/// What is wrong with it, for people.
-pub(super) fn parse(text: &[u8], beside: &Beside) -> Result<Line, String> {
+/// Returns a message for people that says what is wrong with the line.
+pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let text = text.trim_start_matches('\u{feff}');
     serde_json::from_str::<IgnoredAny>(text)
         .map_err(|error| format!("the line is no JSON: {error}"))?;
-    let within = json::elements_within(text, 3).ok_or("the line is no list")?;
-    let [index, record] = list("the line", text.trim(), &within, 0)?;
-    let [trace, run_secs, target, args_info] = list("the record", record, &within, 1)?;
-    for part in list::<2>("the trace", trace, &within, 2)? {
+    let within = json::nested_elements(text, 3).ok_or("the line is no list")?;
+    let [index, record] = list_elements("the line", text.trim(), &within, 0)?;
+    let [trace, run_secs, target, args_info] = list_elements("the record", record, &within, 1)?;
+    for part in list_elements::<2>("the trace", trace, &within, 2)? {
         if !part.starts_with('[') {
             return Err("instructions and decisions of the trace are not both lists".into());
         }
@@ -43,16 +43,16 @@ pub(super) fn parse(text: &[u8], beside: &Beside) -> Result<Line, String> {
                 i32::MAX
             )
         })?;
-    if !args_info.starts_with('[') && args_info != NOTHING {
+    if !args_info.starts_with('[') && args_info != NULL {
         return Err("the types of the arguments are no list".into());
     }
-    let (costs, error_no) = times(run_secs)?;
-    Ok(Line {
-        workload_key: workload_key(index, &spaced(args_info), beside)?,
-        steps: spaced(trace),
+    let (costs, error_no) = parse_times(run_secs)?;
+    Ok(ParsedLine {
+        workload_key: workload_key(index, &add_json_spaces(args_info), beside)?,
+        steps: add_json_spaces(trace),
         environment: Environment {
             target: compact_target(target)?,
-            ..Environment::of(Writer::TvmCompact)
+            ..Environment::for_writer(JsonWriter::TvmCompact)
         },
         costs,
         error_no,
@@ -63,10 +63,10 @@ pub(super) fn parse(text: &[u8], beside: &Beside) -> Result<Line, String> {
     })
 }
 
-/// The key of the graph of a record: by its workload, or by the place where that would be.
-fn workload_key(index: i32, args_info: &str, beside: &Beside) -> Result<String, String> {
+/// Returns the key of the graph of a record: by its workload, or by the location of a missing workload.
+fn workload_key(index: i32, args_info: &str, beside: &LogContext) -> Result<String, String> {
     let Some(graphs) = &beside.graphs else {
-        return Ok(key::of_place(index, args_info, beside));
+        return Ok(key::key_of_place(index, args_info, beside));
     };
     let place = usize::try_from(index).unwrap_or(usize::MAX);
     let name = graphs.names.get(place).ok_or_else(|| {
@@ -74,16 +74,17 @@ fn workload_key(index: i32, args_info: &str, beside: &Beside) -> Result<String, 
         format!("its workload {index} (from 0) is not in `{file}`, which has {count} lines")
     })?;
     Ok(match name {
-        Some(hash) => key::of_hash(hash, args_info),
-        None => key::of_place(index, args_info, beside),
+        Some(hash) => key::key_of_hash(hash, args_info),
+        None => key::key_of_place(index, args_info, beside),
     })
 }
 
-/// What is there where nothing is.
-const NOTHING: &str = "null";
+/// Absent value.
+const NULL: &str = "null";
 
-/// The elements of a list of `N`: those on its `level` among all that are `within` its line.
-fn list<'a, const N: usize>(
+/// Returns the elements of a list of exactly `N` elements: those of `within`, all elements of the line, that are on
+/// `level` and inside of `raw`.
+fn list_elements<'a, const N: usize>(
     what: &str,
     raw: &'a str,
     within: &[(usize, &'a str)],
@@ -101,29 +102,29 @@ fn list<'a, const N: usize>(
     elements.try_into().map_err(wrong)
 }
 
-fn spaced(raw: &str) -> String {
-    String::from_utf8(json::spaced(raw.as_bytes())).unwrap_or_default()
+fn add_json_spaces(raw: &str) -> String {
+    String::from_utf8(json::normalize_spacing(raw.as_bytes())).unwrap_or_default()
 }
 
 fn compact_target(raw: &str) -> Result<String, String> {
-    if raw == NOTHING {
+    if raw == NULL {
         return Ok(String::new());
     }
     if !raw.starts_with('{') {
         return Err("the target is no object".into());
     }
     let mut target = Vec::with_capacity(raw.len());
-    json::write_compact(&json::spaced(raw.as_bytes()), &mut target);
+    json::write_compact(&json::normalize_spacing(raw.as_bytes()), &mut target);
     Ok(String::from_utf8_lossy(&target).into_owned())
 }
 
-/// The repeats, and the error of a program that failed.
-fn times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
-    if raw == NOTHING {
+/// Returns the repeats, and the error number of a failed program.
+fn parse_times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
+    if raw == NULL {
         return Ok((Vec::new(), 0));
     }
-    let elements = json::elements_of_valid(raw).ok_or("the run times are no list")?;
-    let times = elements.into_iter().map(seconds);
+    let elements = json::elements_unchecked(raw).ok_or("the run times are no list")?;
+    let times = elements.into_iter().map(parse_seconds);
     let times: Vec<f64> = times.collect::<Result<_, _>>()?;
     if times.iter().any(|&time| time >= FAILED_S) {
         return Ok((Vec::new(), UNKNOWN_ERROR));
@@ -133,8 +134,8 @@ fn times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
     Ok((costs.ok_or("a run time is no decimal")?, 0))
 }
 
-/// The double that TVM reads: its twenty digits say no more.
-fn seconds(raw: &str) -> Result<f64, String> {
+/// Parses seconds as a double, like TVM. The twenty digits contain no more information.
+fn parse_seconds(raw: &str) -> Result<f64, String> {
     let is_number = json::number_length(raw.as_bytes()) == Some(raw.len());
     let value = is_number.then(|| raw.parse::<f64>().ok()).flatten();
     let value = value.filter(|value| value.is_finite() && *value >= 0.0);

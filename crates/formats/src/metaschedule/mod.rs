@@ -1,5 +1,5 @@
-//! Databases of TVM's MetaSchedule, which are two files: `database_tuning_record.json` has a line for each record,
-//! which is read here, and `database_workload.json` one for each program that was tuned ([`workload`]).
+//! Databases of TVM's MetaSchedule. A database is two files: `database_tuning_record.json` has one line per record and
+//! is read here; `database_workload.json` has one line per tuned program ([`workload`]).
 //!
 //! ```text
 //! [0,[[[["GetBlock",[],["T_add","main"],["b0"]],["SamplePerfectTile",["l2"],[4,64],["v6","v7"]],...],[[4,[8,16]]]],
@@ -7,15 +7,15 @@
 //!     [["TENSOR","float32",[1,128,128]]]]]
 //! ```
 //!
-//! That is: the line of the workload in the other file, from 0; instructions of the schedule, and what was
-//! decided for those that sample; seconds (`[10000000000]` where a program failed, `null` where it was not measured);
-//! target; arguments. A configuration is instructions with decisions. It is one of a sketch as all steps are: numbers
-//! are holes, so all that one space of schedules holds are a few sketches. A file does not say when it was
-//! written, by which version, nor why a program failed.
+//! The fields are: line number of the workload in the other file, from 0; instructions of the schedule and the
+//! decisions of its sampling instructions; seconds (`[10000000000]` for a failed program, `null` if not measured);
+//! target; arguments. A configuration is instructions with decisions. Its numbers are the holes of a sketch, so a
+//! schedule space needs only a few sketches. A file does not contain the time of writing, the TVM version or the reason
+//! of a failure.
 //!
-//! Run times are doubles with twenty digits, of which the last are no more than the double has: what is kept is the
-//! double. A line that is spelled as TVM does, or as Python's `json.dumps` (with spaces or without) spells what it
-//! read, is rebuilt from columns; any other keeps its text.
+//! Run times are doubles printed with twenty digits; only the double is stored. A line in the spelling of TVM, or in
+//! the spelling of Python's `json.dumps` (with or without spaces) for the same values, is rebuilt from columns. Any
+//! other line is stored as text.
 //!
 //! Format: `src/meta_schedule/database` of TVM, `JSONDumps` and `AsJSON`.
 
@@ -29,32 +29,32 @@ pub mod workload;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
 
-use crate::beside::Beside;
-use crate::parser::{self, Spelling};
-use crate::rows::{Rows, Writer};
-use crate::spelled::Speller;
-use crate::{Format, Logs};
+use crate::log_context::LogContext;
+use crate::parser::{self, LineFormat};
+use crate::record_writer::RecordWriter;
+use crate::rows::{JsonWriter, LogRows};
+use crate::{Format, LogFormat};
 pub use key::{structural_hash, workload_place};
 pub use render::write;
 pub use renumber::renumber;
 
-/// Its name as dataset and as `--format`.
+/// Name of the dataset and value of `--format`.
 pub const NAME: &str = "metaschedule";
 
-/// More workloads than any database has.
-const MOST_WORKLOADS: i32 = 1 << 20;
+/// Limit of workloads, more than any database has.
+const MAX_WORKLOADS: i32 = 1 << 20;
 
-/// The file of a database with its records, as TVM names it.
+/// TVM's name of the file with the records of a database.
 pub const RECORDS_FILE: &str = "database_tuning_record.json";
 
-/// The file of a database with its workloads, as TVM names it.
+/// TVM's name of the file with the workloads of a database.
 pub const WORKLOADS_FILE: &str = "database_workload.json";
 
-/// What the names of both files of a database have, each at the same place.
-const RECORDS: &str = "tuning_record";
-const WORKLOADS: &str = "workload";
+/// Parts in which the names of the two files of a database differ.
+const RECORDS_NAME_PART: &str = "tuning_record";
+const WORKLOADS_NAME_PART: &str = "workload";
 
-/// Files of tuning records.
+/// Log format of tuning records.
 #[derive(Debug)]
 pub struct Log;
 
@@ -63,37 +63,37 @@ impl Format for Log {
         NAME
     }
 
-    fn described(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         "records of a MetaSchedule database"
     }
 }
 
-impl Logs for Log {
-    fn begins(&self, line: &[u8]) -> bool {
-        begins(line).is_some()
+impl LogFormat for Log {
+    fn begins_record(&self, line: &[u8]) -> bool {
+        match_record_start(line).is_some()
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows {
         parse(chunk, crlf, beside)
     }
 
-    /// `database_workload.json` beside `database_tuning_record.json`, as TVM names them.
-    fn beside(&self, name: &str) -> Option<String> {
+    /// `database_workload.json` for `database_tuning_record.json`, the names that TVM uses.
+    fn companion_file_name(&self, name: &str) -> Option<String> {
         let name = name.strip_suffix(".gz").unwrap_or(name);
-        let has_records = name.contains(RECORDS);
-        has_records.then(|| name.replace(RECORDS, WORKLOADS))
+        let has_records = name.contains(RECORDS_NAME_PART);
+        has_records.then(|| name.replace(RECORDS_NAME_PART, WORKLOADS_NAME_PART))
     }
 
-    fn needs_graphs_beside(&self) -> bool {
+    fn needs_companion_graphs(&self) -> bool {
         true
     }
 
-    /// A line for each place up to the last one, with the structural hash where that is known.
-    fn graph_names(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
+    /// Writes one line per index up to the last one, with the structural hash if known.
+    fn write_companion_graphs(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
         let mut text = Vec::new();
         let mut next = 0;
         let hashed = graphs.values().any(|key| structural_hash(key).is_some());
-        for (&place, key) in graphs.range(..MOST_WORKLOADS).filter(|_| hashed) {
+        for (&place, key) in graphs.range(..MAX_WORKLOADS).filter(|_| hashed) {
             while next < place {
                 text.extend_from_slice(b"[]\n");
                 next += 1;
@@ -108,21 +108,21 @@ impl Logs for Log {
         text
     }
 
-    fn graphs(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
-        workload::hashes(file)
+    fn read_graph_names(&self, file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+        workload::read_hashes(file)
     }
 
-    fn speller(&self) -> Box<dyn Speller> {
-        Box::new(&SPELLING)
+    fn record_writer(&self) -> Box<dyn RecordWriter> {
+        Box::new(&LINE_FORMAT)
     }
 
-    fn ending(&self) -> &'static str {
+    fn file_extension(&self) -> &'static str {
         "json"
     }
 }
 
-/// Does a line begin with an index and the lists of a record, a trace and instructions?
-fn begins(line: &[u8]) -> Option<()> {
+/// Whether a line begins with an index and the nested lists of record, trace and instructions.
+fn match_record_start(line: &[u8]) -> Option<()> {
     let rest = line.strip_prefix(b"[")?.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut rest = rest.get(digits..).filter(|_| digits > 0)?;
@@ -132,17 +132,21 @@ fn begins(line: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Parses the lines of `chunk`, the last of which may lack its line feed; `crlf` where they end in `\r\n`. Their
-/// workloads are in the file beside theirs.
-pub fn parse(chunk: &[u8], crlf: bool, beside: &Beside) -> Rows {
-    parser::parse(chunk, crlf, beside, &SPELLING)
+/// Parses the lines of `chunk`. The last line may lack its line feed; set `crlf` if lines end in `\r
+/// `. The workloads are in the companion file.
+pub fn parse(chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows {
+    parser::parse(chunk, crlf, beside, &LINE_FORMAT)
 }
 
-/// How they are taken apart and put together.
-static SPELLING: Spelling = Spelling {
+/// Parser and writer of the lines.
+static LINE_FORMAT: LineFormat = LineFormat {
     parse: line::parse,
     write,
-    writers: &[Writer::TvmCompact, Writer::Python, Writer::PythonCompact],
+    writers: &[
+        JsonWriter::TvmCompact,
+        JsonWriter::Python,
+        JsonWriter::PythonCompact,
+    ],
 };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Databases that TVM wrote, which are no part of the project.
+//! Databases that TVM wrote, which are not part of the project.
 
 #![allow(clippy::print_stderr, reason = "a test says what it found")]
 
@@ -8,13 +8,13 @@ use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 
-use super::workload::{lines, write as write_workload};
+use super::workload::{read_lines, write as write_workload};
 use super::{Log, parse, workload, write};
-use crate::beside::Beside;
-use crate::rows::{Measurement, Rows};
-use crate::{Dialect, Input, Logs as _, chunk, graphs, shared};
+use crate::log_context::LogContext;
+use crate::rows::{LogRows, Measurement};
+use crate::{Dialect, Input, LogFormat as _, chunk, read_companion_graphs, shared};
 
-/// Folder; records, of which so many failed; workloads; sketches at most.
+/// Folder; records; failed records; workloads; maximum number of sketches.
 const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
     ("a100-resnet34", 20_089, 4_639, 20, 130),
     ("cpu-c2d-0.27", 16, 0, 1, 16),
@@ -22,22 +22,22 @@ const DATABASES: [(&str, usize, usize, usize, usize); 4] = [
     ("cpu-sfm-0.27", 16, 0, 1, 16),
 ];
 
-/// Bytes that are read at once, as ingest does.
+/// Bytes that are read at once, as in ingest.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Of so many chunks one is parsed: the largest database has 137 MB, which take a minute where this is not optimized.
+/// One of this many chunks is parsed. The largest database has 137 MB, which take a minute without optimization.
 const CHUNKS_FOR_ONE: usize = 8;
 
-/// A run time of a program that failed.
+/// Run time of a failed program.
 const FAILED: &[u8] = b"[10000000000]";
 
-/// The flag of a gzip file that has its name before its content.
+/// Flag of a gzip file with a file name before its content.
 const NAMED: u8 = 8;
 
-/// Bytes of a gzip header.
+/// Size of a gzip header in bytes.
 const HEADER: usize = 10;
 
-/// The records of a database; none where it is not there.
+/// Records of a database; empty if it is missing.
 fn records(name: &str) -> Option<Vec<u8>> {
     let folder = format!("data/metaschedule/{name}");
     let path = shared::path(&folder)?.join("database_tuning_record.json.gz");
@@ -45,7 +45,7 @@ fn records(name: &str) -> Option<Vec<u8>> {
         return shared::bytes(&format!("{folder}/database_tuning_record.json"));
     }
     let packed = fs::read(path).unwrap();
-    // Without the check sum, which takes longer than all else where it is not optimized.
+    // Without the checksum, which dominates the run time without optimization.
     let (header, content) = packed.split_at(HEADER);
     let name = match header[3] {
         0 => 0,
@@ -71,8 +71,8 @@ fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The line of a record from what columns hold of it.
-fn spelled(rows: &Rows, place: usize) -> Vec<u8> {
+/// Rebuilds the line of a record from its columns.
+fn rebuild_line(rows: &LogRows, place: usize) -> Vec<u8> {
     let row = &rows.records[place];
     let measurement = Measurement {
         runtime_ns: row.runtime_ns,
@@ -94,11 +94,11 @@ fn spelled(rows: &Rows, place: usize) -> Vec<u8> {
     line
 }
 
-/// The keys of the graphs of a database by what its workloads say.
+/// Keys of the graphs of a database, derived from its workloads.
 fn workload_keys(name: &str) -> HashSet<String> {
     let text = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"));
     let text = text.unwrap_or_default();
-    let keys = lines(&text, false).map(|line| line.workload.unwrap().key().unwrap());
+    let keys = read_lines(&text, false).map(|line| line.workload.unwrap().key().unwrap());
     keys.collect()
 }
 
@@ -108,12 +108,12 @@ fn every_record_of_real_databases_comes_back() {
         let Some(text) = records(name) else {
             return;
         };
-        assert!(Log.begins(&text) && !workload::begins(&text));
-        let beside = Beside {
+        assert!(Log.begins_record(&text) && !workload::begins_workload(&text));
+        let beside = LogContext {
             graphs: shared::path(&format!("data/metaschedule/{name}/database_workload.json"))
                 .map(|path| Input::new(path, String::new(), "database_workload.json".to_owned()))
-                .and_then(|input| graphs(Dialect::METASCHEDULE, &input).unwrap()),
-            ..Beside::default()
+                .and_then(|input| read_companion_graphs(Dialect::METASCHEDULE, &input).unwrap()),
+            ..LogContext::default()
         };
         let workloads = workload_keys(name);
         let (mut records, mut failures, mut repeats, mut params) = (0, 0, 0, 0);
@@ -131,8 +131,11 @@ fn every_record_of_real_databases_comes_back() {
             }
             let rows = parse(chunk, false, &beside);
             assert!(rows.others.is_empty() && rows.verbatim.is_empty());
-            for (place, line) in chunk::lines(chunk).enumerate() {
-                assert!(spelled(&rows, place) == line, "{name}: {number}, {place}");
+            for (place, line) in chunk::split_lines(chunk).enumerate() {
+                assert!(
+                    rebuild_line(&rows, place) == line,
+                    "{name}: {number}, {place}"
+                );
             }
             let failures_here = rows.records.iter().filter(|row| row.error_no == 8);
             assert_eq!((rows.records.len(), failures_here.count()), (lines, failed));
@@ -166,9 +169,9 @@ fn every_workload_of_real_databases_comes_back() {
         else {
             return;
         };
-        assert!(workload::begins(&text) && !Log.begins(&text));
+        assert!(workload::begins_workload(&text) && !Log.begins_record(&text));
         let (mut seen, mut hashes) = (0, HashSet::new());
-        for line in lines(&text, false) {
+        for line in read_lines(&text, false) {
             let workload = line.workload.unwrap();
             let mut rebuilt = Vec::new();
             write_workload(workload.hash, &workload.json, &mut rebuilt);

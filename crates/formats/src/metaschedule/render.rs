@@ -1,4 +1,4 @@
-//! A line put together again from its columns.
+//! Writes a line from its columns.
 
 use tsql_codecs::json;
 use tsql_codecs::repeats;
@@ -8,14 +8,14 @@ use super::key::args_info;
 use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Measurement};
 
-/// What TVM writes as the run times of a program that failed.
-const FAILED: &[u8] = b"[10000000000]";
+/// Run times that TVM writes for a failed program.
+const FAILED_TIMES: &[u8] = b"[10000000000]";
 
-/// What it writes where nothing is.
-const NOTHING: &[u8] = b"null";
+/// Absent value.
+const NULL: &[u8] = b"null";
 
-/// Appends a line without its ending. False where the columns cannot be spelled, and then `out` holds part of
-/// a line.
+/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then holds part of a
+/// line.
 pub fn write(
     workload_key: &str,
     trace: &[u8],
@@ -24,12 +24,12 @@ pub fn write(
     out: &mut Vec<u8>,
 ) -> bool {
     write_line(environment.writer, out, |line| {
-        spaced(workload_key, trace, measurement, environment, line)
+        write_spaced(workload_key, trace, measurement, environment, line)
     })
 }
 
-/// The line with the spaces of Python's `json.dumps`.
-fn spaced(
+/// Writes the line with the spacing of Python's `json.dumps`.
+fn write_spaced(
     workload_key: &str,
     trace: &[u8],
     measurement: Measurement<'_>,
@@ -45,9 +45,9 @@ fn spaced(
     write_times(measurement, environment.writer.is_python(), out)?;
     out.extend_from_slice(b", ");
     if environment.target.is_empty() {
-        out.extend_from_slice(NOTHING);
+        out.extend_from_slice(NULL);
     } else {
-        out.extend_from_slice(&json::spaced(environment.target.as_bytes()));
+        out.extend_from_slice(&json::normalize_spacing(environment.target.as_bytes()));
     }
     out.extend_from_slice(b", ");
     out.extend_from_slice(args_info.as_bytes());
@@ -55,13 +55,13 @@ fn spaced(
     Some(())
 }
 
-/// The repeats: TVM writes 20 digits of the double, Python those that tell it apart.
+/// Writes the repeats. TVM writes 20 digits of the double, Python the shortest digits that identify it.
 fn write_times(measurement: Measurement<'_>, is_python: bool, out: &mut Vec<u8>) -> Option<()> {
     let Some(runtime_ns) = measurement.runtime_ns else {
         out.extend_from_slice(if measurement.error_no == 0 {
-            NOTHING
+            NULL
         } else {
-            FAILED
+            FAILED_TIMES
         });
         return Some(());
     };

@@ -1,9 +1,9 @@
-//! A tuning record of one database as a record of another one, whose workloads have other places.
+//! Moves tuning records to another database, whose workloads have other line numbers.
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the line of a tuning record with another workload index, and every other byte as it is. A byte order mark,
-/// which TVM does not read, is left out. `None` for a line that does not begin like a record.
+/// Returns the line of a tuning record with another workload index; all other bytes are unchanged. A byte order mark is
+/// removed because TVM cannot read it. `None` for a line that does not begin like a record.
 pub fn renumber(line: &[u8], workload_index: i32) -> Option<Vec<u8>> {
     let mut line = line;
     while let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK) {

@@ -1,36 +1,36 @@
-//! Records of our own making, in both spellings of TVM and others.
+//! Synthetic records, in both spellings of TVM and others.
 
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
 
 use super::*;
 use crate::Folder;
-use crate::beside::Graphs;
-use crate::rows::Row;
+use crate::log_context::CompanionGraphs;
+use crate::rows::LogRow;
 
-/// As TVM 0.27 writes it; the older ones write `GetBlock` and `[1]`.
+/// Written by TVM 0.27; older versions write `GetBlock` and `[1]`.
 const LINE: &str = r#"[3,[[[["GetSBlock",[],["T_add","main"],["b0"]],["Annotate",["b0","\"SSRSRS\""],["meta_schedule.tiling_structure"],[]],["SamplePerfectTile",["l2"],[2,64],["v6","v7"]],["Split",["l2","v6","v7"],[1,0],["l10","l11"]],["SampleCategorical",[],[[0,16],[0.2000000000000000111,0.8000000000000000444]],["v9"]],["ComputeAt",["b0","l56"],[1,-1],[]]],[[2,[16,8]],[4,1],[5,-1]]],[0.00050302899999999999784,5.5322999999999998696e-05],{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""},[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]]]"#;
 
 const TIMES: &str = "[0.00050302899999999999784,5.5322999999999998696e-05]";
 
-/// Its arguments as they stand in keys.
+/// Its arguments in the format of keys.
 const ARGUMENTS: &str = r#"[["TENSOR", "float32", [1, 128, 128]], ["TENSOR", "float32", [128]]]"#;
 
-/// Lines that columns rebuild, with their rows.
-fn rebuilt(text: &str) -> Rows {
-    let rows = parse(text.as_bytes(), false, &Beside::default());
+/// Asserts that columns reproduce the lines, and returns their rows.
+fn rebuilt(text: &str) -> LogRows {
+    let rows = parse(text.as_bytes(), false, &LogContext::default());
     assert!(rows.others.is_empty(), "{:?}", rows.others);
     assert!(rows.verbatim.is_empty(), "{:?}", rows.verbatim);
     rows
 }
 
-/// `LINE` with something else in the place of a part of it.
-fn with(from: &str, to: &str) -> String {
+/// `LINE` with a part replaced.
+fn replace_in_line(from: &str, to: &str) -> String {
     assert!(LINE.contains(from), "{from}");
     LINE.replace(from, to)
 }
 
-fn filled(rows: &Rows, row: &Row) -> String {
+fn fill_sketch(rows: &LogRows, row: &LogRow) -> String {
     let mut trace = Vec::new();
     let sketch = &rows.sketches[row.sketch as usize].text;
     assert!(tsql_codecs::sketch::fill(
@@ -49,12 +49,12 @@ fn a_line_is_workload_trace_times_target_and_arguments() {
     let environment = &rows.environments[0];
     let target = r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#;
     assert_eq!(environment.target, target);
-    assert_eq!(environment.writer, Writer::TvmCompact);
+    assert_eq!(environment.writer, JsonWriter::TvmCompact);
     let row = &rows.records[0];
     assert_eq!(row.runtime_ns, Some((503_029.0 + 55_323.0) / 2.0));
     assert_eq!((row.repeat_count, row.error_no), (2, 0));
     assert_eq!((row.all_cost, row.measured_at_s), (None, None));
-    let trace = filled(&rows, row);
+    let trace = fill_sketch(&rows, row);
     assert!(
         trace.ends_with(", [[2, [16, 8]], [4, 1], [5, -1]]]"),
         "{trace}"
@@ -64,19 +64,19 @@ fn a_line_is_workload_trace_times_target_and_arguments() {
 #[test]
 fn workloads_are_known_by_the_file_beside() {
     let beside = |file: &str| {
-        let names = Log.graphs(&mut file.as_bytes()).unwrap();
+        let names = Log.read_graph_names(&mut file.as_bytes()).unwrap();
         let file = "database_workload.json".to_owned();
-        Beside {
+        LogContext {
             source_id: -5,
             folder: Folder {
                 name: "a \"b\"".to_owned(),
                 hash: "1c".to_owned(),
             },
-            graphs: Some(Graphs { file, names }),
+            graphs: Some(CompanionGraphs { file, names }),
         }
     };
     let place = format!(r##"["a \"b\"#3", {ARGUMENTS}, "1c", -5]"##);
-    // Lines that are none count; where there is no hash it is known by its place.
+    // Invalid lines count, too. A workload without a hash is identified by its location.
     let hash = "18446744073709551615";
     let before = "[\"7\",\"\"]\n\nx\n";
     for (file, key) in [
@@ -100,10 +100,15 @@ fn workloads_are_known_by_the_file_beside() {
         "its workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
     );
     let most = "\n".repeat(1 << 20);
-    assert_eq!(Log.graphs(&mut most.as_bytes()).unwrap().len(), 1 << 20);
-    let more = Log.graphs(&mut format!("{most}\n").as_bytes()).unwrap_err();
+    assert_eq!(
+        Log.read_graph_names(&mut most.as_bytes()).unwrap().len(),
+        1 << 20
+    );
+    let more = Log
+        .read_graph_names(&mut format!("{most}\n").as_bytes())
+        .unwrap_err();
     assert_eq!(more.to_string(), "more than 1048576 workloads");
-    let names = |name| Log.beside(name);
+    let names = |name| Log.companion_file_name(name);
     let usual = Some("database_workload.json".to_owned());
     assert_eq!(names("database_tuning_record.json"), usual);
     assert_eq!(names("database_tuning_record.json.gz"), usual);
@@ -112,7 +117,7 @@ fn workloads_are_known_by_the_file_beside() {
 
 #[test]
 fn programs_of_one_design_share_a_sketch() {
-    let other = with("[16,8]", "[4,32]").replace("[4,1]", "[4,0]");
+    let other = replace_in_line("[16,8]", "[4,32]").replace("[4,1]", "[4,0]");
     let rows = rebuilt(&format!("{LINE}\n{other}\n"));
     assert_eq!(
         (rows.records.len(), rows.graphs.len(), rows.sketches.len()),
@@ -121,7 +126,7 @@ fn programs_of_one_design_share_a_sketch() {
     assert!(!rows.sketches[0].literal);
     let [one, other] = [&rows.records[0], &rows.records[1]];
     assert_ne!(one.program, other.program);
-    assert!(filled(&rows, other).ends_with(", [[2, [4, 32]], [4, 0], [5, -1]]]"));
+    assert!(fill_sketch(&rows, other).ends_with(", [[2, [4, 32]], [4, 0], [5, -1]]]"));
 }
 
 #[test]
@@ -130,14 +135,15 @@ fn spellings_are_rebuilt() {
         .replace("GetSBlock", "GetBlock")
         .replace("[1,0]", "[1]");
     rebuilt(&older);
-    let python = with(TIMES, "[0.000503029,5.5323e-05]");
+    let python = replace_in_line(TIMES, "[0.000503029,5.5323e-05]");
     assert_eq!(
         rebuilt(&python).environments[0].writer,
-        Writer::PythonCompact
+        JsonWriter::PythonCompact
     );
-    let spaced = String::from_utf8(tsql_codecs::json::spaced(python.as_bytes())).unwrap();
+    let spaced =
+        String::from_utf8(tsql_codecs::json::normalize_spacing(python.as_bytes())).unwrap();
     let rows = rebuilt(&format!("{spaced}\n{LINE}"));
-    assert_eq!(rows.environments[0].writer, Writer::Python);
+    assert_eq!(rows.environments[0].writer, JsonWriter::Python);
     assert_eq!(rows.environments[0].target, rows.environments[1].target);
     assert_eq!((rows.graphs.len(), rows.sketches.len()), (1, 1));
     assert_eq!(rows.records[0].program, rows.records[1].program);
@@ -179,12 +185,12 @@ fn spellings_are_rebuilt() {
         ("[3,[", "[0,["),
         ("[3,[", "[2147483647,["),
     ] {
-        rebuilt(&with(from, to));
+        rebuilt(&replace_in_line(from, to));
     }
     let crlf = parse(
         format!("{LINE}\r\n\r\n{LINE}\r\n").as_bytes(),
         true,
-        &Beside::default(),
+        &LogContext::default(),
     );
     assert!(crlf.verbatim.is_empty());
     assert_eq!((crlf.records.len(), crlf.others.len()), (2, 1));
@@ -193,8 +199,8 @@ fn spellings_are_rebuilt() {
 
 #[test]
 fn failed_and_unmeasured_programs_have_no_runtime() {
-    let failed = with(TIMES, "[10000000000]");
-    let unmeasured = with(TIMES, "null");
+    let failed = replace_in_line(TIMES, "[10000000000]");
+    let unmeasured = replace_in_line(TIMES, "null");
     let rows = rebuilt(&format!("{failed}\n{unmeasured}\n"));
     let results = rows.records.iter();
     let results = results.map(|row| (row.runtime_ns, row.repeat_count, row.error_no));
@@ -211,12 +217,12 @@ fn strange_but_valid_lines_keep_their_text() {
         ("[0.25,1e300]", 8),
         ("[1e10]", 8),
         ("[0.250]", 0),
-        // Neither twenty digits of a double nor those that tell it apart.
+        // Neither twenty digits of a double nor the shortest digits.
         ("[0.00050302899999999999785]", 0),
         ("[0.0005030290]", 0),
     ] {
-        let line = with(TIMES, to);
-        let rows = parse(line.as_bytes(), false, &Beside::default());
+        let line = replace_in_line(TIMES, to);
+        let rows = parse(line.as_bytes(), false, &LogContext::default());
         assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
         assert_eq!(rows.records[0].error_no, error_no, "{to}");
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
@@ -226,12 +232,12 @@ fn strange_but_valid_lines_keep_their_text() {
         ("[3,[", "\u{feff}[3,["),
         ("[16,8]", "[16,\t8]"),
     ] {
-        let line = with(from, to);
-        let rows = parse(line.as_bytes(), false, &Beside::default());
+        let line = replace_in_line(from, to);
+        let rows = parse(line.as_bytes(), false, &LogContext::default());
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
     }
     // One line of a file with the other line ending.
-    let rows = parse(LINE.as_bytes(), true, &Beside::default());
+    let rows = parse(LINE.as_bytes(), true, &LogContext::default());
     assert_eq!(rows.verbatim.len(), 1);
 }
 
@@ -277,23 +283,23 @@ fn what_is_wrong_is_said() {
             "the types of the arguments are no list",
         ),
     ] {
-        let text = format!("{}\n{LINE}", with(from, to));
-        let rows = parse(text.as_bytes(), false, &Beside::default());
+        let text = format!("{}\n{LINE}", replace_in_line(from, to));
+        let rows = parse(text.as_bytes(), false, &LogContext::default());
         assert_eq!(rows.records.len(), 1, "{to}");
         assert_eq!(rows.others[0].line, 0);
         let reason = rows.others[0].reason.as_deref().unwrap();
         assert!(reason.contains(wanted), "{reason}");
     }
-    let rows = parse(b"[0,[[[\xff", false, &Beside::default());
+    let rows = parse(b"[0,[[[\xff", false, &LogContext::default());
     let reason = rows.others[0].reason.as_deref().unwrap();
     assert_eq!(reason, "invalid UTF-8 at byte 7");
 }
 
 #[test]
 fn records_are_told_from_other_json() {
-    let spaced = tsql_codecs::json::spaced(LINE.as_bytes());
-    assert!(Log.begins(LINE.as_bytes()) && Log.begins(&spaced));
-    assert!(Log.begins(b"[12,[[[]"));
+    let spaced = tsql_codecs::json::normalize_spacing(LINE.as_bytes());
+    assert!(Log.begins_record(LINE.as_bytes()) && Log.begins_record(&spaced));
+    assert!(Log.begins_record(b"[12,[[[]"));
     for other in [
         &br#"["7523732197612418965","UlEAAA=="]"#[..],
         br#"[1,[["TENSOR"]]]"#,
@@ -302,11 +308,11 @@ fn records_are_told_from_other_json() {
         br#"{"i": [["[\"mm\"]", "llvm"], []], "r": [[0], 0, 0, 0], "v": "v0.6"}"#,
         b"",
     ] {
-        assert!(!Log.begins(other));
+        assert!(!Log.begins_record(other));
     }
 }
 
-/// Each byte of a line left out, doubled, exchanged, and the line cut there.
+/// Each byte of a line removed, duplicated or swapped, and the line cut there.
 #[test]
 fn damaged_lines_are_records_or_given_back() {
     let mut damaged = Vec::new();
@@ -332,13 +338,13 @@ fn damaged_lines_are_records_or_given_back() {
         damaged.extend_from_slice(before);
         damaged.push(b'\n');
     }
-    let rows = parse(&damaged, false, &Beside::default());
+    let rows = parse(&damaged, false, &LogContext::default());
     let count = LINE.len() * 11;
     assert_eq!(rows.line_count, count as u64);
     assert_eq!(rows.records.len() + rows.others.len(), count);
     for row in &rows.records {
         assert_eq!(
-            ProgramHash::of(filled(&rows, row).as_bytes()),
+            ProgramHash::from_steps(fill_sketch(&rows, row).as_bytes()),
             row.program,
             "{row:?}"
         );

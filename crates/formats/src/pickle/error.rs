@@ -1,11 +1,11 @@
-//! Why a pickle could not be read.
+//! Errors of reading a pickle.
 
-/// What is wrong with a pickle, and where.
+/// Error with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {position}: {reason}")]
 pub struct Error {
-    /// Where the operation begins that could not be done, counted from 0.
+    /// Offset of the failed operation in bytes, from 0.
     pub position: usize,
-    /// What is wrong with it, in words.
+    /// Reason in words.
     pub reason: String,
 }

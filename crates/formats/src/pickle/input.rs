@@ -1,17 +1,17 @@
-//! The bytes of a pickle, and how far they were read.
+//! Reader of the bytes of a pickle.
 
 use super::error::Error;
 
-/// Bytes that are read from the front. A length is compared with what is left before anything is taken.
-pub(super) struct Input<'a> {
+/// Bytes that are consumed from the front. Lengths are checked against the remaining bytes before any allocation.
+pub(super) struct PickleInput<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where the operation begins that is being read.
+    /// Offset of the current operation.
     operation: usize,
 }
 
-impl<'a> Input<'a> {
-    /// All of these bytes.
+impl<'a> PickleInput<'a> {
+    /// Creates a reader of these bytes.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -20,12 +20,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// How much was read.
+    /// Number of bytes read.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// An error of the operation that is being read.
+    /// Creates an error of the current operation.
     pub(super) fn error(&self, reason: impl Into<String>) -> Error {
         Error {
             position: self.operation,
@@ -33,20 +33,20 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The next operation.
-    pub(super) fn operation(&mut self) -> Result<u8, Error> {
+    /// Reads the next operation code.
+    pub(super) fn next_operation(&mut self) -> Result<u8, Error> {
         self.operation = self.at;
-        self.byte()
+        self.read_byte()
     }
 
-    /// The next byte.
-    pub(super) fn byte(&mut self) -> Result<u8, Error> {
-        let [byte] = self.array()?;
+    /// Reads a byte.
+    pub(super) fn read_byte(&mut self) -> Result<u8, Error> {
+        let [byte] = self.read_array()?;
         Ok(byte)
     }
 
-    /// So many bytes as a number of the machine is made of.
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    /// Reads an array of bytes, from which a machine number is decoded.
+    pub(super) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some(array) = rest.first_chunk() else {
             return Err(self.error("the pickle ends here, before it is complete"));
@@ -55,30 +55,30 @@ impl<'a> Input<'a> {
         Ok(*array)
     }
 
-    /// A length of one byte.
-    pub(super) fn length1(&mut self) -> Result<u64, Error> {
-        self.byte().map(u64::from)
+    /// Reads a length of one byte.
+    pub(super) fn read_length1(&mut self) -> Result<u64, Error> {
+        self.read_byte().map(u64::from)
     }
 
-    /// A length of four bytes.
-    pub(super) fn length4(&mut self) -> Result<u64, Error> {
-        self.array()
+    /// Reads a length of four bytes.
+    pub(super) fn read_length4(&mut self) -> Result<u64, Error> {
+        self.read_array()
             .map(|bytes| u64::from(u32::from_le_bytes(bytes)))
     }
 
-    /// A length of eight bytes.
-    pub(super) fn length8(&mut self) -> Result<u64, Error> {
-        self.array().map(u64::from_le_bytes)
+    /// Reads a length of eight bytes.
+    pub(super) fn read_length8(&mut self) -> Result<u64, Error> {
+        self.read_array().map(u64::from_le_bytes)
     }
 
-    /// A length of four bytes with a sign, which nobody should need.
-    pub(super) fn signed_length4(&mut self) -> Result<u64, Error> {
-        let length = i32::from_le_bytes(self.array()?);
+    /// Reads a signed length of four bytes; negative lengths are rejected.
+    pub(super) fn read_signed_length4(&mut self) -> Result<u64, Error> {
+        let length = i32::from_le_bytes(self.read_array()?);
         u64::try_from(length).map_err(|_| self.error(format!("a length of {length} bytes")))
     }
 
-    /// How many bytes are left, if they are as many as this.
-    pub(super) fn has(&self, length: u64) -> Result<usize, Error> {
+    /// Checks that `length` bytes remain and returns the length.
+    pub(super) fn check_length(&self, length: u64) -> Result<usize, Error> {
         let left = self.bytes.len().saturating_sub(self.at);
         let fits = usize::try_from(length)
             .ok()
@@ -86,16 +86,16 @@ impl<'a> Input<'a> {
         fits.ok_or_else(|| self.error(format!("says {length} bytes follow, where {left} are left")))
     }
 
-    /// So many bytes.
+    /// Consumes `length` bytes.
     pub(super) fn take(&mut self, length: u64) -> Result<&'a [u8], Error> {
-        let end = self.at + self.has(length)?;
+        let end = self.at + self.check_length(length)?;
         let taken = self.bytes.get(self.at..end).unwrap_or_default();
         self.at = end;
         Ok(taken)
     }
 
-    /// The bytes up to the next line feed, without it.
-    pub(super) fn line(&mut self) -> Result<&'a [u8], Error> {
+    /// Reads the bytes up to the next line feed and drops the line feed.
+    pub(super) fn read_line(&mut self) -> Result<&'a [u8], Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', rest) else {
             return Err(self.error("a line without an end"));
@@ -104,9 +104,9 @@ impl<'a> Input<'a> {
         Ok(rest.get(..end).unwrap_or_default())
     }
 
-    /// A line of ASCII.
-    pub(super) fn ascii_line(&mut self) -> Result<&'a str, Error> {
-        let line = self.line()?;
+    /// Reads a line of ASCII.
+    pub(super) fn read_ascii_line(&mut self) -> Result<&'a str, Error> {
+        let line = self.read_line()?;
         let text = std::str::from_utf8(line)
             .ok()
             .filter(|text| text.is_ascii());

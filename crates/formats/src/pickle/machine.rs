@@ -1,70 +1,70 @@
-//! The machine that a pickle is a program for, which only takes notes.
+//! Virtual machine that executes a pickle and only records what it would do.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 
 use super::error::Error;
-use super::input::Input;
-use super::scalars::scalar;
+use super::input::PickleInput;
+use super::scalars::read_scalar;
 use super::value::{Id, MAX_VALUES, Object, Pickle, Value};
 
-/// The newest protocol.
+/// Newest supported protocol.
 const MAX_PROTOCOL: u8 = 5;
 
-/// Reads one pickle from the front of these bytes: [`Pickle::length`] says where it ended.
+/// Reads one pickle from the front of `bytes`; [`Pickle::length`] is its size.
 ///
 /// # Errors
-/// Bytes that are no pickle, or one that needs what lies outside of it: persistent ids, registered extensions,
+/// Returns an error for invalid pickles, and for those that need external data: persistent ids, registered extensions,
 /// buffers.
 pub fn read(bytes: &[u8]) -> Result<Pickle, Error> {
-    let mut machine = Machine {
-        input: Input::new(bytes),
+    let mut machine = PickleMachine {
+        input: PickleInput::new(bytes),
         values: Pickle::empty(),
         stack: Vec::new(),
         marks: Vec::new(),
         memo: HashMap::default(),
     };
     loop {
-        let operation = machine.input.operation()?;
+        let operation = machine.input.next_operation()?;
         if operation == b'.' {
             let root = machine.pop()?;
             let length = machine.input.position();
-            return Ok(machine.values.finished(root, length));
+            return Ok(machine.values.with_root(root, length));
         }
-        machine.step(operation)?;
+        machine.execute(operation)?;
     }
 }
 
-/// What a pickle works on.
-struct Machine<'a> {
-    input: Input<'a>,
+/// State of the machine.
+struct PickleMachine<'a> {
+    input: PickleInput<'a>,
     values: Pickle,
     stack: Vec<Id>,
-    /// How high the stack was at each mark.
+    /// Height of the stack at each mark.
     marks: Vec<usize>,
     memo: HashMap<u64, Id, RandomState>,
 }
 
-impl Machine<'_> {
-    /// Does one operation.
-    fn step(&mut self, operation: u8) -> Result<(), Error> {
-        if let Some(value) = scalar(operation, &mut self.input)? {
+impl PickleMachine<'_> {
+    /// Executes one operation.
+    fn execute(&mut self, operation: u8) -> Result<(), Error> {
+        if let Some(value) = read_scalar(operation, &mut self.input)? {
             return self.push(value);
         }
         match operation {
             // PROTO, FRAME
             0x80 => self.protocol(),
             0x95 => {
-                let length = self.input.length8()?;
-                self.input.has(length).map(drop)
+                let length = self.input.read_length8()?;
+                self.input.check_length(length).map(drop)
             }
             // MARK, POP, POP_MARK, DUP
-            b'(' | b'0' | b'1' | b'2' => self.arrange(operation),
+            b'(' | b'0' | b'1' | b'2' => self.stack_operation(operation),
             // PUT, BINPUT, LONG_BINPUT, MEMOIZE, GET, BINGET, LONG_BINGET
-            b'p' | b'q' | b'r' | 0x94 | b'g' | b'h' | b'j' => self.remember(operation),
+            b'p' | b'q' | b'r' | 0x94 | b'g' | b'h' | b'j' => self.memo_operation(operation),
             // TUPLE, TUPLE1 to TUPLE3, LIST, DICT, FROZENSET
-            b't' | 0x85..=0x87 | b'l' | b'd' | 0x91 => self.gather(operation),
+            b't' | 0x85..=0x87 | b'l' | b'd' | 0x91 => self.build_collection(operation),
             // APPEND, APPENDS, ADDITEMS
             b'a' => {
                 let item = self.pop()?;
@@ -86,28 +86,28 @@ impl Machine<'_> {
                 self.set(entries)
             }
             // GLOBAL, STACK_GLOBAL, REDUCE, NEWOBJ, NEWOBJ_EX, INST, OBJ, BUILD
-            b'c' | 0x93 | b'R' | 0x81 | 0x92 | b'i' | b'o' | b'b' => self.make(operation),
-            b'P' | b'Q' => self.refuse("a persistent id, whose object is not in the pickle"),
-            0x82..=0x84 => self.refuse("a registered extension, whose name is not in the pickle"),
-            0x97 | 0x98 => self.refuse("a buffer that is not in the pickle"),
-            _ => self.refuse(format!(
+            b'c' | 0x93 | b'R' | 0x81 | 0x92 | b'i' | b'o' | b'b' => self.make_object(operation),
+            b'P' | b'Q' => self.fail("a persistent id, whose object is not in the pickle"),
+            0x82..=0x84 => self.fail("a registered extension, whose name is not in the pickle"),
+            0x97 | 0x98 => self.fail("a buffer that is not in the pickle"),
+            _ => self.fail(format!(
                 "no operation of a pickle has the code {operation:#04x}"
             )),
         }
     }
 
-    fn refuse(&self, reason: impl Into<String>) -> Result<(), Error> {
+    fn fail(&self, reason: impl Into<String>) -> Result<(), Error> {
         Err(self.input.error(reason))
     }
 
     fn protocol(&mut self) -> Result<(), Error> {
-        match self.input.byte()? {
+        match self.input.read_byte()? {
             0..=MAX_PROTOCOL => Ok(()),
-            other => self.refuse(format!("protocol {other}: up to {MAX_PROTOCOL} is known")),
+            other => self.fail(format!("protocol {other}: up to {MAX_PROTOCOL} is known")),
         }
     }
 
-    /// Takes a value up.
+    /// Adds a value.
     fn add(&mut self, value: Value) -> Result<Id, Error> {
         let id = self.values.add(value);
         id.ok_or_else(|| self.input.error(format!("more than {MAX_VALUES} values")))
@@ -119,7 +119,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// How high the stack was at the last mark: nothing below is popped.
+    /// Height of the stack at the last mark. Nothing below is popped.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -140,12 +140,12 @@ impl Machine<'_> {
         let Some(mark) = self.marks.pop() else {
             return Err(self.input.error("needs a mark where there is none"));
         };
-        // The stack was never lower than its marks. What is taken off gets memory of its own size.
+        // The stack is never lower than its marks. The drained values get an allocation of their exact size.
         let mark = mark.min(self.stack.len());
         Ok(self.stack.drain(mark..).collect())
     }
 
-    fn arrange(&mut self, operation: u8) -> Result<(), Error> {
+    fn stack_operation(&mut self, operation: u8) -> Result<(), Error> {
         match operation {
             b'(' => self.marks.push(self.stack.len()),
             b'2' => {
@@ -159,23 +159,23 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn remember(&mut self, operation: u8) -> Result<(), Error> {
+    fn memo_operation(&mut self, operation: u8) -> Result<(), Error> {
         let index = match operation {
             b'p' | b'g' => {
-                let line = self.input.ascii_line()?.trim();
+                let line = self.input.read_ascii_line()?.trim();
                 let index = line.parse();
                 index.map_err(|_| {
                     self.input
                         .error(format!("{line:?} is no place in the memo"))
                 })?
             }
-            b'q' | b'h' => self.input.length1()?,
-            b'r' | b'j' => self.input.length4()?,
+            b'q' | b'h' => self.input.read_length1()?,
+            b'r' | b'j' => self.input.read_length4()?,
             _ => self.memo.len() as u64,
         };
         if matches!(operation, b'g' | b'h' | b'j') {
             let Some(&known) = self.memo.get(&index) else {
-                return self.refuse(format!("the memo has no place {index}"));
+                return self.fail(format!("the memo has no place {index}"));
             };
             self.stack.push(known);
         } else {
@@ -185,8 +185,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Makes a collection of what lies on the stack.
-    fn gather(&mut self, operation: u8) -> Result<(), Error> {
+    /// Builds a collection from values on the stack.
+    fn build_collection(&mut self, operation: u8) -> Result<(), Error> {
         let items = match operation {
             0x85..=0x87 => {
                 let count = usize::from(operation - 0x84);
@@ -214,34 +214,34 @@ impl Machine<'_> {
         Ok(pairs.iter().map(|&[key, value]| (key, value)).collect())
     }
 
-    /// Puts items into the collection that is on top.
+    /// Adds items to the collection on top of the stack.
     fn extend(&mut self, items: Vec<Id>, operation: u8) -> Result<(), Error> {
         let top = self.top()?;
         match self.values.get_mut(top) {
             Some(Value::List(list)) if operation != 0x90 => list.extend(items),
             Some(Value::Set(set)) if operation == 0x90 => set.extend(items),
             Some(Value::Object(object)) => object.items.extend(items),
-            _ => return self.refuse("adds to what is no list, set or object"),
+            _ => return self.fail("adds to what is no list, set or object"),
         }
         Ok(())
     }
 
-    /// Puts entries into the dictionary that is on top.
+    /// Adds entries to the dictionary on top of the stack.
     fn set(&mut self, entries: Vec<(Id, Id)>) -> Result<(), Error> {
         let top = self.top()?;
         match self.values.get_mut(top) {
             Some(Value::Dict(dict)) => dict.extend(entries),
             Some(Value::Object(object)) => object.entries.extend(entries),
-            _ => return self.refuse("sets an entry of what is no dictionary or object"),
+            _ => return self.fail("sets an entry of what is no dictionary or object"),
         }
         Ok(())
     }
 
-    /// Notes a name, a call, or the state of what a call would make.
-    fn make(&mut self, operation: u8) -> Result<(), Error> {
+    /// Records a name, a call, or the state of the object of a call.
+    fn make_object(&mut self, operation: u8) -> Result<(), Error> {
         match operation {
             b'c' => {
-                let global = self.global_in_text()?;
+                let global = self.read_text_global()?;
                 self.stack.push(global);
                 Ok(())
             }
@@ -249,44 +249,44 @@ impl Machine<'_> {
                 let name = self.pop()?;
                 let module = self.pop()?;
                 if self.values.text(module).is_none() || self.values.text(name).is_none() {
-                    return self.refuse("a name that is no text");
+                    return self.fail("a name that is no text");
                 }
                 self.push(Value::Global { module, name })
             }
             b'i' => {
                 let items = self.pop_to_mark()?;
-                let class = self.global_in_text()?;
+                let class = self.read_text_global()?;
                 let arguments = self.add(Value::Tuple(items.into()))?;
-                self.call(class, arguments, None)
+                self.record_call(class, arguments, None)
             }
             b'o' => {
                 let items = self.pop_to_mark()?;
                 let Some((&class, items)) = items.split_first() else {
-                    return self.refuse("a call of nothing");
+                    return self.fail("a call of nothing");
                 };
                 let arguments = self.add(Value::Tuple(items.into()))?;
-                self.call(class, arguments, None)
+                self.record_call(class, arguments, None)
             }
             0x92 => {
                 let named = self.pop()?;
                 let arguments = self.pop()?;
                 let class = self.pop()?;
-                self.call(class, arguments, Some(named))
+                self.record_call(class, arguments, Some(named))
             }
-            b'b' => self.build(),
+            b'b' => self.set_state(),
             _ => {
                 let arguments = self.pop()?;
                 let class = self.pop()?;
-                self.call(class, arguments, None)
+                self.record_call(class, arguments, None)
             }
         }
     }
 
-    /// A name on two lines.
-    fn global_in_text(&mut self) -> Result<Id, Error> {
+    /// Reads a name from two lines.
+    fn read_text_global(&mut self) -> Result<Id, Error> {
         let mut lines = [Value::None, Value::None];
         for line in &mut lines {
-            let text = std::str::from_utf8(self.input.line()?);
+            let text = std::str::from_utf8(self.input.read_line()?);
             let text = text.map_err(|_| self.input.error("a name that is not UTF-8"))?;
             *line = Value::Text(text.into());
         }
@@ -295,20 +295,20 @@ impl Machine<'_> {
         self.add(Value::Global { module, name })
     }
 
-    /// Notes a call, which nobody makes.
-    fn call(&mut self, class: Id, arguments: Id, named: Option<Id>) -> Result<(), Error> {
+    /// Records a call without executing it.
+    fn record_call(&mut self, class: Id, arguments: Id, named: Option<Id>) -> Result<(), Error> {
         let known = matches!(
             self.values.get(class),
             Value::Global { .. } | Value::Object(_)
         );
         if !known {
-            return self.refuse("calls what is no class or function");
+            return self.fail("calls what is no class or function");
         }
         if self.values.tuple(arguments).is_none() {
-            return self.refuse("arguments that are no tuple");
+            return self.fail("arguments that are no tuple");
         }
         if named.is_some_and(|named| !matches!(self.values.get(named), Value::Dict(_))) {
-            return self.refuse("arguments with names that are no dictionary");
+            return self.fail("arguments with names that are no dictionary");
         }
         self.push(Value::Object(Box::new(Object {
             class,
@@ -320,8 +320,8 @@ impl Machine<'_> {
         })))
     }
 
-    /// Gives the object on top its state.
-    fn build(&mut self) -> Result<(), Error> {
+    /// Sets the state of the object on top of the stack.
+    fn set_state(&mut self) -> Result<(), Error> {
         let state = self.pop()?;
         let top = self.top()?;
         match self.values.get_mut(top) {
@@ -329,8 +329,8 @@ impl Machine<'_> {
                 object.state = Some(state);
                 Ok(())
             }
-            Some(Value::Object(_)) => self.refuse("a second state for the same object"),
-            _ => self.refuse("a state for what is no object"),
+            Some(Value::Object(_)) => self.fail("a second state for the same object"),
+            _ => self.fail("a state for what is no object"),
         }
     }
 }

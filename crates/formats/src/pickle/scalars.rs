@@ -1,12 +1,15 @@
-//! Operations that push a value and look at nothing else.
+//! Operations that push a value without using the stack.
 
 use super::error::Error;
-use super::input::Input;
+use super::input::PickleInput;
 use super::text;
 use super::value::Value;
 
-/// The value that an operation pushes; `None` where it is one of those that look at the stack.
-pub(super) fn scalar(operation: u8, input: &mut Input<'_>) -> Result<Option<Value>, Error> {
+/// Reads the value that an operation pushes; `None` for operations that use the stack.
+pub(super) fn read_scalar(
+    operation: u8,
+    input: &mut PickleInput<'_>,
+) -> Result<Option<Value>, Error> {
     Ok(Some(match operation {
         // NONE, NEWTRUE, NEWFALSE
         b'N' => Value::None,
@@ -18,44 +21,44 @@ pub(super) fn scalar(operation: u8, input: &mut Input<'_>) -> Result<Option<Valu
         b'}' => Value::Dict(Vec::new()),
         0x8f => Value::Set(Vec::new()),
         // INT, LONG, FLOAT
-        b'I' | b'L' | b'F' => number_in_text(operation, input)?,
+        b'I' | b'L' | b'F' => read_text_number(operation, input)?,
         // BININT, BININT1, BININT2
-        b'J' => Value::Int(i32::from_le_bytes(input.array()?).into()),
-        b'K' => Value::Int(input.byte()?.into()),
-        b'M' => Value::Int(u16::from_le_bytes(input.array()?).into()),
+        b'J' => Value::Int(i32::from_le_bytes(input.read_array()?).into()),
+        b'K' => Value::Int(input.read_byte()?.into()),
+        b'M' => Value::Int(u16::from_le_bytes(input.read_array()?).into()),
         // LONG1, LONG4
         0x8a => {
-            let length = input.length1()?;
-            long(input.take(length)?)
+            let length = input.read_length1()?;
+            decode_long(input.take(length)?)
         }
         0x8b => {
-            let length = input.signed_length4()?;
-            long(input.take(length)?)
+            let length = input.read_signed_length4()?;
+            decode_long(input.take(length)?)
         }
         // BINFLOAT
-        b'G' => Value::Float(f64::from_be_bytes(input.array()?)),
+        b'G' => Value::Float(f64::from_be_bytes(input.read_array()?)),
         // STRING, BINSTRING, SHORT_BINSTRING
         b'S' => {
-            let bytes = text::quoted(input.line()?);
+            let bytes = text::unquote(input.read_line()?);
             let bytes = bytes.ok_or_else(|| input.error("text that is not quoted as it should"))?;
-            string(&bytes)
+            decode_string(&bytes)
         }
         b'T' => {
-            let length = input.signed_length4()?;
-            string(input.take(length)?)
+            let length = input.read_signed_length4()?;
+            decode_string(input.take(length)?)
         }
         b'U' => {
-            let length = input.length1()?;
-            string(input.take(length)?)
+            let length = input.read_length1()?;
+            decode_string(input.take(length)?)
         }
         // UNICODE, SHORT_BINUNICODE, BINUNICODE, BINUNICODE8
         b'V' => {
-            let text = text::raw_unicode(input.line()?);
+            let text = text::decode_raw_unicode(input.read_line()?);
             let text = text.ok_or_else(|| input.error("an escape that is no character"))?;
             Value::Text(text.into())
         }
         0x8c | b'X' | 0x8d => {
-            let length = length(operation, input)?;
+            let length = read_length(operation, input)?;
             let bytes = input.take(length)?;
             let text = std::str::from_utf8(bytes);
             Value::Text(
@@ -65,42 +68,42 @@ pub(super) fn scalar(operation: u8, input: &mut Input<'_>) -> Result<Option<Valu
         }
         // SHORT_BINBYTES, BINBYTES, BINBYTES8
         b'C' | b'B' | 0x8e => {
-            let length = length(operation, input)?;
+            let length = read_length(operation, input)?;
             Value::Bytes(input.take(length)?.into())
         }
         // BYTEARRAY8
         0x96 => {
-            let length = input.length8()?;
+            let length = input.read_length8()?;
             Value::ByteArray(input.take(length)?.into())
         }
         _ => return Ok(None),
     }))
 }
 
-/// The length of text or bytes.
-fn length(operation: u8, input: &mut Input<'_>) -> Result<u64, Error> {
+/// Reads the length of text or bytes.
+fn read_length(operation: u8, input: &mut PickleInput<'_>) -> Result<u64, Error> {
     match operation {
-        0x8c | b'C' => input.length1(),
-        0x8d | 0x8e => input.length8(),
-        _ => input.length4(),
+        0x8c | b'C' => input.read_length1(),
+        0x8d | 0x8e => input.read_length8(),
+        _ => input.read_length4(),
     }
 }
 
-/// A number on a line of its own.
-fn number_in_text(operation: u8, input: &mut Input<'_>) -> Result<Value, Error> {
-    let line = input.ascii_line()?.trim();
+/// Reads a number from its own line.
+fn read_text_number(operation: u8, input: &mut PickleInput<'_>) -> Result<Value, Error> {
+    let line = input.read_ascii_line()?.trim();
     let value = match (operation, line) {
         (b'I', "00") => Some(Value::Bool(false)),
         (b'I', "01") => Some(Value::Bool(true)),
         (b'F', _) => line.parse().ok().map(Value::Float),
-        (b'L', _) => text::whole(line.strip_suffix('L').unwrap_or(line)),
-        _ => text::whole(line),
+        (b'L', _) => text::parse_integer(line.strip_suffix('L').unwrap_or(line)),
+        _ => text::parse_integer(line),
     };
     value.ok_or_else(|| input.error("a line that should be a number is none"))
 }
 
-/// A whole number of any size: two's complement, the lowest byte first.
-fn long(bytes: &[u8]) -> Value {
+/// Decodes an integer of any size: two's complement, little-endian.
+fn decode_long(bytes: &[u8]) -> Value {
     let negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
     let fill = if negative { 0xff } else { 0 };
     let mut low = [fill; 8];
@@ -117,8 +120,8 @@ fn long(bytes: &[u8]) -> Value {
     }
 }
 
-/// Bytes of Python 2, which are mostly text.
-fn string(bytes: &[u8]) -> Value {
+/// Decodes a Python 2 string, which is text in most cases.
+fn decode_string(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(text.into()),
         Err(_) => Value::Bytes(bytes.into()),

@@ -1,13 +1,13 @@
-//! Pickles written by hand and by Python 3.11, whose program stands beside them.
+//! Pickles written by hand and by Python 3.11; the Python program is in a comment next to each.
 
 use super::{Error, MAX_VALUES, Pickle, Value, read};
 
-/// A pickle as Python's `repr` would show it, up to a depth.
-fn shown(pickle: &Pickle, id: super::Id, depth: usize) -> String {
+/// Formats a pickle like Python's `repr`, up to a depth.
+fn format_value(pickle: &Pickle, id: super::Id, depth: usize) -> String {
     if depth == 0 {
         return "...".to_owned();
     }
-    let one = |id: &super::Id| shown(pickle, *id, depth - 1);
+    let one = |id: &super::Id| format_value(pickle, *id, depth - 1);
     let many = |ids: &[super::Id]| ids.iter().map(one).collect::<Vec<_>>().join(", ");
     let pairs = |pairs: &[(super::Id, super::Id)]| {
         let pairs = pairs
@@ -57,10 +57,10 @@ fn shown(pickle: &Pickle, id: super::Id, depth: usize) -> String {
 fn show(bytes: &[u8]) -> String {
     let pickle = read(bytes).unwrap();
     assert_eq!(pickle.length(), bytes.len());
-    shown(&pickle, pickle.root(), 9)
+    format_value(&pickle, pickle.root(), 9)
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn read_error(bytes: &[u8]) -> String {
     read(bytes).unwrap_err().to_string()
 }
 
@@ -134,7 +134,7 @@ fn every_operation_that_pushes() {
 #[test]
 fn calls_are_notes() {
     for (bytes, value) in [
-        // What `__reduce__` of an object that means harm gives.
+        // Result of `__reduce__` of a malicious object.
         (
             &b"cos\nsystem\n(S'rm -rf /'\ntR."[..],
             "<os.system>(\"rm -rf /\")",
@@ -240,11 +240,11 @@ fn what_is_no_pickle_is_refused_where_it_is_wrong() {
         (b"\x97.", "byte 0: a buffer that is not in the pickle"),
         (b"N\x98.", "byte 1: a buffer that is not in the pickle"),
     ] {
-        assert_eq!(refused(bytes), reason, "{bytes:?}");
+        assert_eq!(read_error(bytes), reason, "{bytes:?}");
     }
     let digits = [b"I".as_slice(), &[b'9'; 5000], b"\n."].concat();
     assert_eq!(
-        refused(&digits),
+        read_error(&digits),
         "byte 0: a line that should be a number is none"
     );
 }

@@ -1,12 +1,12 @@
-//! Texts and numbers as protocol 0 spells them.
+//! Texts and numbers in the format of protocol 0.
 
 use super::value::Value;
 
-/// Digits of a whole number, at most: as many as Python reads.
+/// Maximum number of digits of an integer, which is Python's limit.
 const MAX_DIGITS: usize = 4300;
 
-/// A whole number in decimal digits, with or without a sign.
-pub(super) fn whole(text: &str) -> Option<Value> {
+/// Parses an integer in decimal digits, with or without a sign.
+pub(super) fn parse_integer(text: &str) -> Option<Value> {
     if let Ok(number) = text.parse::<i64>() {
         return Some(Value::Int(number));
     }
@@ -16,8 +16,8 @@ pub(super) fn whole(text: &str) -> Option<Value> {
     fits.then(|| Value::Digits(text.into()))
 }
 
-/// Bytes in quotes, with the escapes that Python's `repr` writes.
-pub(super) fn quoted(line: &[u8]) -> Option<Vec<u8>> {
+/// Decodes quoted bytes with the escapes of Python's `repr`.
+pub(super) fn unquote(line: &[u8]) -> Option<Vec<u8>> {
     let line = line.trim_ascii_end();
     let [first, inner @ .., last] = line else {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn quoted(line: &[u8]) -> Option<Vec<u8>> {
             b'r' => bytes.push(b'\r'),
             b'x' => {
                 let (digits, after) = rest.split_at_checked(2)?;
-                bytes.push(u8::try_from(hex(digits)?).ok()?);
+                bytes.push(u8::try_from(parse_hex(digits)?).ok()?);
                 rest = after;
             }
             b'0'..=b'7' => {
@@ -69,8 +69,8 @@ pub(super) fn quoted(line: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Text whose bytes are code points, but for those that are escaped by `\u` and `\U`.
-pub(super) fn raw_unicode(line: &[u8]) -> Option<String> {
+/// Decodes text whose bytes are code points, except for `\u` and `\U` escapes.
+pub(super) fn decode_raw_unicode(line: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
     while let [byte, after @ ..] = rest {
@@ -84,14 +84,14 @@ pub(super) fn raw_unicode(line: &[u8]) -> Option<String> {
             }
         };
         let (escape, after) = rest.split_at_checked(2 + digits)?;
-        text.push(char::from_u32(hex(escape.get(2..)?)?)?);
+        text.push(char::from_u32(parse_hex(escape.get(2..)?)?)?);
         rest = after;
     }
     Some(text)
 }
 
-/// A number in hexadecimal digits, all of which are digits.
-fn hex(digits: &[u8]) -> Option<u32> {
+/// Parses hexadecimal digits.
+fn parse_hex(digits: &[u8]) -> Option<u32> {
     let mut number = 0_u32;
     for &digit in digits {
         number = number.checked_mul(16)? + char::from(digit).to_digit(16)?;

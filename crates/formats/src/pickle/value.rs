@@ -1,82 +1,82 @@
-//! What a pickle holds: values that refer to each other by their places in one list.
+//! Content of a pickle: values that reference each other by their indices in one list.
 
-/// How many values a pickle may have. The 27 tasks of a network of TenSet have 899, so all 2,308 some 80,000.
+/// Maximum number of values. The 27 tasks of a TenSet network have 899 values, so all 2,308 tasks have about 80,000.
 pub const MAX_VALUES: usize = 1 << 22;
 
-/// The place of a value in its [`Pickle`].
+/// Index of a value in its [`Pickle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(u32);
 
-/// A value of Python, inert.
+/// Inert Python value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `None`.
     None,
     /// `True` or `False`.
     Bool(bool),
-    /// A whole number of 64 bits.
+    /// Integer of 64 bits.
     Int(i64),
-    /// A whole number that is larger, as bytes: two's complement, the lowest first.
+    /// Larger integer as bytes: two's complement, little-endian.
     Wide(Box<[u8]>),
-    /// A whole number that is larger, as decimal digits, maybe behind a sign.
+    /// Larger integer as decimal digits, with an optional sign.
     Digits(Box<str>),
-    /// A number with a fraction.
+    /// Floating-point number.
     Float(f64),
-    /// Text; bytes of Python 2 where they are text.
+    /// Text; also Python 2 bytes that are text.
     Text(Box<str>),
     /// Bytes.
     Bytes(Box<[u8]>),
-    /// Bytes that may be changed.
+    /// Mutable bytes.
     ByteArray(Box<[u8]>),
     /// A list.
     List(Vec<Id>),
     /// A tuple.
     Tuple(Box<[Id]>),
-    /// Keys and values in their order. A key that comes twice counts with its last value.
+    /// Dictionary entries in order. For duplicate keys the last value counts.
     Dict(Vec<(Id, Id)>),
-    /// A set, in the order it was filled.
+    /// Set, in insertion order.
     Set(Vec<Id>),
-    /// A set that may not be changed.
+    /// Frozen set.
     FrozenSet(Box<[Id]>),
-    /// The name of a class or function, which nobody looks up.
+    /// Name of a class or function, which is never resolved.
     Global {
-        /// The text that names its module.
+        /// Text with the name of the module.
         module: Id,
-        /// The text that names it there.
+        /// Text with the name inside of the module.
         name: Id,
     },
-    /// What Python would make by a call.
+    /// Object that Python would create by a call.
     Object(Box<Object>),
 }
 
-/// What a call would make, and what it was told afterwards.
+/// Recorded call and the later changes of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// What would be called: a global, or what another call would make.
+    /// Callee: a global, or the result of another recorded call.
     pub class: Id,
-    /// The tuple of arguments.
+    /// Tuple of positional arguments.
     pub arguments: Id,
-    /// The dictionary of arguments with names.
+    /// Dictionary of keyword arguments.
     pub named: Option<Id>,
-    /// What `__setstate__` would be called with, or its attributes.
+    /// Argument of `__setstate__`, or the attributes.
     pub state: Option<Id>,
-    /// What would be appended or added to it.
+    /// Items that would be appended or added.
     pub items: Vec<Id>,
-    /// What would be set in it by keys.
+    /// Entries that would be set by key.
     pub entries: Vec<(Id, Id)>,
 }
 
-/// A pickle that was read.
+/// Parsed pickle.
 #[derive(Clone, Debug)]
 pub struct Pickle {
     values: Vec<Value>,
     root: Id,
-    /// How many bytes it took, up to and with the one that ends it.
+    /// Size in bytes, including the final operation.
     length: usize,
 }
 
 impl Pickle {
-    /// A pickle without a value yet.
+    /// Creates a pickle without values.
     pub(super) fn empty() -> Self {
         Self {
             values: Vec::new(),
@@ -85,7 +85,7 @@ impl Pickle {
         }
     }
 
-    /// Takes a value up; `None` where there are too many.
+    /// Adds a value; `None` if there are too many.
     pub(super) fn add(&mut self, value: Value) -> Option<Id> {
         let id = u32::try_from(self.values.len()).ok()?;
         if self.values.len() >= MAX_VALUES {
@@ -95,39 +95,39 @@ impl Pickle {
         Some(Id(id))
     }
 
-    /// Says which value it is, and how long it was.
-    pub(super) fn finished(mut self, root: Id, length: usize) -> Self {
+    /// Sets the root value and the size.
+    pub(super) fn with_root(mut self, root: Id, length: usize) -> Self {
         self.root = root;
         self.length = length;
         self
     }
 
-    /// The value, to be changed.
+    /// Returns a value for modification.
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Value> {
         self.values.get_mut(id.0 as usize)
     }
 
-    /// The value that it is.
+    /// Index of the root value.
     pub fn root(&self) -> Id {
         self.root
     }
 
-    /// How many bytes it took; what follows them in a file is not of it.
+    /// Size in bytes. Bytes after it in a file are not part of the pickle.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// The value at a place. A place of another pickle may be none here, and is [`Value::None`] then.
+    /// Returns the value at an index. An index of another pickle may be out of range and yields [`Value::None`].
     pub fn get(&self, id: Id) -> &Value {
         self.values.get(id.0 as usize).unwrap_or(&Value::None)
     }
 
-    /// The text at a place, if it is one.
+    /// Returns the text at an index, if it is text.
     pub fn text(&self, id: Id) -> Option<&str> {
         match self.get(id) {
             Value::Text(text) => Some(text),
@@ -135,7 +135,7 @@ impl Pickle {
         }
     }
 
-    /// The whole number at a place, if it is one of 64 bits.
+    /// Returns the integer at an index, if it is an integer of 64 bits.
     pub fn int(&self, id: Id) -> Option<i64> {
         match self.get(id) {
             Value::Int(number) => Some(*number),
@@ -143,7 +143,7 @@ impl Pickle {
         }
     }
 
-    /// The elements of a list or tuple.
+    /// Returns the elements of a list or tuple.
     pub fn sequence(&self, id: Id) -> Option<&[Id]> {
         match self.get(id) {
             Value::List(elements) => Some(elements),
@@ -152,7 +152,7 @@ impl Pickle {
         }
     }
 
-    /// The elements of a tuple.
+    /// Returns the elements of a tuple.
     pub fn tuple(&self, id: Id) -> Option<&[Id]> {
         match self.get(id) {
             Value::Tuple(elements) => Some(elements),
@@ -160,7 +160,7 @@ impl Pickle {
         }
     }
 
-    /// The object at a place, if it is one.
+    /// Returns the object at an index, if it is one.
     pub fn object(&self, id: Id) -> Option<&Object> {
         match self.get(id) {
             Value::Object(object) => Some(object),
@@ -168,7 +168,7 @@ impl Pickle {
         }
     }
 
-    /// Module and name of a global.
+    /// Returns module and name of a global.
     pub fn global(&self, id: Id) -> Option<(&str, &str)> {
         match self.get(id) {
             Value::Global { module, name } => Some((self.text(*module)?, self.text(*name)?)),
@@ -176,7 +176,7 @@ impl Pickle {
         }
     }
 
-    /// How many entries a dictionary has; 0 of what is none.
+    /// Number of entries of a dictionary; 0 for other values.
     pub fn entry_count(&self, dict: Id) -> usize {
         match self.get(dict) {
             Value::Dict(entries) => entries.len(),
@@ -184,7 +184,7 @@ impl Pickle {
         }
     }
 
-    /// What a dictionary has under a text.
+    /// Returns the value of a text key in a dictionary.
     pub fn entry(&self, dict: Id, key: &str) -> Option<Id> {
         let Value::Dict(entries) = self.get(dict) else {
             return None;

@@ -1,14 +1,13 @@
-//! Logs of TVM's auto_scheduler (Ansor): TenSet's files and everybody else's.
+//! Logs of TVM's auto_scheduler (Ansor), including the files of TenSet.
 //!
-//! Takes chunks of whole lines, gives [`Rows`]: columns, with the graphs, environments and sketches
-//! of the chunk listed once each. Every line is rebuilt from what the columns will hold and
-//! compared with what was read; where it differs, the row carries its text. Lines that are no
-//! record (comments, blank or broken ones) are given back beside the rows, none is dropped.
-//! Numbering configurations across chunks and writing are other stages' work.
+//! Parses chunks of whole lines into [`LogRows`]: columns, with the graphs, environments and sketches of the chunk
+//! listed once each. Every line is rebuilt from its future columns and compared with the input; if it differs, the row
+//! carries its text. Lines that are not records (comments, blank or broken lines) are returned next to the rows, so
+//! nothing is lost. Other stages number configurations across chunks and write the rows.
 //!
-//! Format: `measure_record.cc` of TVM; versions v0.2 to v0.6 by the length of the task tuple.
+//! Format: `measure_record.cc` of TVM. Versions v0.2 to v0.6 differ in the length of the task tuple.
 
-mod frames;
+mod frame_cache;
 pub mod networks;
 mod parse;
 mod render;
@@ -19,21 +18,21 @@ use std::rc::Rc;
 
 use ahash::RandomState;
 
-use crate::beside::Beside;
-use crate::rows::{Environment, Measurement, Row, Rows, Writer, append, intern};
-use crate::spelled::Speller;
-use crate::steps::Steps;
-use crate::{Format, Logs, chunk};
+use crate::log_context::LogContext;
+use crate::record_writer::RecordWriter;
+use crate::rows::{Environment, JsonWriter, LogRow, LogRows, Measurement, append_bytes, intern};
+use crate::steps::StepReader;
+use crate::{Format, LogFormat, chunk};
 
-use frames::Frames;
-pub use render::Frame;
+use frame_cache::FrameCache;
+pub use render::LineFrame;
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
 
-/// Its name as dataset and as `--format`.
+/// Name of the dataset and value of `--format`.
 pub const NAME: &str = "tenset";
 
-/// Its logs.
+/// Log format of auto_scheduler.
 #[derive(Debug)]
 pub struct Log;
 
@@ -42,31 +41,31 @@ impl Format for Log {
         NAME
     }
 
-    fn described(&self) -> &'static str {
+    fn description(&self) -> &'static str {
         "an auto_scheduler log"
     }
 }
 
-impl Logs for Log {
-    fn begins(&self, line: &[u8]) -> bool {
-        sniff(line)
+impl LogFormat for Log {
+    fn begins_record(&self, line: &[u8]) -> bool {
+        looks_like_record(line)
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool, _: &Beside) -> Rows {
+    fn parse(&self, chunk: &[u8], crlf: bool, _: &LogContext) -> LogRows {
         parse(chunk, crlf)
     }
 
-    fn speller(&self) -> Box<dyn Speller> {
-        Box::<Frames>::default()
+    fn record_writer(&self) -> Box<dyn RecordWriter> {
+        Box::<FrameCache>::default()
     }
 
-    fn ending(&self) -> &'static str {
+    fn file_extension(&self) -> &'static str {
         "json"
     }
 }
 
-/// Does a line look like one of an auto_scheduler log?
-fn sniff(line: &[u8]) -> bool {
+/// Whether a line looks like a line of an auto_scheduler log.
+fn looks_like_record(line: &[u8]) -> bool {
     let line = line.get(..64).unwrap_or(line).iter().copied();
     let line: Vec<u8> = line.filter(|byte| !byte.is_ascii_whitespace()).collect();
     [b"{\"i\":[[".as_slice(), b"{\"r\":[[", b"{\"v\":\"v0."]
@@ -74,60 +73,60 @@ fn sniff(line: &[u8]) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-/// Parses a chunk; remembers between lines what most of them share.
-struct Parser<'a> {
+/// Parser of a chunk with a cache of the values that most lines share.
+struct TensetParser<'a> {
     /// Lines end in `\r\n`.
     crlf: bool,
-    rows: Rows,
-    known: HashMap<Raw<'a>, Rc<Known>, RandomState>,
+    rows: LogRows,
+    known: HashMap<RawHead<'a>, Rc<ParsedHead>, RandomState>,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
-    steps: Steps,
-    /// The writer of the line before.
-    writer: Writer,
-    /// What of a line is rebuilt.
+    steps: StepReader,
+    /// Writer of the previous line.
+    writer: JsonWriter,
+    /// Buffer for the rebuilt line.
     rebuilt: Vec<u8>,
 }
 
-/// Key, task and version of a line as written, and who may have spelled them so.
-type Raw<'a> = (&'a [u8], &'a [u8], &'a [u8], Writer);
+/// Raw key, task and version of a line, and a candidate writer.
+type RawHead<'a> = (&'a [u8], &'a [u8], &'a [u8], JsonWriter);
 
-struct Known {
+struct ParsedHead {
     workload_key: String,
     environment: Environment,
-    frame: Frame,
-    /// Places of graph and environment in the rows, once a line was found to be spelled so.
+    frame: LineFrame,
+    /// Indices of graph and environment in the rows, set once a line was found in this spelling.
     ids: OnceCell<(u32, u32)>,
 }
 
-/// Parses the lines of `chunk`, the last of which may lack its line feed.
-pub fn parse(chunk: &[u8], crlf: bool) -> Rows {
-    let mut parser = Parser {
+/// Parses the lines of `chunk`. The last line may lack its line feed.
+pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
+    let mut parser = TensetParser {
         crlf,
-        rows: Rows::default(),
+        rows: LogRows::default(),
         known: HashMap::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
-        steps: Steps::default(),
-        writer: Writer::Tvm,
+        steps: StepReader::default(),
+        writer: JsonWriter::Tvm,
         rebuilt: Vec::new(),
     };
-    let mut fields = parse::Fields::default();
-    for line in chunk::lines(chunk) {
-        let read = chunk::record(line, |line| {
+    let mut fields = parse::LineFields::default();
+    for line in chunk::split_lines(chunk) {
+        let read = chunk::read_record(line, |line| {
             parse::parse(line, &mut fields, &mut parser.steps)?;
-            parser.record(line, &fields)
+            parser.add_record(line, &fields)
         });
-        parser.rows.count(line, read);
+        parser.rows.add_line(line, read);
     }
     parser.rows
 }
 
-impl<'a> Parser<'a> {
-    fn record(&mut self, line: &'a [u8], fields: &parse::Fields<'a>) -> Result<(), String> {
-        self.known(fields, Writer::Tvm)?;
-        let program = ProgramHash::of(self.steps.spelled(fields.steps));
-        let mut row = Row {
+impl<'a> TensetParser<'a> {
+    fn add_record(&mut self, line: &'a [u8], fields: &parse::LineFields<'a>) -> Result<(), String> {
+        self.parsed_head(fields, JsonWriter::Tvm)?;
+        let program = ProgramHash::from_steps(self.steps.tvm_spelling(fields.steps));
+        let mut row = LogRow {
             line: self.rows.line_count,
             graph: 0,
             environment: 0,
@@ -153,16 +152,18 @@ impl<'a> Parser<'a> {
                 i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
             repeats = packed.and_then(|packed| packed.bytes);
         }
-        let known = self.prove(line, fields, &row, repeats.as_deref())?;
-        row.params = append(&mut self.rows.params, self.steps.params());
-        (row.graph, row.environment) = self.ids(&known);
-        row.sketch = self.steps.place(fields.steps, &mut self.rows.sketches);
-        row.repeats = repeats.map(|bytes| append(&mut self.rows.repeats, &bytes));
+        let known = self.verify_round_trip(line, fields, &row, repeats.as_deref())?;
+        row.params = append_bytes(&mut self.rows.params, self.steps.params());
+        (row.graph, row.environment) = self.intern_ids(&known);
+        row.sketch = self
+            .steps
+            .sketch_index(fields.steps, &mut self.rows.sketches);
+        row.repeats = repeats.map(|bytes| append_bytes(&mut self.rows.repeats, &bytes));
         self.rows.records.push(row);
         Ok(())
     }
 
-    fn ids(&mut self, known: &Known) -> (u32, u32) {
+    fn intern_ids(&mut self, known: &ParsedHead) -> (u32, u32) {
         let rows = &mut self.rows;
         *known.ids.get_or_init(|| {
             let graph = intern(&mut self.graphs, &mut rows.graphs, &known.workload_key);
@@ -175,15 +176,15 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Rebuilds the line from what its columns will hold, in the spelling of the line before or
-    /// else in any other; keeps the text where none gives the line.
-    fn prove(
+    /// Rebuilds the line from its future columns, first in the spelling of the previous line and then in all others.
+    /// The text is stored if no spelling reproduces the line.
+    fn verify_round_trip(
         &mut self,
         line: &[u8],
-        fields: &parse::Fields<'a>,
-        row: &Row,
+        fields: &parse::LineFields<'a>,
+        row: &LogRow,
         repeats: Option<&[u8]>,
-    ) -> Result<Rc<Known>, String> {
+    ) -> Result<Rc<ParsedHead>, String> {
         let result = Measurement {
             runtime_ns: row.runtime_ns,
             repeat_count: row.repeat_count,
@@ -194,16 +195,19 @@ impl<'a> Parser<'a> {
             measured_at_fraction: None,
             workload_index: None,
         };
-        let is_given_back = self.steps.is_given_back(fields.steps);
+        let is_given_back = self.steps.is_reproduced(fields.steps);
         let text = match line.split_last() {
             Some((b'\r', text)) if self.crlf => Some(text),
             _ => Some(line).filter(|_| !self.crlf),
         };
         if let Some(text) = text.filter(|_| is_given_back) {
-            for writer in std::iter::once(self.writer).chain(Writer::ALL) {
-                let known = self.known(fields, writer)?;
-                let steps = self.steps.spelled(fields.steps);
-                if known.frame.writes(text, steps, result, &mut self.rebuilt) {
+            for writer in std::iter::once(self.writer).chain(JsonWriter::ALL) {
+                let known = self.parsed_head(fields, writer)?;
+                let steps = self.steps.tvm_spelling(fields.steps);
+                if known
+                    .frame
+                    .matches_line(text, steps, result, &mut self.rebuilt)
+                {
                     self.writer = writer;
                     return Ok(known);
                 }
@@ -212,10 +216,14 @@ impl<'a> Parser<'a> {
         self.rows
             .verbatim
             .push((self.rows.records.len(), line.to_vec()));
-        self.known(fields, Writer::Tvm)
+        self.parsed_head(fields, JsonWriter::Tvm)
     }
 
-    fn known(&mut self, fields: &parse::Fields<'a>, writer: Writer) -> Result<Rc<Known>, String> {
+    fn parsed_head(
+        &mut self,
+        fields: &parse::LineFields<'a>,
+        writer: JsonWriter,
+    ) -> Result<Rc<ParsedHead>, String> {
         let raw = (fields.key, fields.task, fields.version, writer);
         if let Some(known) = self.known.get(&raw) {
             return Ok(Rc::clone(known));
@@ -223,8 +231,8 @@ impl<'a> Parser<'a> {
         let workload_key: String =
             serde_json::from_slice(fields.key).map_err(|error| error.to_string())?;
         let environment = Environment::parse(fields.task, fields.version, writer)?;
-        let frame = Frame::new(&workload_key, &environment);
-        let known = Rc::new(Known {
+        let frame = LineFrame::new(&workload_key, &environment);
+        let known = Rc::new(ParsedHead {
             workload_key,
             environment,
             frame,
@@ -339,8 +347,10 @@ mod tests {
 
     #[test]
     fn logs_are_told_from_other_json() {
-        assert!(sniff(LINE.as_bytes()));
-        assert!(!sniff(br#"{"input": ["cuda", "matmul"], "config": {}}"#));
-        assert!(!sniff(b""));
+        assert!(looks_like_record(LINE.as_bytes()));
+        assert!(!looks_like_record(
+            br#"{"input": ["cuda", "matmul"], "config": {}}"#
+        ));
+        assert!(!looks_like_record(b""));
     }
 }

@@ -1,61 +1,62 @@
-//! One line of an auto_scheduler log, taken apart without building a tree.
+//! Parses one line of an auto_scheduler log without building a tree.
 //!
-//! The grammar is that of TVM's `measure_record.cc`: an object with the keys `i`, `r` and `v` in
-//! any order, nothing else. Versions v0.2 to v0.6 differ in the length of the task tuple.
+//! The grammar is that of TVM's `measure_record.cc`: an object with exactly the keys `i`, `r` and `v` in any order.
+//! Versions v0.2 to v0.6 differ in the length of the task tuple.
 
 use tsql_codecs::json::{number_length, string_length};
 use tsql_codecs::number::Decimal;
 
-use crate::steps::Steps;
+use crate::steps::StepReader;
 
-/// Largest error number that TVM defines is 8; what a reader may meet is what fits the column.
+/// Accepted error numbers. TVM defines them up to 8; the upper bound is that of the column.
 const ERROR_NUMBERS: std::ops::RangeInclusive<i64> = 0..=i16::MAX as i64;
 
-/// Seconds that fit a timestamp in microseconds.
-const SECONDS: std::ops::RangeInclusive<i64> = -(i64::MAX / 1_000_000)..=i64::MAX / 1_000_000;
+/// Range of timestamps in seconds that fit a timestamp in microseconds.
+const TIMESTAMP_RANGE_S: std::ops::RangeInclusive<i64> =
+    -(i64::MAX / 1_000_000)..=i64::MAX / 1_000_000;
 
-/// What stands on a line. Text fields are raw JSON, as written.
+/// Content of a line. Text fields are raw JSON, verbatim.
 #[derive(Debug, Default)]
-pub(super) struct Fields<'a> {
-    /// The workload key: a JSON string, quotes included.
+pub(super) struct LineFields<'a> {
+    /// Workload key: a JSON string, including quotes.
     pub(super) key: &'a [u8],
-    /// The other elements of the task tuple, without the brackets: target, hardware, ...
+    /// Other elements of the task tuple, without brackets: target, hardware, ...
     pub(super) task: &'a [u8],
-    /// The transform steps: a JSON list. The caller's [`Steps`] have read it.
+    /// Transform steps: a JSON list, which the caller's [`StepReader`] has read.
     pub(super) steps: &'a [u8],
-    /// Seconds, one a repeat.
+    /// Run time of each repeat in seconds.
     pub(super) costs: Vec<Decimal>,
     pub(super) error_no: i16,
     pub(super) all_cost: Decimal,
     /// Seconds since 1970.
     pub(super) timestamp: i64,
-    /// Version: a JSON string, quotes included.
+    /// Version: a JSON string, including quotes.
     pub(super) version: &'a [u8],
 }
 
-/// Takes `line` apart into `fields` and `steps`, both reused from line to line.
+/// Parses `line` into `fields` and `steps`, which are reused for all lines.
 ///
 /// # Errors
-/// What is wrong with the line, for people.
+/// Returns a message for people that says what is wrong with the line.
 pub(super) fn parse<'a>(
     line: &'a [u8],
-    fields: &mut Fields<'a>,
-    steps: &mut Steps,
+    fields: &mut LineFields<'a>,
+    steps: &mut StepReader,
 ) -> Result<(), String> {
     let text = std::str::from_utf8(line)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
-    let mut cursor = Cursor {
+    let mut cursor = LineCursor {
         text: text.as_bytes(),
         at: text.len() - text.trim_start_matches('\u{feff}').len(),
     };
     let (mut input, mut result, mut version) = (false, false, false);
     cursor.expect(b'{')?;
     loop {
-        let key = cursor.string()?;
+        let key = cursor.read_string()?;
         cursor.expect(b':')?;
         let again = match key {
             b"\"i\"" => {
-                cursor.input(fields, steps)?;
+                cursor.read_input(fields, steps)?;
                 std::mem::replace(&mut input, true)
             }
             b"\"r\"" => {
@@ -63,14 +64,19 @@ pub(super) fn parse<'a>(
                 std::mem::replace(&mut result, true)
             }
             b"\"v\"" => {
-                fields.version = cursor.string()?;
-                is_known(fields.version)?;
+                fields.version = cursor.read_string()?;
+                check_version(fields.version)?;
                 std::mem::replace(&mut version, true)
             }
-            _ => return Err(format!("unknown key {}, expected i, r or v", shown(key))),
+            _ => {
+                return Err(format!(
+                    "unknown key {}, expected i, r or v",
+                    quote_excerpt(key)
+                ));
+            }
         };
         if again {
-            return Err(format!("key {} stands twice", shown(key)));
+            return Err(format!("key {} stands twice", quote_excerpt(key)));
         }
         if cursor.next_or_close(b'}')? {
             break;
@@ -84,10 +90,10 @@ pub(super) fn parse<'a>(
     cursor.end()
 }
 
-/// The versions of the form of a line.
+/// Supported versions of the line format.
 const VERSIONS: [&[u8]; 5] = [b"v0.2", b"v0.3", b"v0.4", b"v0.5", b"v0.6"];
 
-fn is_known(version: &[u8]) -> Result<(), String> {
+fn check_version(version: &[u8]) -> Result<(), String> {
     let text = version.get(1..version.len().saturating_sub(1));
     if text.is_some_and(|text| VERSIONS.contains(&text)) {
         return Ok(());
@@ -95,17 +101,17 @@ fn is_known(version: &[u8]) -> Result<(), String> {
     let text = text.unwrap_or(version);
     Err(format!(
         "version {} is not known: v0.2 to v0.6 are",
-        shown(text)
+        quote_excerpt(text)
     ))
 }
 
-struct Cursor<'a> {
+struct LineCursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
-    fn space(&mut self) {
+impl<'a> LineCursor<'a> {
+    fn skip_space(&mut self) {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
@@ -134,7 +140,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
-        self.space();
+        self.skip_space();
         if self.text.get(self.at) != Some(&byte) {
             return self.fail(&format!("`{}`", char::from(byte)));
         }
@@ -142,9 +148,9 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Takes a comma (false) or the closing bracket (true).
+    /// Consumes a comma (returns false) or the closing bracket (returns true).
     fn next_or_close(&mut self, close: u8) -> Result<bool, String> {
-        self.space();
+        self.skip_space();
         match self.text.get(self.at) {
             Some(b',') => {
                 self.at += 1;
@@ -164,8 +170,8 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    fn string(&mut self) -> Result<&'a [u8], String> {
-        self.space();
+    fn read_string(&mut self) -> Result<&'a [u8], String> {
+        self.skip_space();
         if self.text.get(self.at) != Some(&b'"') {
             return self.fail("a string");
         }
@@ -178,35 +184,35 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<&'a [u8], String> {
-        self.space();
+    fn read_number(&mut self) -> Result<&'a [u8], String> {
+        self.skip_space();
         match number_length(self.rest()) {
             Some(length) => Ok(self.take(length)),
             None => self.fail("a number"),
         }
     }
 
-    fn integer(
+    fn read_integer(
         &mut self,
         name: &str,
         range: &std::ops::RangeInclusive<i64>,
     ) -> Result<i64, String> {
-        let text = self.number()?;
+        let text = self.read_number()?;
         let value = std::str::from_utf8(text)
             .ok()
             .and_then(|text| text.parse::<i64>().ok());
         value.filter(|value| range.contains(value)).ok_or_else(|| {
             format!(
                 "{name} {} is out of range ({} to {})",
-                shown(text),
+                quote_excerpt(text),
                 range.start(),
                 range.end()
             )
         })
     }
 
-    fn decimal(&mut self, name: &str) -> Result<Decimal, String> {
-        let text = self.number()?;
+    fn read_decimal(&mut self, name: &str) -> Result<Decimal, String> {
+        let text = self.read_number()?;
         if let Some(decimal) = Decimal::parse(text) {
             return Ok(decimal);
         }
@@ -216,11 +222,11 @@ impl<'a> Cursor<'a> {
         value
             .filter(|value| value.is_finite())
             .and_then(Decimal::from_f64)
-            .ok_or_else(|| format!("{name} {} is out of range", shown(text)))
+            .ok_or_else(|| format!("{name} {} is out of range", quote_excerpt(text)))
     }
 
     fn end(&mut self) -> Result<(), String> {
-        self.space();
+        self.skip_space();
         if self.at < self.text.len() {
             return self.fail("the end of the line");
         }
@@ -228,31 +234,35 @@ impl<'a> Cursor<'a> {
     }
 
     /// `[[key, target, ...], [[], [step, ...]]]`
-    fn input(&mut self, fields: &mut Fields<'a>, steps: &mut Steps) -> Result<(), String> {
+    fn read_input(
+        &mut self,
+        fields: &mut LineFields<'a>,
+        steps: &mut StepReader,
+    ) -> Result<(), String> {
         self.expect(b'[')?;
         self.expect(b'[')?;
-        fields.key = self.string()?;
+        fields.key = self.read_string()?;
         self.expect(b',')?;
-        self.space();
-        fields.task = self.elements()?;
+        self.skip_space();
+        fields.task = self.read_elements()?;
         self.expect(b',')?;
         self.expect(b'[')?;
         self.expect(b'[')?;
         self.expect(b']')
             .map_err(|error| format!("{error}: the list of stages is always empty"))?;
         self.expect(b',')?;
-        self.space();
+        self.skip_space();
         let length = steps.read(self.rest())?;
         fields.steps = self.take(length);
         self.expect(b']')?;
         self.expect(b']')
     }
 
-    /// The elements of a list up to its closing bracket, which is taken too.
-    fn elements(&mut self) -> Result<&'a [u8], String> {
+    /// Consumes the elements of a list and its closing bracket; returns the elements.
+    fn read_elements(&mut self) -> Result<&'a [u8], String> {
         let start = self.at;
         loop {
-            self.element()?;
+            self.read_element()?;
             if self.next_or_close(b']')? {
                 return Ok(self
                     .text
@@ -264,43 +274,43 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string, a number, or a flat list of them.
-    fn element(&mut self) -> Result<(), String> {
-        self.space();
+    fn read_element(&mut self) -> Result<(), String> {
+        self.skip_space();
         match self.text.get(self.at) {
-            Some(b'"') => self.string().map(drop),
+            Some(b'"') => self.read_string().map(drop),
             Some(b'[') => {
                 self.at += 1;
-                self.space();
+                self.skip_space();
                 if self.text.get(self.at) == Some(&b']') {
                     self.at += 1;
                     return Ok(());
                 }
                 loop {
-                    self.space();
+                    self.skip_space();
                     match self.text.get(self.at) {
-                        Some(b'"') => self.string().map(drop)?,
-                        _ => self.number().map(drop)?,
+                        Some(b'"') => self.read_string().map(drop)?,
+                        _ => self.read_number().map(drop)?,
                     }
                     if self.next_or_close(b']')? {
                         return Ok(());
                     }
                 }
             }
-            _ => self.number().map(drop),
+            _ => self.read_number().map(drop),
         }
     }
 
     /// `[[cost, ...], error_no, all_cost, timestamp]`
-    fn result(&mut self, fields: &mut Fields<'a>) -> Result<(), String> {
+    fn result(&mut self, fields: &mut LineFields<'a>) -> Result<(), String> {
         self.expect(b'[')?;
         self.expect(b'[')?;
         fields.costs.clear();
-        self.space();
+        self.skip_space();
         if self.text.get(self.at) == Some(&b']') {
             self.at += 1;
         } else {
             loop {
-                let cost = self.decimal("cost")?;
+                let cost = self.read_decimal("cost")?;
                 if cost.digits < 0 {
                     return Err("a cost is negative".to_owned());
                 }
@@ -311,18 +321,18 @@ impl<'a> Cursor<'a> {
             }
         }
         self.expect(b',')?;
-        let error_no = self.integer("error_no", &ERROR_NUMBERS)?;
+        let error_no = self.read_integer("error_no", &ERROR_NUMBERS)?;
         fields.error_no = i16::try_from(error_no).unwrap_or(i16::MAX);
         self.expect(b',')?;
-        fields.all_cost = self.decimal("all_cost")?;
+        fields.all_cost = self.read_decimal("all_cost")?;
         self.expect(b',')?;
-        fields.timestamp = self.integer("timestamp", &SECONDS)?;
+        fields.timestamp = self.read_integer("timestamp", &TIMESTAMP_RANGE_S)?;
         self.expect(b']')
     }
 }
 
-/// A piece of input as a message shows it: short, in backticks.
-fn shown(text: &[u8]) -> String {
+/// Quotes input in backticks for messages; long input is cut.
+fn quote_excerpt(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("`{}...`", text.get(..end).unwrap_or("")),
@@ -339,15 +349,15 @@ mod tests {
     fn reason(line: &str) -> String {
         parse(
             line.as_bytes(),
-            &mut Fields::default(),
-            &mut Steps::default(),
+            &mut LineFields::default(),
+            &mut StepReader::default(),
         )
         .unwrap_err()
     }
 
     #[test]
     fn a_line_falls_into_its_fields() {
-        let (mut fields, mut steps) = (Fields::default(), Steps::default());
+        let (mut fields, mut steps) = (LineFields::default(), StepReader::default());
         parse(LINE.as_bytes(), &mut fields, &mut steps).unwrap();
         assert_eq!(fields.key, br#""[\"mm\", 8]""#);
         assert_eq!(fields.task, br#""llvm -keys=cpu ", [8, 64], "", 1, []"#);
@@ -365,8 +375,8 @@ mod tests {
         let line = format!("{{\"r\"{rest}, {input}}}");
         parse(
             line.as_bytes(),
-            &mut Fields::default(),
-            &mut Steps::default(),
+            &mut LineFields::default(),
+            &mut StepReader::default(),
         )
         .unwrap();
     }
@@ -418,19 +428,19 @@ mod tests {
             assert!(
                 parse(
                     cut.as_bytes(),
-                    &mut Fields::default(),
-                    &mut Steps::default()
+                    &mut LineFields::default(),
+                    &mut StepReader::default()
                 )
                 .is_err()
             );
         }
     }
 
-    /// Bytes that change what a line is made of.
+    /// Bytes that are significant for the structure of a line.
     const SIGNS: &[u8] = b"[]{}\",:\\ 0-1.eEn\x00\xff";
 
-    /// The line after some of its bytes have been changed, left out, doubled, or have changed places.
-    fn mutated(changes: &[(proptest::sample::Index, proptest::sample::Index, u8)]) -> Vec<u8> {
+    /// A line after some of its bytes were changed, removed, duplicated or swapped.
+    fn mutate(changes: &[(proptest::sample::Index, proptest::sample::Index, u8)]) -> Vec<u8> {
         let mut line = LINE.as_bytes().to_vec();
         for (at, with, what) in changes {
             let length = line.len();
@@ -455,8 +465,8 @@ mod tests {
         fn a_line_that_was_changed_anywhere_is_refused_or_json(
             changes in proptest::collection::vec(proptest::prelude::any::<(proptest::sample::Index, proptest::sample::Index, u8)>(), 1..4)
         ) {
-            let line = mutated(&changes);
-            if parse(&line, &mut Fields::default(), &mut Steps::default()).is_ok() {
+            let line = mutate(&changes);
+            if parse(&line, &mut LineFields::default(), &mut StepReader::default()).is_ok() {
                 let text = String::from_utf8_lossy(&line);
                 let json = serde_json::from_slice::<serde::de::IgnoredAny>(&line);
                 proptest::prop_assert!(json.is_ok(), "{text}");

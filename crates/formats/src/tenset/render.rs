@@ -1,19 +1,19 @@
-//! A line of an auto_scheduler log put together again from its columns.
+//! Writes the lines of an auto_scheduler log from their columns.
 //!
-//! The same code proves at ingest that a line can be given back, and gives it back at export.
+//! The same code verifies at ingest that a line can be reproduced, and reproduces it at export.
 
 use serde_json::Value;
 use tsql_codecs::number::{Spelling, write_integer};
 use tsql_codecs::{json, repeats};
 
-use crate::rows::{Environment, Measurement, Writer};
+use crate::rows::{Environment, JsonWriter, Measurement};
 
-impl Writer {
+impl JsonWriter {
     fn comma(self) -> &'static [u8] {
         if self.is_compact() { b"," } else { b", " }
     }
 
-    fn spelling(self) -> Spelling {
+    fn number_spelling(self) -> Spelling {
         if self.is_python() {
             Spelling::Shortest
         } else {
@@ -22,7 +22,7 @@ impl Writer {
     }
 
     /// TVM's cost of a failed measurement, 1e10 s.
-    fn failed(self) -> &'static [u8] {
+    fn failed_cost(self) -> &'static [u8] {
         if self.is_python() {
             b"10000000000.0"
         } else {
@@ -50,8 +50,8 @@ impl Writer {
 }
 
 impl Environment {
-    /// Reads the task tuple behind its key (raw JSON, without brackets) and the version (raw).
-    pub(super) fn parse(task: &[u8], version: &[u8], writer: Writer) -> Result<Self, String> {
+    /// Parses the task tuple without its key (raw JSON, without brackets) and the raw version.
+    pub(super) fn parse(task: &[u8], version: &[u8], writer: JsonWriter) -> Result<Self, String> {
         let list = [b"[", task, b"]"].concat();
         let values: Vec<Value> =
             serde_json::from_slice(&list).map_err(|error| error.to_string())?;
@@ -83,15 +83,15 @@ impl Environment {
             layout_rewrite_option: option.map_err(|_| wrong("the layout rewrite option"))?,
             task_input_names: names.map_err(|_| wrong("the list of input names"))?,
             log_version,
-            ..Self::of(writer)
+            ..Self::for_writer(writer)
         })
     }
 
-    /// One text that says all of it: what `environment_id` is the hash of.
-    pub fn canonical(&self) -> String {
+    /// Returns the canonical text of all fields, whose hash is `environment_id`.
+    pub fn canonical_text(&self) -> String {
         let mut out = Vec::new();
         Self {
-            writer: Writer::Tvm,
+            writer: JsonWriter::Tvm,
             ..self.clone()
         }
         .write_task(&mut out);
@@ -146,17 +146,17 @@ fn write_list<T>(items: &[T], comma: &[u8], out: &mut Vec<u8>, write: impl Fn(&T
     out.push(b']');
 }
 
-/// What all lines of one graph in one environment have in common.
+/// Common parts of all lines of one graph in one environment.
 #[derive(Clone, Debug)]
-pub struct Frame {
-    writer: Writer,
+pub struct LineFrame {
+    writer: JsonWriter,
     head: Vec<u8>,
     middle: Vec<u8>,
     tail: Vec<u8>,
 }
 
-impl Frame {
-    /// The frame of the lines of this workload in this environment.
+impl LineFrame {
+    /// Creates the frame of the lines of this workload in this environment.
     pub fn new(workload_key: &str, environment: &Environment) -> Self {
         let writer = environment.writer;
         let spaced = |text: &str| {
@@ -180,8 +180,8 @@ impl Frame {
         }
     }
 
-    /// Appends a line. `steps` is the program in TVM's spelling. False where the columns cannot be
-    /// spelled, and then `out` holds part of a line.
+    /// Appends a line. `steps` are in TVM's spelling. Returns false if the columns cannot be written; `out` then holds
+    /// part of a line.
     pub fn write(&self, steps: &[u8], result: Measurement<'_>, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&self.head);
         if self.writer.is_compact() {
@@ -192,8 +192,8 @@ impl Frame {
         self.write_after_steps(result, out)
     }
 
-    /// Is `line` what [`Self::write`] writes? `rebuilt` is used for what has to be spelled for that.
-    pub fn writes(
+    /// Whether `line` equals the output of [`Self::write`]. `rebuilt` is a scratch buffer.
+    pub fn matches_line(
         &self,
         line: &[u8],
         steps: &[u8],
@@ -223,10 +223,10 @@ impl Frame {
     }
 
     fn write_result(&self, result: Measurement<'_>, out: &mut Vec<u8>) -> Option<()> {
-        let (comma, spelling) = (self.writer.comma(), self.writer.spelling());
+        let (comma, spelling) = (self.writer.comma(), self.writer.number_spelling());
         out.push(b'[');
         match result.runtime_ns {
-            None if result.error_no != 0 => out.extend_from_slice(self.writer.failed()),
+            None if result.error_no != 0 => out.extend_from_slice(self.writer.failed_cost()),
             None => out.push(b'0'),
             Some(runtime_ns) => {
                 let mut costs = Vec::new();

@@ -1,4 +1,4 @@
-//! The arrays of an npz file, each inflated once, in pieces.
+//! Reads the arrays of an npz file in pieces; each array is inflated once.
 
 use std::io::{Read, Seek};
 
@@ -7,18 +7,18 @@ use zip::ZipArchive;
 use zip::read::ZipFile;
 use zip::result::ZipError;
 
-use crate::npy::Header;
+use crate::npy::NumberHeader;
 
 /// Bytes that are inflated at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Most numbers of an array that is held in memory. The largest of the release has 6 million.
+/// Maximum number of elements of an array that is held in memory. The largest array of the release has 6 million.
 const MAX_NUMBERS: u64 = 1 << 24;
 
-/// Members that an archive may have; the release's have six or seven.
+/// Maximum number of members of an archive; those of the release have six or seven.
 const MAX_MEMBERS: usize = 64;
 
-/// What follows the name of an array in the archive.
+/// File name suffix of an array in the archive.
 pub(super) const SUFFIX: &str = ".npy";
 
 /// Arrays of a tile file.
@@ -42,15 +42,15 @@ pub(super) const LAYOUT_ARRAYS: [&str; 7] = [
     "node_splits",
 ];
 
-/// An open npz file.
-pub(super) struct Archive<R> {
+/// Open npz file.
+pub(super) struct NpzArchive<R> {
     zip: ZipArchive<R>,
-    /// Arrays in their order in the file.
+    /// Names of the arrays, in the order of the file.
     pub(super) names: Vec<String>,
 }
 
-impl<R: Read + Seek> Archive<R> {
-    /// Reads the directory at the end of the file.
+impl<R: Read + Seek> NpzArchive<R> {
+    /// Reads the central directory at the end of the file.
     pub(super) fn open(input: R) -> Result<Self, String> {
         let zip = ZipArchive::new(input).map_err(|error| match error {
             ZipError::InvalidArchive(detail) if detail.contains("EOCD") => {
@@ -78,15 +78,15 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Begins to read an array.
-    pub(super) fn array(&mut self, name: &str) -> Result<Member<'_, R>, String> {
+    pub(super) fn open_array(&mut self, name: &str) -> Result<ArrayReader<'_, R>, String> {
         let file = self.zip.by_name(&format!("{name}{SUFFIX}"));
         let mut file = file.map_err(|error| error.to_string())?;
-        let header = Header::read(&mut file)?;
+        let header = NumberHeader::read(&mut file)?;
         let bytes = header
             .count()
             .and_then(|count| count.checked_mul(header.dtype.bytes as u64));
         let left = bytes.ok_or_else(|| format!("shape {:?} is too large", header.shape))?;
-        Ok(Member {
+        Ok(ArrayReader {
             file,
             header,
             left,
@@ -96,19 +96,19 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// An array that is being read.
-pub(super) struct Member<'a, R: Read + Seek> {
+/// Array that is being read.
+pub(super) struct ArrayReader<'a, R: Read + Seek> {
     file: ZipFile<'a, R>,
-    pub(super) header: Header,
-    /// Bytes of numbers that are still to come.
+    pub(super) header: NumberHeader,
+    /// Remaining bytes of data.
     left: u64,
     hasher: Hasher,
     piece: Vec<u8>,
 }
 
-impl<R: Read + Seek> Member<'_, R> {
-    /// Hands all numbers on as they are in the file, in pieces of whole `unit`s of bytes.
-    pub(super) fn pieces(
+impl<R: Read + Seek> ArrayReader<'_, R> {
+    /// Passes all data to `take` in file order, in chunks of `unit` bytes.
+    pub(super) fn for_each_piece(
         &mut self,
         unit: usize,
         mut take: impl FnMut(&[u8]) -> Result<(), String>,
@@ -128,24 +128,24 @@ impl<R: Read + Seek> Member<'_, R> {
         Ok(())
     }
 
-    /// All numbers in the order of their indices, whatever their order in the file.
-    pub(super) fn numbers(&mut self) -> Result<Vec<i64>, String> {
+    /// Reads all numbers in row-major order, whatever their order in the file.
+    pub(super) fn read_numbers(&mut self) -> Result<Vec<i64>, String> {
         let count = self.header.count().unwrap_or(u64::MAX);
         if count > MAX_NUMBERS {
             return Err(format!("{count} numbers: at most {MAX_NUMBERS} are read"));
         }
         let dtype = self.header.dtype.clone();
         let mut numbers = Vec::new();
-        self.pieces(dtype.bytes << 10, |bytes| dtype.decode(bytes, &mut numbers))?;
+        self.for_each_piece(dtype.bytes << 10, |bytes| dtype.decode(bytes, &mut numbers))?;
         if self.header.fortran
             && let [rows, columns] = self.header.shape.as_slice()
         {
-            return transposed(&numbers, *columns, *rows);
+            return transpose(&numbers, *columns, *rows);
         }
         Ok(numbers)
     }
 
-    /// Looks that nothing follows and that the check sum is right; the hash of the numbers' bytes.
+    /// Checks that the data ends here and that the checksum is correct; returns the hash of the data.
     pub(super) fn finish(mut self) -> Result<u128, String> {
         let mut rest = [0; 64];
         match self.file.read(&mut rest) {
@@ -156,8 +156,8 @@ impl<R: Read + Seek> Member<'_, R> {
     }
 }
 
-/// A matrix of `rows` and `columns` in rows, as columns.
-pub(super) fn transposed(numbers: &[i64], rows: u64, columns: u64) -> Result<Vec<i64>, String> {
+/// Transposes a row-major matrix of `rows` and `columns`.
+pub(super) fn transpose(numbers: &[i64], rows: u64, columns: u64) -> Result<Vec<i64>, String> {
     let size = |size| usize::try_from(size).map_err(|_| "too large".to_owned());
     let (rows, columns) = (size(rows)?, size(columns)?);
     let mut turned = Vec::with_capacity(numbers.len());

@@ -1,8 +1,8 @@
-//! Finds the groups of a layout file while its configurations stream by.
+//! Finds the slot groups of a layout file while its configurations are streamed.
 //!
-//! At first all slots are one group. Where slots of a group differ in a row, the group splits; the
-//! parts keep the codes of the rows before, in which they were equal. So every row is compared
-//! completely and the result is exact, whatever the data.
+//! Initially all slots are in one group. A group is split when its slots differ in a row; both parts keep the codes of
+//! the previous rows, in which they were equal. So every row is compared completely and the result is exact for any
+//! data.
 
 use std::collections::HashMap;
 
@@ -11,44 +11,44 @@ use tsql_codecs::layout::{Layouts, VECTOR_WIDTH, Vector};
 
 use crate::npy::Dtype;
 
-/// Vectors that a group may know.
+/// Maximum number of distinct vectors per group.
 const MAX_VECTORS: usize = 1 << 16;
 
-/// Rows for which there is room from the start; the release's files have up to 100,040.
+/// Initial capacity in rows; the files of the release have up to 100,040.
 const USUAL_ROWS: usize = 1 << 17;
 
 /// Slots that were equal in all rows so far.
 #[derive(Clone, Debug)]
-struct Group {
-    /// The slots, rising.
+struct SlotGroup {
+    /// Slots in ascending order.
     slots: Vec<usize>,
-    /// Code of each vector by its bytes as they are in the file.
+    /// Code of each vector by its raw bytes.
     known: HashMap<Box<[u8]>, u16, RandomState>,
     vectors: Vec<Vector>,
-    /// Bytes and code of the row before.
+    /// Raw bytes and code of the previous row.
     last: (Vec<u8>, u16),
     /// Code of each row.
     codes: Vec<u16>,
 }
 
-/// Groups of the slots seen so far.
-pub(super) struct Grouping {
+/// Groups of the slots after the rows so far.
+pub(super) struct SlotGrouping {
     dtype: Dtype,
     slot_count: usize,
-    groups: Vec<Group>,
+    groups: Vec<SlotGroup>,
     rows: usize,
 }
 
 /// Layouts with the codes of each row.
 #[derive(Debug)]
-pub(super) struct Grouped {
+pub(super) struct GroupedLayouts {
     pub(super) layouts: Layouts,
-    /// Packed codes of all rows after each other.
+    /// Packed codes, concatenated for all rows.
     pub(super) params: Vec<u8>,
 }
 
-impl Grouped {
-    /// Layouts and the codes of each group for each row.
+impl GroupedLayouts {
+    /// Packs the codes of each group and row.
     fn new(layouts: Layouts, codes: &[Vec<u16>], rows: usize) -> Self {
         let mut params = Vec::with_capacity(rows * layouts.params_length());
         let mut row_codes = Vec::with_capacity(codes.len());
@@ -61,10 +61,10 @@ impl Grouped {
     }
 }
 
-impl Grouping {
-    /// Of so many rows of so many slots.
+impl SlotGrouping {
+    /// Creates the initial group of `slot_count` slots.
     pub(super) fn new(dtype: Dtype, rows: usize, slot_count: usize) -> Self {
-        let all = Group {
+        let all = SlotGroup {
             slots: (0..slot_count).collect(),
             known: HashMap::default(),
             vectors: Vec::new(),
@@ -80,8 +80,8 @@ impl Grouping {
         }
     }
 
-    /// Takes the next row: `18 * slots` numbers as they are in the file.
-    pub(super) fn row(&mut self, row: &[u8]) -> Result<(), String> {
+    /// Adds the next row: `18 * slots` raw numbers.
+    pub(super) fn add_row(&mut self, row: &[u8]) -> Result<(), String> {
         let width = VECTOR_WIDTH * self.dtype.bytes;
         let slot = |slot: usize| row.get(slot * width..(slot + 1) * width).unwrap_or(&[]);
         for group in 0..self.groups.len() {
@@ -103,7 +103,7 @@ impl Grouping {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Grouped {
+    pub(super) fn finish(mut self) -> GroupedLayouts {
         self.groups
             .sort_by_key(|group| group.slots.first().copied());
         let mut group_of_slot = vec![0; self.slot_count];
@@ -117,21 +117,21 @@ impl Grouping {
             vectors.push(std::mem::take(&mut group.vectors));
         }
         let codes: Vec<Vec<u16>> = self.groups.into_iter().map(|group| group.codes).collect();
-        Grouped::new(Layouts::new(group_of_slot, vectors), &codes, self.rows)
+        GroupedLayouts::new(Layouts::new(group_of_slot, vectors), &codes, self.rows)
     }
 }
 
-impl Group {
-    /// Takes away the slots that differ from the first one and are equal among themselves, as a
-    /// group of their own; `None` where all are equal. What remains may still differ.
+impl SlotGroup {
+    /// Removes the slots that differ from the first slot and are equal to each other, and returns them as a new group;
+    /// `None` if all slots are equal. The remaining slots may still differ.
     fn split<'a>(&mut self, bytes: impl Fn(usize) -> &'a [u8]) -> Option<Self> {
         let first = bytes(self.slots.first().copied()?);
         let other = self
             .slots
             .iter()
-            .find(|&&slot| !equal(bytes(slot), first))?;
+            .find(|&&slot| !vectors_equal(bytes(slot), first))?;
         let other = bytes(*other);
-        let same = |&&slot: &&usize| equal(bytes(slot), other);
+        let same = |&&slot: &&usize| vectors_equal(bytes(slot), other);
         let (apart, together) = self.slots.iter().partition(same);
         self.slots = together;
         let mut codes = Vec::with_capacity(self.codes.capacity());
@@ -146,10 +146,10 @@ impl Group {
     }
 
     fn push(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<(), String> {
-        if self.codes.is_empty() || !equal(&self.last.0, bytes) {
+        if self.codes.is_empty() || !vectors_equal(&self.last.0, bytes) {
             let code = match self.known.get(bytes) {
                 Some(&code) => code,
-                None => self.learn(bytes, dtype)?,
+                None => self.add_vector(bytes, dtype)?,
             };
             self.last.0.clear();
             self.last.0.extend_from_slice(bytes);
@@ -159,10 +159,10 @@ impl Group {
         Ok(())
     }
 
-    fn learn(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<u16, String> {
+    fn add_vector(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<u16, String> {
         let mut numbers = Vec::with_capacity(VECTOR_WIDTH);
         dtype.decode(bytes, &mut numbers)?;
-        let vector = narrow(&numbers)?;
+        let vector = narrow_vector(&numbers)?;
         let too_many = || format!("more than {MAX_VECTORS} layouts of one node");
         let code = u16::try_from(self.vectors.len()).map_err(|_| too_many())?;
         self.vectors.push(vector);
@@ -171,13 +171,16 @@ impl Group {
     }
 }
 
-/// Bytes of a vector in the release's own type.
-const FLOATS: usize = VECTOR_WIDTH * 4;
+/// Size of a vector in the type of the release, in bytes.
+const USUAL_VECTOR_BYTES: usize = VECTOR_WIDTH * 4;
 
-/// Are two vectors equal? Those of the usual length are compared in place: a call for each took a
+/// Whether two vectors are equal. Vectors of the usual size are compared inline, because a call per comparison took a
 /// tenth of an ingest.
-fn equal(a: &[u8], b: &[u8]) -> bool {
-    match (<&[u8; FLOATS]>::try_from(a), <&[u8; FLOATS]>::try_from(b)) {
+fn vectors_equal(a: &[u8], b: &[u8]) -> bool {
+    match (
+        <&[u8; USUAL_VECTOR_BYTES]>::try_from(a),
+        <&[u8; USUAL_VECTOR_BYTES]>::try_from(b),
+    ) {
         (Ok(a), Ok(b)) => {
             let ((a, _), (b, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
             let words = a.iter().zip(b);
@@ -188,7 +191,7 @@ fn equal(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-fn narrow(numbers: &[i64]) -> Result<Vector, String> {
+fn narrow_vector(numbers: &[i64]) -> Result<Vector, String> {
     let mut vector = [0; VECTOR_WIDTH];
     for (place, &number) in vector.iter_mut().zip(numbers) {
         *place = i8::try_from(number).map_err(|_| format!("{number} is no dimension"))?;
@@ -196,23 +199,23 @@ fn narrow(numbers: &[i64]) -> Result<Vector, String> {
     Ok(vector)
 }
 
-/// The same from an array in Fortran order: for each of the 18 numbers of a vector, for each slot,
-/// the numbers of all rows. Each slot keeps one code for each row while its vectors grow.
-pub(super) struct Planes {
+/// Grouping of an array in Fortran order: for each of the 18 numbers of a vector and each slot, the numbers of all rows
+/// follow each other. Each slot has one code per row while its vectors grow.
+pub(super) struct FortranGrouping {
     dtype: Dtype,
     rows: usize,
-    slots: Vec<Slot>,
+    slots: Vec<SlotVectors>,
 }
 
-/// The vectors of a slot as far as they are known.
-struct Slot {
+/// Known prefixes of the vectors of a slot.
+struct SlotVectors {
     beginnings: Vec<Vec<i64>>,
     codes: Vec<u16>,
 }
 
-impl Planes {
+impl FortranGrouping {
     pub(super) fn new(dtype: Dtype, rows: usize, slots: usize) -> Self {
-        let slot = || Slot {
+        let slot = || SlotVectors {
             beginnings: vec![Vec::new()],
             codes: vec![0; rows],
         };
@@ -220,8 +223,8 @@ impl Planes {
         Self { dtype, rows, slots }
     }
 
-    /// Takes the next number of the vectors of a slot, of all rows.
-    pub(super) fn plane(&mut self, slot: usize, bytes: &[u8]) -> Result<(), String> {
+    /// Adds the next number of the vectors of a slot, for all rows.
+    pub(super) fn add_plane(&mut self, slot: usize, bytes: &[u8]) -> Result<(), String> {
         let mut numbers = Vec::with_capacity(self.rows);
         self.dtype.decode(bytes, &mut numbers)?;
         let Some(slot) = self.slots.get_mut(slot) else {
@@ -250,7 +253,7 @@ impl Planes {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<Grouped, String> {
+    pub(super) fn finish(self) -> Result<GroupedLayouts, String> {
         let (mut group_of_slot, mut vectors) = (Vec::with_capacity(self.slots.len()), Vec::new());
         let mut groups: HashMap<(Vec<Vec<i64>>, Vec<u16>), u32> = HashMap::new();
         let mut codes = Vec::new();
@@ -261,7 +264,7 @@ impl Planes {
                 group_of_slot.push(group);
                 continue;
             }
-            let known = key.0.iter().map(|numbers| narrow(numbers));
+            let known = key.0.iter().map(|numbers| narrow_vector(numbers));
             vectors.push(if self.rows == 0 {
                 Vec::new()
             } else {
@@ -272,7 +275,7 @@ impl Planes {
             groups.insert(key, next);
         }
         let layouts = Layouts::new(group_of_slot, vectors);
-        Ok(Grouped::new(layouts, &codes, self.rows))
+        Ok(GroupedLayouts::new(layouts, &codes, self.rows))
     }
 }
 
@@ -293,28 +296,28 @@ mod tests {
             .collect()
     }
 
-    fn by_rows(rows: &[Vec<i8>], slots: usize) -> Grouped {
-        let mut grouping = Grouping::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
+    fn by_rows(rows: &[Vec<i8>], slots: usize) -> GroupedLayouts {
+        let mut grouping = SlotGrouping::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
         for row in rows {
             let bytes: Vec<u8> = row.iter().map(|&number| number.cast_unsigned()).collect();
-            grouping.row(&bytes).unwrap();
+            grouping.add_row(&bytes).unwrap();
         }
         grouping.finish()
     }
 
-    fn by_planes(rows: &[Vec<i8>], slots: usize) -> Grouped {
-        let mut planes = Planes::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
+    fn by_planes(rows: &[Vec<i8>], slots: usize) -> GroupedLayouts {
+        let mut planes = FortranGrouping::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
         for number in 0..VECTOR_WIDTH {
             for slot in 0..slots {
                 let place = slot * VECTOR_WIDTH + number;
                 let plane: Vec<u8> = rows.iter().map(|row| row[place].cast_unsigned()).collect();
-                planes.plane(slot, &plane).unwrap();
+                planes.add_plane(slot, &plane).unwrap();
             }
         }
         planes.finish().unwrap()
     }
 
-    fn expanded(grouped: &Grouped) -> Vec<Vec<i8>> {
+    fn expand(grouped: &GroupedLayouts) -> Vec<Vec<i8>> {
         let params = grouped.params.chunks(grouped.layouts.params_length());
         let row = |params: &[u8]| {
             let mut row = Vec::new();
@@ -336,7 +339,7 @@ mod tests {
             let slots = data[0].len() / VECTOR_WIDTH;
             for grouped in [by_rows(&data, slots), by_planes(&data, slots)] {
                 assert_eq!(grouped.layouts.vectors.len(), groups);
-                assert_eq!(expanded(&grouped), data);
+                assert_eq!(expand(&grouped), data);
             }
         }
     }
@@ -357,11 +360,11 @@ mod tests {
 
     #[test]
     fn numbers_that_are_no_dimensions_are_refused() {
-        let mut grouping = Grouping::new(Dtype::parse("<i2").unwrap(), 1, 1);
+        let mut grouping = SlotGrouping::new(Dtype::parse("<i2").unwrap(), 1, 1);
         let row: Vec<u8> = [300_i16; VECTOR_WIDTH]
             .iter()
             .flat_map(|n| n.to_le_bytes())
             .collect();
-        assert_eq!(grouping.row(&row).unwrap_err(), "300 is no dimension");
+        assert_eq!(grouping.add_row(&row).unwrap_err(), "300 is no dimension");
     }
 }

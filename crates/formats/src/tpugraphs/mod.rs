@@ -1,97 +1,96 @@
 //! TpuGraphs: npz files with a graph, its configurations and their runtimes.
 //!
-//! Takes one file and gives a [`Document`]: the graph with its distinct node types, the
-//! configurations as codes (layout) or bounds (tile), the runtimes. The one large array,
-//! `node_config_feat`, streams by; everything else is held. What was read is all there is: any
-//! dtype and memory order of whole numbers comes back from [`Document`]'s numbers and its
-//! [`forms`](Document::forms). A file with something else in it is refused as a whole.
+//! Reads one file into an [`NpzDocument`]: the graph with its distinct node types, the configurations as codes (layout)
+//! or bounds (tile), and the runtimes. The only large array, `node_config_feat`, is streamed; all others are held in
+//! memory. The import is lossless: any dtype and memory order of integers is reproduced from the numbers of an
+//! [`NpzDocument`] and its [`forms`](NpzDocument::forms). A file with other content is rejected completely.
 //!
-//! Format: README of <https://github.com/google-research-datasets/tpu_graphs>, corrected by the
-//! release's own bytes (opcodes are `uint8`, edges and runtimes `int64`, edges in Fortran order).
+//! Format: README of <https://github.com/google-research-datasets/tpu_graphs>, corrected by the actual data of the
+//! release (opcodes are `uint8`, edges and runtimes `int64`, edges in Fortran order).
 
 mod archive;
-mod foreign;
+mod collection_path;
+mod foreign_npz;
 mod grouping;
-mod place;
-mod told;
+mod npz_format;
 
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 
 use ahash::RandomState;
 
-pub use crate::npy::{Dtype, Header};
-use archive::{Archive, LAYOUT_ARRAYS, Member, TILE_ARRAYS};
-pub use foreign::foreign;
-use grouping::{Grouped, Grouping, Planes};
-pub use place::Place;
-pub use told::Arrays;
-use tsql_codecs::graph::{Graph, Kind, NodeType, pack_features};
+pub use crate::npy::{Dtype, NumberHeader};
+use archive::{ArrayReader, LAYOUT_ARRAYS, NpzArchive, TILE_ARRAYS};
+pub use collection_path::CollectionPath;
+pub use foreign_npz::describe_foreign_npz;
+use grouping::{FortranGrouping, GroupedLayouts, SlotGrouping};
+pub use npz_format::Arrays;
+use tsql_codecs::graph::{Graph, GraphKind, NodeType, pack_features};
 use tsql_codecs::hlo::FEATURE_COUNT;
 use tsql_codecs::layout::{Layouts, VECTOR_WIDTH};
 use tsql_codecs::tile::{self, Tile};
 
-/// Its name as dataset.
+/// Name of the dataset.
 pub const NAME: &str = "tpugraphs";
 
-/// The hardware that all of TpuGraphs was measured on (paper, section 3).
+/// Hardware of all TpuGraphs measurements (paper, section 3).
 pub const PLATFORM: &str = "tpu-v3";
 
-/// Greatest runtime: the greatest that a double holds exactly (104 days).
+/// Maximum runtime: the largest integer range that a double represents exactly (104 days).
 const MAX_RUNTIME_NS: i64 = 1 << 53;
 
-/// Greatest number of nodes, edges and configurations.
+/// Maximum number of nodes, edges and configurations.
 const MAX_COUNT: u64 = 1 << 24;
 
-/// One npz file.
+/// Content of one npz file.
 #[derive(Debug)]
-pub struct Document {
-    /// The arrays in their order in the file, and how each is stored.
-    pub forms: Vec<Form>,
-    /// Hash of the bytes of all their numbers.
+pub struct NpzDocument {
+    /// Arrays in the order of the file, with their storage.
+    pub forms: Vec<ArrayForm>,
+    /// Hash of the data of all arrays.
     pub arrays_hash: String,
-    /// The core graph.
+    /// Core graph.
     pub graph: Graph,
-    /// One for each runtime.
+    /// Configurations, one per runtime.
     pub configurations: Configurations,
-    /// Nanoseconds; 0 where withheld.
+    /// Runtimes in nanoseconds; 0 if withheld.
     pub runtimes: Vec<i64>,
-    /// Nanoseconds that the default tile takes; 1 where withheld.
+    /// Runtimes of the default tile in nanoseconds; 1 if withheld.
     pub normalizers: Option<Vec<i64>>,
-    /// Bytes of all numbers.
+    /// Total size of the data in bytes.
     pub array_bytes: u64,
 }
 
-/// What was measured, one for each runtime.
+/// Measured configurations, one per runtime.
 #[derive(Debug)]
 pub enum Configurations {
-    /// Codes of all rows after each other, as the layouts pack them.
+    /// Layout configurations: codes of all rows, packed by the layouts.
     Layout {
-        /// The layouts of each group of slots.
+        /// Layouts of each slot group.
         layouts: Layouts,
-        /// The codes.
+        /// Packed codes.
         params: Vec<u8>,
     },
-    /// Bounds of kernel, output and input.
+    /// Tile configurations: bounds of kernel, output and input.
     Tile(Vec<Tile>),
 }
 
-/// How an array is stored.
+/// Storage of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct ArrayForm {
     /// Name of the array, without `.npy`.
     pub name: String,
-    /// Type of its numbers.
+    /// Element type.
     pub dtype: Dtype,
-    /// Columns lie together, not rows.
+    /// Whether the data is in Fortran (column-major) order.
     pub fortran: bool,
-    /// Length of its shape.
+    /// Number of dimensions.
     pub dimensions: usize,
 }
 
-impl Form {
-    /// All forms of a file as one text: `node_feat <f4 C 2, node_opcode |u1 C 1, ...`.
-    pub fn spell_all(forms: &[Self]) -> String {
+impl ArrayForm {
+    /// Formats all forms of a file as one text: `node_feat <f4 C 2, node_opcode |u1 C 1, ...`.
+    pub fn format_all(forms: &[Self]) -> String {
         let spell = |form: &Self| {
             let order = if form.fortran { 'F' } else { 'C' };
             let (name, dtype) = (&form.name, &form.dtype.text);
@@ -100,7 +99,7 @@ impl Form {
         forms.iter().map(spell).collect::<Vec<_>>().join(", ")
     }
 
-    /// Undoes [`Form::spell_all`].
+    /// Inverse of [`ArrayForm::format_all`].
     pub fn parse_all(text: &str) -> Option<Vec<Self>> {
         let parse = |text: &str| {
             let mut words = text.split(' ');
@@ -115,39 +114,39 @@ impl Form {
     }
 }
 
-/// Reads a file; the error says which array is wrong and why.
-pub fn read<R: Read + Seek>(input: R) -> Result<Document, String> {
-    let mut file = Reading::open(input)?;
-    let runtimes = file.list("config_runtime", None)?;
+/// Reads a file. The error names the invalid array and the reason.
+pub fn read<R: Read + Seek>(input: R) -> Result<NpzDocument, String> {
+    let mut file = DocumentReader::open(input)?;
+    let runtimes = file.read_list("config_runtime", None)?;
     let times = runtimes.iter().copied();
-    check("config_runtime", times, 0..=MAX_RUNTIME_NS, "runtime")?;
-    let opcodes = file.list("node_opcode", None)?;
+    check_range("config_runtime", times, 0..=MAX_RUNTIME_NS, "runtime")?;
+    let opcodes = file.read_list("node_opcode", None)?;
     let node_count = opcodes.len() as u64;
     let config_count = runtimes.len() as u64;
-    let edges = file.edges(node_count)?;
-    let (types, type_of_node) = file.nodes(&opcodes)?;
+    let edges = file.read_edges(node_count)?;
+    let (types, type_of_node) = file.read_nodes(&opcodes)?;
     let (mut slots, mut splits, mut normalizers) = (Vec::new(), Vec::new(), None);
     let configurations = match file.kind {
-        Kind::Tile => {
+        GraphKind::Tile => {
             let name = "config_runtime_normalizers";
-            let numbers = file.list(name, Some(config_count))?;
-            check(name, numbers.iter().copied(), 0..=MAX_RUNTIME_NS, "runtime")?;
+            let numbers = file.read_list(name, Some(config_count))?;
+            check_range(name, numbers.iter().copied(), 0..=MAX_RUNTIME_NS, "runtime")?;
             normalizers = Some(numbers);
-            file.tiles(config_count)?
+            file.read_tiles(config_count)?
         }
-        Kind::Layout => {
+        GraphKind::Layout => {
             let (last, end) = (node_count.cast_signed() - 1, node_count.cast_signed());
-            slots = narrow(
+            slots = to_node_indices(
                 "node_config_ids",
-                &file.list("node_config_ids", None)?,
+                &file.read_list("node_config_ids", None)?,
                 last,
             )?;
-            splits = narrow("node_splits", &file.list("node_splits", None)?, end)?;
-            file.layouts(config_count, slots.len())?
+            splits = to_node_indices("node_splits", &file.read_list("node_splits", None)?, end)?;
+            file.read_layouts(config_count, slots.len())?
         }
     };
     let (forms, arrays_hash) = file.forms_and_hash();
-    Ok(Document {
+    Ok(NpzDocument {
         forms,
         arrays_hash,
         graph: Graph {
@@ -165,21 +164,21 @@ pub fn read<R: Read + Seek>(input: R) -> Result<Document, String> {
     })
 }
 
-/// A file that is being read, and what is known of the arrays that were.
-struct Reading<R> {
-    archive: Archive<R>,
-    kind: Kind,
-    read: HashMap<String, (Form, u128)>,
+/// File that is being read, with the forms of the arrays so far.
+struct DocumentReader<R> {
+    archive: NpzArchive<R>,
+    kind: GraphKind,
+    read: HashMap<String, (ArrayForm, u128)>,
     array_bytes: u64,
 }
 
-impl<R: Read + Seek> Reading<R> {
+impl<R: Read + Seek> DocumentReader<R> {
     fn open(input: R) -> Result<Self, String> {
-        let archive = Archive::open(input)?;
+        let archive = NpzArchive::open(input)?;
         let has = |wanted: &str| archive.names.iter().any(|name| name == wanted);
         let (kind, arrays) = match (has("node_config_feat"), has("config_feat")) {
-            (true, _) => (Kind::Layout, LAYOUT_ARRAYS.as_slice()),
-            (false, true) => (Kind::Tile, TILE_ARRAYS.as_slice()),
+            (true, _) => (GraphKind::Layout, LAYOUT_ARRAYS.as_slice()),
+            (false, true) => (GraphKind::Tile, TILE_ARRAYS.as_slice()),
             (false, false) => {
                 return Err(
                     "no node_config_feat and no config_feat: no file of TpuGraphs".to_owned(),
@@ -201,18 +200,18 @@ impl<R: Read + Seek> Reading<R> {
         })
     }
 
-    /// Reads an array by `read`, to its end, and remembers its form.
-    fn array<T>(
+    /// Reads a whole array with `read` and stores its form and hash.
+    fn read_array<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&mut Member<'_, R>) -> Result<T, String>,
+        read: impl FnOnce(&mut ArrayReader<'_, R>) -> Result<T, String>,
     ) -> Result<T, String> {
         let of_array = |reason: String| format!("{name}: {reason}");
-        let mut member = self.archive.array(name).map_err(of_array)?;
+        let mut member = self.archive.open_array(name).map_err(of_array)?;
         let header = member.header.clone();
         let value = read(&mut member).map_err(of_array)?;
         let hash = member.finish().map_err(of_array)?;
-        let form = Form {
+        let form = ArrayForm {
             name: name.to_owned(),
             dimensions: header.shape.len(),
             fortran: header.fortran,
@@ -224,33 +223,33 @@ impl<R: Read + Seek> Reading<R> {
         Ok(value)
     }
 
-    /// A list of so many numbers, as one row too.
-    fn list(&mut self, name: &str, count: Option<u64>) -> Result<Vec<i64>, String> {
-        self.array(name, |member| {
+    /// Reads a list of `count` numbers, which may also be stored as one row.
+    fn read_list(&mut self, name: &str, count: Option<u64>) -> Result<Vec<i64>, String> {
+        self.read_array(name, |member| {
             match member.header.shape.as_slice() {
                 [found] | [1, found] if count.is_none_or(|count| count == *found) => {}
-                shape => return Err(unfit(shape, &[count])),
+                shape => return Err(shape_error(shape, &[count])),
             }
-            member.numbers()
+            member.read_numbers()
         })
     }
 
-    fn edges(&mut self, nodes: u64) -> Result<Vec<(u32, u32)>, String> {
-        let numbers = self.array("edge_index", |member| {
-            shaped(member, &[None, Some(2)])?;
-            member.numbers()
+    fn read_edges(&mut self, nodes: u64) -> Result<Vec<(u32, u32)>, String> {
+        let numbers = self.read_array("edge_index", |member| {
+            check_shape(member, &[None, Some(2)])?;
+            member.read_numbers()
         })?;
-        let numbers = narrow("edge_index", &numbers, nodes.cast_signed() - 1)?;
+        let numbers = to_node_indices("edge_index", &numbers, nodes.cast_signed() - 1)?;
         let pairs = numbers.iter().copied().step_by(2);
         Ok(pairs
             .zip(numbers.iter().copied().skip(1).step_by(2))
             .collect())
     }
 
-    /// The distinct node types and the type of each node.
-    fn nodes(&mut self, opcodes: &[i64]) -> Result<(Vec<NodeType>, Vec<u32>), String> {
-        self.array("node_feat", |member| {
-            shaped(
+    /// Returns the distinct node types and the type of each node.
+    fn read_nodes(&mut self, opcodes: &[i64]) -> Result<(Vec<NodeType>, Vec<u32>), String> {
+        self.read_array("node_feat", |member| {
+            check_shape(
                 member,
                 &[Some(opcodes.len() as u64), Some(FEATURE_COUNT as u64)],
             )?;
@@ -272,12 +271,12 @@ impl<R: Read + Seek> Reading<R> {
                 Ok::<(), String>(())
             };
             if member.header.fortran {
-                let numbers = member.numbers()?;
+                let numbers = member.read_numbers()?;
                 numbers.chunks(FEATURE_COUNT).try_for_each(node)?;
             } else {
                 let dtype = member.header.dtype.clone();
                 let mut row = Vec::with_capacity(FEATURE_COUNT);
-                member.pieces(FEATURE_COUNT * dtype.bytes, |bytes| {
+                member.for_each_piece(FEATURE_COUNT * dtype.bytes, |bytes| {
                     row.clear();
                     dtype.decode(bytes, &mut row)?;
                     node(&row)
@@ -287,50 +286,52 @@ impl<R: Read + Seek> Reading<R> {
         })
     }
 
-    fn tiles(&mut self, count: u64) -> Result<Configurations, String> {
-        let numbers = self.array("config_feat", |member| {
-            shaped(member, &[Some(count), Some(tile::WIDTH as u64)])?;
-            member.numbers()
+    fn read_tiles(&mut self, count: u64) -> Result<Configurations, String> {
+        let numbers = self.read_array("config_feat", |member| {
+            check_shape(member, &[Some(count), Some(tile::WIDTH as u64)])?;
+            member.read_numbers()
         })?;
         let (rows, _) = numbers.as_chunks::<{ tile::WIDTH }>();
         Ok(Configurations::Tile(rows.to_vec()))
     }
 
-    fn layouts(&mut self, count: u64, slots: usize) -> Result<Configurations, String> {
-        let Grouped { layouts, params } = self.array("node_config_feat", |member| {
+    fn read_layouts(&mut self, count: u64, slots: usize) -> Result<Configurations, String> {
+        let GroupedLayouts { layouts, params } = self.read_array("node_config_feat", |member| {
             let shape = [Some(count), Some(slots as u64), Some(VECTOR_WIDTH as u64)];
-            shaped(member, &shape)?;
+            check_shape(member, &shape)?;
             let dtype = member.header.dtype.clone();
             let rows = usize::try_from(count).map_err(|error| error.to_string())?;
             if member.header.fortran {
-                let mut planes = Planes::new(dtype.clone(), rows, slots);
+                let mut planes = FortranGrouping::new(dtype.clone(), rows, slots);
                 let mut next = (0..slots).cycle();
-                member.pieces(rows * dtype.bytes, |plane| {
-                    planes.plane(next.next().unwrap_or(0), plane)
+                member.for_each_piece(rows * dtype.bytes, |plane| {
+                    planes.add_plane(next.next().unwrap_or(0), plane)
                 })?;
                 return planes.finish();
             }
-            let mut grouping = Grouping::new(dtype.clone(), rows, slots);
-            member.pieces(slots * VECTOR_WIDTH * dtype.bytes, |row| grouping.row(row))?;
+            let mut grouping = SlotGrouping::new(dtype.clone(), rows, slots);
+            member.for_each_piece(slots * VECTOR_WIDTH * dtype.bytes, |row| {
+                grouping.add_row(row)
+            })?;
             Ok(grouping.finish())
         })?;
-        let (layouts, params) = layouts.packed(params);
+        let (layouts, params) = layouts.pack(params);
         Ok(Configurations::Layout { layouts, params })
     }
 
-    /// The forms in the order of the file, and one hash of all hashes.
-    fn forms_and_hash(&mut self) -> (Vec<Form>, String) {
+    /// Returns the forms in the order of the file, and the combined hash.
+    fn forms_and_hash(&mut self) -> (Vec<ArrayForm>, String) {
         let read = self
             .archive
             .names
             .iter()
             .filter_map(|name| self.read.remove(name));
-        let (forms, hashes): (Vec<Form>, Vec<u128>) = read.unzip();
+        let (forms, hashes): (Vec<ArrayForm>, Vec<u128>) = read.unzip();
         (forms, arrays_hash(&hashes))
     }
 }
 
-/// One hash of the hashes of all arrays, in the order of the file.
+/// Combines the hashes of all arrays, in the order of the file.
 pub fn arrays_hash(hashes: &[u128]) -> String {
     let mut hasher = tsql_codecs::identity::ContentHasher::new();
     hashes
@@ -339,8 +340,11 @@ pub fn arrays_hash(hashes: &[u128]) -> String {
     hasher.hex()
 }
 
-/// The shape must be this one; `None` stands for any size up to [`MAX_COUNT`].
-fn shaped<R: Read + Seek>(member: &Member<'_, R>, wanted: &[Option<u64>]) -> Result<(), String> {
+/// Checks the shape of an array; `None` accepts any size up to [`MAX_COUNT`].
+fn check_shape<R: Read + Seek>(
+    member: &ArrayReader<'_, R>,
+    wanted: &[Option<u64>],
+) -> Result<(), String> {
     let shape = &member.header.shape;
     let fits = |(size, wanted): (&u64, &Option<u64>)| {
         wanted.map_or(*size <= MAX_COUNT, |wanted| wanted == *size)
@@ -348,10 +352,10 @@ fn shaped<R: Read + Seek>(member: &Member<'_, R>, wanted: &[Option<u64>]) -> Res
     if shape.len() == wanted.len() && shape.iter().zip(wanted).all(fits) {
         return Ok(());
     }
-    Err(unfit(shape, wanted))
+    Err(shape_error(shape, wanted))
 }
 
-fn unfit(shape: &[u64], wanted: &[Option<u64>]) -> String {
+fn shape_error(shape: &[u64], wanted: &[Option<u64>]) -> String {
     let list = |sizes: Vec<String>| sizes.join(", ");
     let found = list(shape.iter().map(ToString::to_string).collect());
     let wanted = wanted.iter();
@@ -362,7 +366,7 @@ fn unfit(shape: &[u64], wanted: &[Option<u64>]) -> String {
     )
 }
 
-fn check(
+fn check_range(
     array: &str,
     mut numbers: impl Iterator<Item = i64>,
     range: std::ops::RangeInclusive<i64>,
@@ -374,8 +378,8 @@ fn check(
     }
 }
 
-/// Numbers of nodes up to `last`.
-fn narrow(array: &str, numbers: &[i64], last: i64) -> Result<Vec<u32>, String> {
+/// Converts node indices, which must be at most `last`.
+fn to_node_indices(array: &str, numbers: &[i64], last: i64) -> Result<Vec<u32>, String> {
     let node = |&number: &i64| {
         let node = u32::try_from(number).ok().filter(|_| number <= last);
         node.ok_or_else(|| format!("{array}: node {number} where the last one is {last}"))

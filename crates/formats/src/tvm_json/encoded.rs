@@ -1,17 +1,17 @@
-//! Graphs within other files: base64 of a length and of JSON, as MetaSchedule's databases have them.
+//! Graphs embedded in other files: base64 of a length and JSON, as in MetaSchedule databases.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::error::Error;
 
-/// More than any graph has.
-const MOST_BYTES: u64 = 1 << 40;
+/// Limit of the size of a graph in bytes, more than any graph has.
+const MAX_BYTES: u64 = 1 << 40;
 
-/// The JSON in base64 of its length (eight bytes, the lowest first) and of itself.
+/// Decodes base64 of a length (eight bytes, little-endian) and JSON; returns the JSON.
 ///
 /// # Errors
-/// What is no base64; a length that is not that of what follows.
+/// Returns an error for invalid base64 or a wrong length.
 pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = STANDARD.decode(encoded)?;
     let Some((length, json)) = bytes.split_first_chunk() else {
@@ -27,7 +27,7 @@ pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Base64 of a length and of JSON, as [`decode`] reads it.
+/// Encodes a length and JSON as base64; inverse of [`decode`].
 pub fn encode(json: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(size_of::<u64>() + json.len());
     bytes.extend_from_slice(&(json.len() as u64).to_le_bytes());
@@ -35,11 +35,11 @@ pub fn encode(json: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Do these characters begin base64 of a length and of an object?
-pub fn begins(encoded: &[u8]) -> bool {
+/// Whether these characters begin the base64 of a length and a JSON object.
+pub fn begins_encoded(encoded: &[u8]) -> bool {
     let bytes = STANDARD.decode(encoded).unwrap_or_default();
     let length = bytes.split_first_chunk();
     length.is_some_and(|(length, json)| {
-        u64::from_le_bytes(*length) <= MOST_BYTES && json.first() == Some(&b'{')
+        u64::from_le_bytes(*length) <= MAX_BYTES && json.first() == Some(&b'{')
     })
 }

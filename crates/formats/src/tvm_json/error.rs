@@ -1,21 +1,21 @@
-//! Why a graph could not be read or followed.
+//! Errors of reading and following a graph.
 
-/// What is wrong with a graph.
+/// Error of a graph.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no JSON, or other JSON.
+    /// Invalid JSON, or other JSON.
     #[error("no graph of TVM: {0}")]
     Json(#[from] serde_json::Error),
-    /// Text that should be base64 is not.
+    /// Invalid base64.
     #[error("no base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// It is a graph with something wrong in it.
+    /// Invalid graph.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl Error {
-    /// Something wrong, in words.
+    /// Creates an error from a reason in words.
     pub(crate) fn wrong(reason: impl Into<String>) -> Self {
         Self::Wrong(reason.into())
     }

@@ -1,4 +1,4 @@
-//! A graph, and places in it.
+//! Graph and references to its nodes.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,18 +9,18 @@ use serde_json::Value;
 use super::error::Error;
 use super::node::Node;
 
-/// A graph of nodes.
+/// Graph of nodes.
 #[derive(Clone, Debug)]
-pub struct Graph {
+pub struct TvmGraph {
     nodes: Vec<Node>,
     root: usize,
-    /// The version of TVM that wrote it.
+    /// TVM version that wrote it.
     pub tvm_version: Option<String>,
-    /// Arrays of numbers, each in base64 as it was written.
+    /// Arrays of numbers, each as the original base64.
     pub arrays: Vec<String>,
 }
 
-/// A graph: one of `root` and `root_index` is there.
+/// Serialized graph; either `root` or `root_index` is present.
 #[derive(Deserialize)]
 struct RawGraph {
     root: Option<u64>,
@@ -34,23 +34,23 @@ struct RawGraph {
     metadata: BTreeMap<String, Value>,
 }
 
-impl Graph {
-    /// Reads a graph.
+impl TvmGraph {
+    /// Parses a graph.
     ///
     /// # Errors
-    /// What is no JSON or no graph; a root or an element that is no node of it.
+    /// Returns an error for invalid JSON, other JSON, and invalid indices of the root or of elements.
     pub fn read(json: &[u8]) -> Result<Self, Error> {
         let raw: RawGraph = serde_json::from_slice(json)?;
         let count = raw.nodes.len();
         let root = raw.root.or(raw.root_index);
         let root = root.ok_or_else(|| Error::wrong("a graph without a root"))?;
-        let root = place(root, count)?;
+        let root = check_index(root, count)?;
         let version = raw.attrs.get("tvm_version");
         let version = version.or_else(|| raw.metadata.get("tvm_version"));
         let tvm_version = version.and_then(Value::as_str).map(str::to_owned);
         for (index, node) in raw.nodes.iter().enumerate() {
             if let Some(&element) = node.elements.iter().find(|&&element| element >= count) {
-                let error = no_node(element as u64, count);
+                let error = no_node_error(element as u64, count);
                 return Err(Error::wrong(format!("node {index}: {error}")));
             }
         }
@@ -62,34 +62,34 @@ impl Graph {
         })
     }
 
-    /// The node that it is the graph of.
+    /// Root node.
     ///
     /// # Errors
-    /// None: it was looked at when the graph was read.
-    pub fn root(&self) -> Result<At<'_>, Error> {
-        self.at(self.root)
+    /// Never fails, because the index was validated when the graph was read.
+    pub fn root(&self) -> Result<NodeRef<'_>, Error> {
+        self.node(self.root)
     }
 
-    /// The node at a place.
+    /// Returns the node at an index.
     ///
     /// # Errors
-    /// There is none.
-    pub fn at(&self, index: usize) -> Result<At<'_>, Error> {
+    /// Returns an error if the index is out of range.
+    pub fn node(&self, index: usize) -> Result<NodeRef<'_>, Error> {
         let node = self.nodes.get(index);
-        let node = node.ok_or_else(|| no_node(index as u64, self.nodes.len()))?;
-        Ok(At {
+        let node = node.ok_or_else(|| no_node_error(index as u64, self.nodes.len()))?;
+        Ok(NodeRef {
             graph: self,
             index,
             node,
         })
     }
 
-    /// All of its nodes.
+    /// All nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// How many nodes, elements of nodes and bytes of their texts there are: what a walk over all of it passes once.
+    /// Number of nodes, elements and text bytes: the cost of one walk over the whole graph.
     pub fn size(&self) -> u64 {
         let sizes = self.nodes.iter().map(|node| {
             let text = node.text.as_ref().map_or(0, String::len);
@@ -99,43 +99,43 @@ impl Graph {
     }
 }
 
-fn no_node(index: u64, count: usize) -> Error {
+fn no_node_error(index: u64, count: usize) -> Error {
     Error::wrong(format!("node {index} of a graph of {count} nodes"))
 }
 
-/// A place that there is in a graph of so many nodes.
-fn place(index: u64, count: usize) -> Result<usize, Error> {
+/// Converts an index and checks that it is in range.
+fn check_index(index: u64, count: usize) -> Result<usize, Error> {
     let place = usize::try_from(index).ok().filter(|&place| place < count);
-    place.ok_or_else(|| no_node(index, count))
+    place.ok_or_else(|| no_node_error(index, count))
 }
 
-/// A node in its graph.
+/// Reference to a node of a graph.
 #[derive(Clone, Copy, Debug)]
-pub struct At<'a> {
-    graph: &'a Graph,
-    /// Its place.
+pub struct NodeRef<'a> {
+    graph: &'a TvmGraph,
+    /// Index of the node.
     pub index: usize,
-    /// The node.
+    /// Node.
     pub node: &'a Node,
 }
 
-impl<'a> At<'a> {
-    /// The name of its type.
+impl<'a> NodeRef<'a> {
+    /// Type name.
     pub fn type_key(self) -> &'a str {
         &self.node.type_key
     }
 
-    /// Is it the one that is nothing?
+    /// Whether it is the null node.
     pub fn is_nothing(self) -> bool {
         matches!(self.type_key(), "" | "None")
     }
 
-    /// Is it an array?
+    /// Whether it is an array.
     pub fn is_array(self) -> bool {
         self.node.is_array()
     }
 
-    /// Its text, where it is one.
+    /// Returns the text of a text node.
     pub fn text(self) -> Option<&'a str> {
         self.node.text.as_deref()
     }
@@ -145,26 +145,26 @@ impl<'a> At<'a> {
         Error::wrong(format!("node {index} ({}) {what}", node.type_key))
     }
 
-    /// An attribute.
+    /// Returns an attribute.
     ///
     /// # Errors
-    /// It has none of this name.
+    /// Returns an error if the attribute is missing.
     pub fn attribute(self, name: &str) -> Result<&'a Value, Error> {
         let value = self.node.attributes.get(name);
         value.ok_or_else(|| self.wrong(&format!("has no {name:?}")))
     }
 
-    /// An attribute that is text.
+    /// Returns a text attribute.
     ///
     /// # Errors
-    /// It has none of this name, or it is no text.
-    pub fn word(self, name: &str) -> Result<&'a str, Error> {
+    /// Returns an error if the attribute is missing or not text.
+    pub fn text_attribute(self, name: &str) -> Result<&'a str, Error> {
         let word = self.attribute(name)?.as_str();
         word.ok_or_else(|| self.wrong(&format!("has something else as {name:?} than text")))
     }
 
-    /// An attribute that is a number, in the spelling of either version.
-    fn number<T: FromStr>(self, name: &str) -> Result<T, Error> {
+    /// Returns a number attribute in the spelling of either version.
+    fn number_attribute<T: FromStr>(self, name: &str) -> Result<T, Error> {
         let number = match self.attribute(name)? {
             Value::String(text) => text.parse().ok(),
             Value::Number(number) => number.to_string().parse().ok(),
@@ -173,60 +173,60 @@ impl<'a> At<'a> {
         number.ok_or_else(|| self.wrong(&format!("has no such number as {name:?} should be")))
     }
 
-    /// An attribute that is a whole number.
+    /// Returns an integer attribute.
     ///
     /// # Errors
-    /// It has none of this name, or it is no whole number.
-    pub fn whole(self, name: &str) -> Result<i64, Error> {
-        self.number(name)
+    /// Returns an error if the attribute is missing or not an integer.
+    pub fn integer_attribute(self, name: &str) -> Result<i64, Error> {
+        self.number_attribute(name)
     }
 
-    /// The node whose place an attribute is; the one that is nothing where it is `null`.
+    /// Returns the node that an attribute references; `None` for `null` and for the null node.
     ///
     /// # Errors
-    /// It has none of this name, or there is no such node.
-    pub fn follow(self, name: &str) -> Result<Option<At<'a>>, Error> {
+    /// Returns an error if the attribute is missing or the index is invalid.
+    pub fn follow(self, name: &str) -> Result<Option<NodeRef<'a>>, Error> {
         match self.attribute(name)? {
             Value::Null => return Ok(None),
             Value::String(text) if text == "null" => return Ok(None),
             _ => {}
         }
-        let index = self.number(name)?;
+        let index = self.number_attribute(name)?;
         let count = self.graph.nodes.len();
-        let at = self.graph.at(place(index, count)?)?;
+        let at = self.graph.node(check_index(index, count)?)?;
         Ok((!at.is_nothing()).then_some(at))
     }
 
-    /// The node whose place an attribute is, which has to be something.
+    /// Returns the node that an attribute references, which must not be null.
     ///
     /// # Errors
-    /// It has none of this name, there is no such node, or it is nothing.
-    pub fn follow_to(self, name: &str) -> Result<At<'a>, Error> {
+    /// Returns an error if the attribute is missing or null, or the index is invalid.
+    pub fn follow_required(self, name: &str) -> Result<NodeRef<'a>, Error> {
         let at = self.follow(name)?;
         at.ok_or_else(|| self.wrong(&format!("has nothing as {name:?}")))
     }
 
-    /// The elements of an array; of anything else, none.
-    pub fn elements(self) -> impl DoubleEndedIterator<Item = At<'a>> + ExactSizeIterator {
+    /// Returns the elements of an array; empty for other nodes.
+    pub fn elements(self) -> impl DoubleEndedIterator<Item = NodeRef<'a>> + ExactSizeIterator {
         let elements: &[usize] = if self.is_array() {
             &self.node.elements
         } else {
             &[]
         };
         let graph = self.graph;
-        elements.iter().map(move |&index| At {
+        elements.iter().map(move |&index| NodeRef {
             graph,
             index,
-            // It was looked at when the graph was read.
+            // The index was validated when the graph was read.
             node: graph.nodes.get(index).unwrap_or(self.node),
         })
     }
 
-    /// The elements of the array whose place an attribute is; none where that is nothing.
+    /// Returns the elements of the array that an attribute references; empty for null.
     ///
     /// # Errors
-    /// It has none of this name, or it is no array.
-    pub fn list(self, name: &str) -> Result<Vec<At<'a>>, Error> {
+    /// Returns an error if the attribute is missing or does not reference an array.
+    pub fn follow_list(self, name: &str) -> Result<Vec<NodeRef<'a>>, Error> {
         match self.follow(name)? {
             None => Ok(Vec::new()),
             Some(array) if array.is_array() => Ok(array.elements().collect()),
@@ -234,28 +234,28 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Keys and values of a map that has nodes as keys; of anything else, none.
-    pub fn pairs(self) -> impl ExactSizeIterator<Item = (At<'a>, At<'a>)> {
+    /// Returns keys and values of a map with nodes as keys; empty for other nodes.
+    pub fn pairs(self) -> impl ExactSizeIterator<Item = (NodeRef<'a>, NodeRef<'a>)> {
         let is_one = self.node.is_map() && self.node.keys.is_empty();
         let elements: &[usize] = if is_one { &self.node.elements } else { &[] };
         let graph = self.graph;
-        let at = move |index: usize| At {
+        let at = move |index: usize| NodeRef {
             graph,
             index,
-            // It was looked at when the graph was read.
+            // The index was validated when the graph was read.
             node: graph.nodes.get(index).unwrap_or(self.node),
         };
         let (pairs, _) = elements.as_chunks();
         pairs.iter().map(move |&[key, value]| (at(key), at(value)))
     }
 
-    /// Keys and values of a map that has texts as keys; of anything else, none.
-    pub fn entries(self) -> Vec<(&'a str, At<'a>)> {
+    /// Returns keys and values of a map with texts as keys; empty for other nodes.
+    pub fn entries(self) -> Vec<(&'a str, NodeRef<'a>)> {
         let elements = &self.node.elements;
         if !self.node.is_map() {
             return Vec::new();
         }
-        let at = |index: &usize| self.graph.at(*index).ok();
+        let at = |index: &usize| self.graph.node(*index).ok();
         if self.node.keys.is_empty() {
             let (pairs, _) = elements.as_chunks();
             let pairs = pairs.iter();
@@ -269,8 +269,8 @@ impl<'a> At<'a> {
         }
     }
 
-    /// What a map has under a text.
-    pub fn entry(self, key: &str) -> Option<At<'a>> {
+    /// Returns the value of a text key in a map.
+    pub fn entry(self, key: &str) -> Option<NodeRef<'a>> {
         let mut entries = self.entries().into_iter();
         entries.find_map(|(name, value)| (name == key).then_some(value))
     }

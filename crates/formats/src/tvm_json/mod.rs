@@ -1,6 +1,6 @@
-//! TVM's graphs of nodes as JSON, without TVM: what `tvm.ir.save_json` writes.
+//! Reads TVM node graphs in JSON, written by `tvm.ir.save_json`, without TVM.
 //!
-//! A graph is a list of nodes that refer to each other by their places in it. Two spellings of it are read:
+//! A graph is a list of nodes that reference each other by index. Two spellings are supported:
 //!
 //! ```text
 //! to 0.20  {"root": 1, "nodes": [{"type_key": ""}, {"type_key": "IntImm", "attrs": {"value": "8", ...}}],
@@ -11,10 +11,10 @@
 //!           {"type": "ir.IntImm", "data": {"value": 1, ...}}], "metadata": {"tvm_version": "0.27.0"}}
 //! ```
 //!
-//! Both become a [`Graph`], which is inert: no node of it is made into anything. Root, elements of arrays and
-//! of maps are looked at when it is read. Whether an attribute is a place or a number only the type of its node
-//! says, so that is looked at when it is followed. Nothing says that a graph has no cycle: whoever walks one does
-//! so by [`post_order`], which has no recursion, tells cycles, and has a [`Budget`] for all walks together.
+//! Both become a [`TvmGraph`], which is inert: no node is instantiated. The indices of the root and of elements of
+//! arrays and maps are validated when the graph is read. Only the type of a node determines whether an attribute is an
+//! index or a number, so attributes are validated when they are followed. A graph may contain cycles. So walks use
+//! [`post_order`], which is not recursive, detects cycles, and charges a [`StepBudget`] that all walks share.
 
 mod encoded;
 mod error;
@@ -24,8 +24,8 @@ mod node;
 mod tests;
 mod walk;
 
-pub use encoded::{begins, decode, encode};
+pub use encoded::{begins_encoded, decode, encode};
 pub use error::Error;
-pub use graph::{At, Graph};
+pub use graph::{NodeRef, TvmGraph};
 pub use node::Node;
-pub use walk::{Budget, post_order};
+pub use walk::{StepBudget, post_order};

@@ -1,4 +1,4 @@
-//! A node of a graph, in either spelling.
+//! Node of a graph, in either spelling.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,47 +7,47 @@ use serde_json::{Map, Value};
 
 use super::error::Error;
 
-/// Types of nodes that are lists of nodes.
+/// Type names of lists of nodes.
 const ARRAYS: [&str; 3] = ["Array", "ffi.Array", "ffi.List"];
 
-/// Types of nodes that are keys and values.
+/// Type names of maps.
 const MAPS: [&str; 3] = ["Map", "ffi.Map", "ffi.Dict"];
 
-/// Types of nodes that are text.
+/// Type names of text.
 const TEXTS: [&str; 3] = ["runtime.String", "ffi.String", "ffi.SmallStr"];
 
-/// A node. What it means says its type, which is not looked up anywhere.
+/// Node. Its type determines the meaning of its fields; the type is not resolved.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "RawNode")]
 pub struct Node {
-    /// The name of its type; empty, or `None`, of the node that is nothing.
+    /// Type name; empty or `None` for the null node.
     pub type_key: String,
-    /// What it is, where that is text: a string, the name of an operator.
+    /// Text of a string or name of an operator.
     pub text: Option<String>,
-    /// What it is, where that is a number, a truth or another list than one of nodes.
+    /// Number, Boolean, or list of other things than nodes.
     pub value: Option<Value>,
-    /// Its attributes: texts in the older spelling, also where they are numbers or places of nodes.
+    /// Attributes. In the older spelling numbers and node indices are texts, too.
     pub attributes: Map<String, Value>,
-    /// Keys of a map that has texts as keys, one for each of the elements.
+    /// Keys of a map with texts as keys, one per element.
     pub(super) keys: Vec<String>,
-    /// Places of the elements of an array, of the values of a map with `keys`, else of the keys and values of
-    /// a map by turns.
+    /// Node indices: the elements of an array, the values of a map with `keys`, else alternating keys and values of a
+    /// map.
     pub(super) elements: Vec<usize>,
 }
 
 impl Node {
-    /// Is it an array?
+    /// Whether it is an array.
     pub(super) fn is_array(&self) -> bool {
         ARRAYS.contains(&self.type_key.as_str())
     }
 
-    /// Is it a map?
+    /// Whether it is a map.
     pub(super) fn is_map(&self) -> bool {
         MAPS.contains(&self.type_key.as_str())
     }
 }
 
-/// A node: one of `type_key` and `type` is there.
+/// Serialized node; either `type_key` or `type` is present.
 #[derive(Deserialize)]
 struct RawNode {
     type_key: Option<String>,
@@ -66,7 +66,7 @@ struct RawNode {
 impl TryFrom<RawNode> for Node {
     type Error = Error;
 
-    /// Whether there are nodes at the places of its elements only the graph knows.
+    /// The indices of the elements are validated by the graph.
     fn try_from(raw: RawNode) -> Result<Self, Error> {
         let type_key = raw.type_key.or(raw.type_);
         let mut node = Self {
@@ -97,7 +97,7 @@ impl TryFrom<RawNode> for Node {
             other => node.value = Some(other),
         }
         if node.text.is_none() && TEXTS.contains(&node.type_key.as_str()) {
-            // The older spelling leaves out what is empty.
+            // The older spelling omits empty text.
             node.text = Some(String::new());
         }
         let in_step = if node.keys.is_empty() {

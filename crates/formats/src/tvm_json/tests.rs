@@ -1,8 +1,8 @@
-//! Graphs of either spelling, and what is none.
+//! Graphs in both spellings, and invalid graphs.
 
-use super::{Budget, Error, Graph, decode, encode, post_order};
+use super::{Error, StepBudget, TvmGraph, decode, encode, post_order};
 
-/// Array `[8, "cpu"]` and a map of it.
+/// Array `[8, "cpu"]` and a map that contains it.
 const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
     {"type_key": "Array", "data": [2, 3, 4]},
     {"type_key": "IntImm", "attrs": {"dtype": "int32", "span": "0", "value": "8", "host": "null"}},
@@ -13,7 +13,7 @@ const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
     {"type_key": "Op", "repr_b64": "dGlyLmV4cA=="}],
     "b64ndarrays": ["AA=="], "attrs": {"tvm_version": "0.8.dev0"}}"#;
 
-/// The same as TVM 0.27 spells it.
+/// The same in the spelling of TVM 0.27.
 const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
     {"type": "ffi.Array", "data": [2, 3, 4]},
     {"type": "ir.IntImm", "data": {"span": 0, "ty": 0, "value": 8}},
@@ -25,18 +25,18 @@ const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
 
 #[test]
 fn graphs_of_both_spellings_are_read() {
-    let graph = Graph::read(OLDER.as_bytes()).unwrap();
+    let graph = TvmGraph::read(OLDER.as_bytes()).unwrap();
     assert_eq!(graph.tvm_version.as_deref(), Some("0.8.dev0"));
     assert_eq!((graph.nodes().len(), graph.arrays.len()), (8, 1));
     let root = graph.root().unwrap();
     let [number, text, map] = root.elements().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(
-        (root.type_key(), number.whole("value").unwrap()),
+        (root.type_key(), number.integer_attribute("value").unwrap()),
         ("Array", 8)
     );
     assert!(number.follow("span").unwrap().is_none() && number.follow("host").unwrap().is_none());
     assert_eq!(
-        (number.word("dtype").unwrap(), text.text()),
+        (number.text_attribute("dtype").unwrap(), text.text()),
         ("int32", Some("cpu"))
     );
     assert_eq!(
@@ -45,24 +45,24 @@ fn graphs_of_both_spellings_are_read() {
         "an empty text has no `repr_str`"
     );
     assert!(map.entry("c").is_none());
-    let entries = graph.at(6).unwrap().entries();
+    let entries = graph.node(6).unwrap().entries();
     assert_eq!((entries[0].0, entries[0].1.index), ("cpu", 2));
-    let pairs = graph.at(6).unwrap().pairs();
+    let pairs = graph.node(6).unwrap().pairs();
     let pairs = pairs.map(|(key, value)| (key.index, value.index));
     assert_eq!(pairs.collect::<Vec<_>>(), [(3, 2)]);
     assert_eq!((map.pairs().len(), root.pairs().len()), (0, 0));
-    assert_eq!(graph.at(7).unwrap().text(), Some("tir.exp"));
+    assert_eq!(graph.node(7).unwrap().text(), Some("tir.exp"));
 
-    let graph = Graph::read(LATER.as_bytes()).unwrap();
+    let graph = TvmGraph::read(LATER.as_bytes()).unwrap();
     assert_eq!(graph.tvm_version.as_deref(), Some("0.27.0"));
     let root = graph.root().unwrap();
     let [number, text, map] = root.elements().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(
-        (number.whole("value").unwrap(), text.text()),
+        (number.integer_attribute("value").unwrap(), text.text()),
         (8, Some("cpu"))
     );
     assert_eq!(map.entry("cpu").unwrap().index, 2);
-    assert_eq!(graph.at(5).unwrap().node.value, Some(7.into()));
+    assert_eq!(graph.node(5).unwrap().node.value, Some(7.into()));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn what_is_no_graph_is_refused() {
             "no graph of TVM: no base64: ",
         ),
     ] {
-        let error = Graph::read(json.as_bytes()).unwrap_err().to_string();
+        let error = TvmGraph::read(json.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(reason), "{error}");
     }
     let deep = format!(
@@ -112,7 +112,7 @@ fn what_is_no_graph_is_refused() {
         r#"{"root": 0, "nodes": [{"type": "x", "data": "#,
         "[".repeat(1 << 20)
     );
-    let error = Graph::read(deep.as_bytes()).unwrap_err().to_string();
+    let error = TvmGraph::read(deep.as_bytes()).unwrap_err().to_string();
     assert!(error.contains("recursion limit"), "{error}");
 }
 
@@ -120,28 +120,31 @@ fn what_is_no_graph_is_refused() {
 fn attributes_are_looked_at_when_they_are_followed() {
     let json = r#"{"root": 0, "nodes": [{"type_key": "T", "attrs":
         {"far": "9", "word": "x", "below": "-1", "nothing": "1", "self": "0"}}, {"type_key": ""}]}"#;
-    let graph = Graph::read(json.as_bytes()).unwrap();
+    let graph = TvmGraph::read(json.as_bytes()).unwrap();
     let root = graph.root().unwrap();
-    let reason = |result: Result<super::At<'_>, Error>| result.unwrap_err().to_string();
+    let reason = |result: Result<super::NodeRef<'_>, Error>| result.unwrap_err().to_string();
     assert_eq!(
-        reason(root.follow_to("far")),
+        reason(root.follow_required("far")),
         "node 9 of a graph of 2 nodes"
     );
     assert_eq!(
-        reason(root.follow_to("word")),
+        reason(root.follow_required("word")),
         "node 0 (T) has no such number as \"word\" should be"
     );
     assert_eq!(
-        reason(root.follow_to("below")),
+        reason(root.follow_required("below")),
         "node 0 (T) has no such number as \"below\" should be"
     );
     assert_eq!(
-        reason(root.follow_to("nothing")),
+        reason(root.follow_required("nothing")),
         "node 0 (T) has nothing as \"nothing\""
     );
-    assert_eq!(reason(root.follow_to("none")), "node 0 (T) has no \"none\"");
+    assert_eq!(
+        reason(root.follow_required("none")),
+        "node 0 (T) has no \"none\""
+    );
     assert!(
-        root.list("self")
+        root.follow_list("self")
             .unwrap_err()
             .to_string()
             .contains("has no array as \"self\"")
@@ -157,23 +160,26 @@ fn walks_end() {
             .map(|list| format!(r#"{{"type_key": "Array", "data": {list:?}}}"#))
             .collect();
         let json = format!(r#"{{"root": 0, "nodes": [{}]}}"#, nodes.join(","));
-        Graph::read(json.as_bytes()).unwrap()
+        TvmGraph::read(json.as_bytes()).unwrap()
     };
-    let walk = |graph: &Graph, budget: &mut Budget| {
-        let children = |index| Ok(graph.at(index)?.elements().map(|at| at.index).collect());
+    let walk = |graph: &TvmGraph, budget: &mut StepBudget| {
+        let children = |index| Ok(graph.node(index)?.elements().map(|at| at.index).collect());
         post_order(&[0], children, budget)
     };
-    // One that is shared comes once, and before those that share it.
+    // A shared node comes once, and before the nodes that share it.
     let graph = arrays(&[vec![1, 2, 1], vec![3], vec![3], vec![]]);
-    assert_eq!(walk(&graph, &mut Budget::of(&graph)).unwrap(), [3, 1, 2, 0]);
+    assert_eq!(
+        walk(&graph, &mut StepBudget::for_graph(&graph)).unwrap(),
+        [3, 1, 2, 0]
+    );
     let graph = arrays(&[vec![1], vec![2], vec![1]]);
-    let error = walk(&graph, &mut Budget::of(&graph)).unwrap_err();
+    let error = walk(&graph, &mut StepBudget::for_graph(&graph)).unwrap_err();
     assert_eq!(error.to_string(), "node 1 leads back to itself");
-    // A chain of ten thousand.
+    // A chain of ten thousand nodes.
     let mut chain: Vec<Vec<usize>> = (1..10_000).map(|next| vec![next]).collect();
     chain.push(Vec::new());
     let graph = arrays(&chain);
-    let mut budget = Budget::of(&graph);
+    let mut budget = StepBudget::for_graph(&graph);
     assert_eq!(walk(&graph, &mut budget).unwrap().len(), 10_000);
     let error = (0..40)
         .find_map(|_| walk(&graph, &mut budget).err())

@@ -1,40 +1,40 @@
-//! Walks over graphs that nobody vouches for.
+//! Bounded walks over untrusted graphs.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 
 use super::error::Error;
-use super::graph::Graph;
+use super::graph::TvmGraph;
 
-/// How many times a walk over all of the graph fits into the budget of one.
+/// Number of walks over the whole graph in the budget.
 const WALKS: u64 = 16;
 
-/// Steps that a small graph has anyway.
+/// Additional steps for small graphs.
 const FREE_STEPS: u64 = 1 << 16;
 
-/// Steps that all walks over a graph may take together.
+/// Step budget shared by all walks over a graph.
 ///
-/// Operations of a genuine graph share next to nothing, so walks over each of them come to about one over all of
-/// it. One where each shares everything with all others would take its size squared.
+/// The operations of a genuine graph share almost nothing, so walks over each of them cost about one walk over the
+/// whole graph. If each operation shared everything with all others, the cost would be quadratic.
 #[derive(Debug)]
-pub struct Budget {
+pub struct StepBudget {
     left: u64,
 }
 
-impl Budget {
-    /// What walks over this graph may take.
-    pub fn of(graph: &Graph) -> Self {
+impl StepBudget {
+    /// Creates the budget of walks over this graph.
+    pub fn for_graph(graph: &TvmGraph) -> Self {
         let left = graph.size().saturating_mul(WALKS);
         Self {
             left: left.saturating_add(FREE_STEPS),
         }
     }
 
-    /// Takes so many steps.
+    /// Subtracts `steps`.
     ///
     /// # Errors
-    /// They are not left.
+    /// Returns an error if fewer steps remain.
     pub fn take(&mut self, steps: u64) -> Result<(), Error> {
         let left = self.left.checked_sub(steps);
         self.left =
@@ -43,25 +43,25 @@ impl Budget {
     }
 }
 
-/// A node on the way.
-struct Open {
+/// Node on the current path.
+struct OpenNode {
     index: usize,
     children: std::vec::IntoIter<usize>,
 }
 
-/// The places that are reached from some by `children`, each once and after all that it leads to itself.
+/// Returns the nodes reachable from `starts` by `children` in post-order: each once, after all nodes that it leads to.
 ///
 /// # Errors
-/// Those of `children`; a node that leads back to itself; a budget that is used up.
+/// Returns errors of `children`, and an error for a cycle or an exhausted budget.
 pub fn post_order(
     starts: &[usize],
     mut children: impl FnMut(usize) -> Result<Vec<usize>, Error>,
-    budget: &mut Budget,
+    budget: &mut StepBudget,
 ) -> Result<Vec<usize>, Error> {
     let mut order = Vec::new();
-    // Whether a place that was reached is done.
+    // Maps visited nodes to whether they are finished.
     let mut reached: HashMap<usize, bool, RandomState> = HashMap::default();
-    let mut way: Vec<Open> = Vec::new();
+    let mut way: Vec<OpenNode> = Vec::new();
     for &start in starts {
         let mut next = Some(start);
         loop {
@@ -76,7 +76,7 @@ pub fn post_order(
                         budget.take(1 + children.len() as u64)?;
                         reached.insert(index, false);
                         let children = children.into_iter();
-                        way.push(Open { index, children });
+                        way.push(OpenNode { index, children });
                     }
                 }
             }

@@ -1,14 +1,16 @@
-//! Blocks of a graph: runs of nodes that it repeats, as a network repeats its layers.
+//! Repeated blocks of a graph, such as the layers of a network.
 //!
-//! A block is a run of nodes that follow each other in the graph's order, and occurs at least twice without overlap:
+//! A block is a run of consecutive nodes, in the graph's order, that occurs at least twice without overlap:
 //!
-//! - the nodes of each occurrence have the same kinds in the same order;
-//! - what they consume of nodes of the run is the same in each; what comes from outside does so in each, from wherever.
+//! - The nodes of each occurrence have the same kinds in the same order.
+//! - Inputs from within the run are the same in each occurrence. Inputs from outside are at the same positions,
+//!   whatever their source.
 //!
-//! Blocks are found one after the other: the one that saves most nodes, if its nodes were told once for all occurrences, of several such the
-//! one that occurs most often, then the one that takes fewest values from outside, then the one that begins last: layers end where their chain does.
-//! Nodes of a block are in no other. A run cannot be made longer or found in more
-//! places without losing nodes: the repeats are maximal.
+//! The search is greedy. It takes the block that saves most nodes if each block is stored once. Ties are broken by the
+//! number of occurrences (most), the number of inputs from outside (fewest) and the start (last, because a layer ends
+//! where its chain ends).
+//! Blocks do not share nodes. The repeats are maximal: a run can neither be extended nor get more occurrences without
+//! losing nodes.
 
 mod repeats;
 mod suffixes;
@@ -18,45 +20,47 @@ use std::hash::Hasher as _;
 
 use twox_hash::XxHash3_64;
 
-use repeats::{Repeat, repeats};
+use repeats::{Repeat, find_repeats};
 
-/// What a node consumes: the node that gives it, and which of its outputs; nothing for what comes from outside of the graph.
-pub type Use = Option<(u32, u32)>;
+/// Input of a node: the producing node and the index of its output; `None` for an input from outside of the graph.
+pub type NodeInput = Option<(u32, u32)>;
 
-/// Candidates that are equal but for what they take from outside, of which the best one is looked for.
-const EQUAL_AT_MOST: usize = 256;
+/// Maximum number of candidates that are compared by their inputs from outside if they are equal otherwise.
+const MAX_TIED_CANDIDATES: usize = 256;
 
-/// A run of nodes that a graph repeats.
+/// A repeated run of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Nodes of the run.
+    /// Number of nodes in the run.
     pub length: u32,
-    /// The first node of each occurrence, rising.
+    /// First node of each occurrence, in ascending order.
     pub starts: Vec<u32>,
-    /// Values of nodes outside that an occurrence consumes; of several occurrences the most.
+    /// Number of values from outside nodes that an occurrence consumes; the maximum over the occurrences.
     pub inputs: u32,
-    /// Hash of kinds and inner uses: the same for the same block in any graph.
+    /// Hash of kinds and inner inputs: equal for the same block in any graph.
     pub hash: u64,
 }
 
 impl Block {
-    /// Nodes of all occurrences but one: what is saved where a block is told once.
-    pub fn saved(&self) -> u64 {
+    /// Number of nodes in all occurrences but one: the nodes saved if the block is stored once.
+    pub fn saved_nodes(&self) -> u64 {
         u64::from(self.length) * (self.starts.len() as u64).saturating_sub(1)
     }
 }
 
-/// The blocks of a graph, in the order in which they are found: those that save most nodes first. Each run has at least `least` nodes.
-/// `kinds` says which nodes are alike, `uses` what each consumes, in order.
-pub fn blocks(kinds: &[u64], uses: &[Vec<Use>], least: u32) -> Vec<Block> {
-    let mut letters = letters(kinds);
+/// Finds the repeated blocks of a graph, in greedy order: blocks that save most nodes first.
+///
+/// Each run has at least `least` nodes. `kinds` holds equal numbers for equal nodes, `uses` the inputs of each node in
+/// order.
+pub fn find_blocks(kinds: &[u64], uses: &[Vec<NodeInput>], least: u32) -> Vec<Block> {
+    let mut letters = dense_codes(kinds);
     let mut found = Vec::new();
     let least = (least as usize).max(1);
-    while let Some(block) = best(&letters, kinds, uses, least) {
+    while let Some(block) = best_block(&letters, kinds, uses, least) {
         for &start in &block.starts {
             let begin = start as usize;
             for place in begin..begin + block.length as usize {
-                // No other node has this letter.
+                // The letter is unique, so that no run includes this node.
                 if let Some(letter) = letters.get_mut(place) {
                     *letter = u32::try_from(kinds.len() + place).unwrap_or(u32::MAX);
                 }
@@ -67,8 +71,8 @@ pub fn blocks(kinds: &[u64], uses: &[Vec<Use>], least: u32) -> Vec<Block> {
     found
 }
 
-/// Small numbers for kinds.
-fn letters(kinds: &[u64]) -> Vec<u32> {
+/// Maps kinds to small consecutive numbers.
+fn dense_codes(kinds: &[u64]) -> Vec<u32> {
     let mut known = HashMap::new();
     let number = |kind: &u64| {
         let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
@@ -77,33 +81,38 @@ fn letters(kinds: &[u64]) -> Vec<u32> {
     kinds.iter().map(number).collect()
 }
 
-/// How good a block is: greater is better.
+/// Quality of a block: greater is better.
 type Rank = (u64, usize, std::cmp::Reverse<u32>, u32);
 
 fn rank(block: &Block) -> Rank {
     let first = block.starts.first().copied().unwrap_or_default();
     (
-        block.saved(),
+        block.saved_nodes(),
         block.starts.len(),
         std::cmp::Reverse(block.inputs),
         first,
     )
 }
 
-fn best(letters: &[u32], kinds: &[u64], uses: &[Vec<Use>], least: usize) -> Option<Block> {
+fn best_block(
+    letters: &[u32],
+    kinds: &[u64],
+    uses: &[Vec<NodeInput>],
+    least: usize,
+) -> Option<Block> {
     let mut best: Option<Block> = None;
     let mut equal = 0;
-    for repeat in repeats(letters, least) {
-        let bound = (repeat.saved(), repeat.starts.len());
+    for repeat in find_repeats(letters, least) {
+        let bound = (repeat.saved_letters(), repeat.starts.len());
         if let Some(best) = &best {
-            let own = (best.saved(), best.starts.len());
-            // Repeats come by what they can be at most.
-            if bound < own || equal >= EQUAL_AT_MOST {
+            let own = (best.saved_nodes(), best.starts.len());
+            // Repeats are sorted by their upper bound.
+            if bound < own || equal >= MAX_TIED_CANDIDATES {
                 break;
             }
             equal += usize::from(bound == own);
         }
-        let Some(block) = alike(&repeat, kinds, uses) else {
+        let Some(block) = matching_occurrences(&repeat, kinds, uses) else {
             continue;
         };
         if best.as_ref().is_none_or(|best| rank(best) < rank(&block)) {
@@ -113,11 +122,11 @@ fn best(letters: &[u32], kinds: &[u64], uses: &[Vec<Use>], least: usize) -> Opti
     best
 }
 
-/// The occurrences of a repeat whose inner uses are the same: of several sets of such the largest one.
-fn alike(repeat: &Repeat, kinds: &[u64], uses: &[Vec<Use>]) -> Option<Block> {
+/// Returns the occurrences of a repeat with equal inner inputs: the largest such set.
+fn matching_occurrences(repeat: &Repeat, kinds: &[u64], uses: &[Vec<NodeInput>]) -> Option<Block> {
     let mut sets: Vec<(u64, Vec<u32>, u32)> = Vec::new();
     for &start in &repeat.starts {
-        let (hash, inputs) = shape(start, repeat.length, kinds, uses);
+        let (hash, inputs) = run_shape(start, repeat.length, kinds, uses);
         match sets.iter_mut().find(|(known, ..)| *known == hash) {
             Some((_, starts, most)) => {
                 starts.push(start);
@@ -126,7 +135,7 @@ fn alike(repeat: &Repeat, kinds: &[u64], uses: &[Vec<Use>]) -> Option<Block> {
             None => sets.push((hash, vec![start], inputs)),
         }
     }
-    // The first of the largest ones.
+    // The first of the largest sets.
     let (hash, starts, inputs) = sets
         .into_iter()
         .rev()
@@ -139,8 +148,8 @@ fn alike(repeat: &Repeat, kinds: &[u64], uses: &[Vec<Use>]) -> Option<Block> {
     })
 }
 
-/// Hash of kinds and inner uses of a run, and how many values of other nodes it consumes.
-fn shape(start: u32, length: usize, kinds: &[u64], uses: &[Vec<Use>]) -> (u64, u32) {
+/// Returns the hash of the kinds and inner inputs of a run, and the number of values that it consumes from other nodes.
+fn run_shape(start: u32, length: usize, kinds: &[u64], uses: &[Vec<NodeInput>]) -> (u64, u32) {
     let begin = start as usize;
     let mut hash = XxHash3_64::new();
     let mut outside = BTreeSet::new();

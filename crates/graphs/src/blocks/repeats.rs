@@ -2,31 +2,36 @@
 
 use std::collections::BTreeSet;
 
-use super::suffixes::{common, sorted};
+use super::suffixes::{lcp_array, suffix_array};
 
 /// A run that occurs several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Repeat {
     pub(super) length: usize,
-    /// Where it occurs, rising; occurrences do not overlap.
+    /// Start of each occurrence, in ascending order. Occurrences do not overlap.
     pub(super) starts: Vec<u32>,
 }
 
 impl Repeat {
-    /// Letters of all occurrences but one.
-    pub(super) fn saved(&self) -> u64 {
+    /// Number of letters in all occurrences but one.
+    pub(super) fn saved_letters(&self) -> u64 {
         self.length as u64 * (self.starts.len() as u64).saturating_sub(1)
     }
 }
 
-/// Runs of at least `least` letters, those whose occurrences but one have most letters together first, of several such the one with most
-/// occurrences, then the first. For each set of places where the same runs begin it is the longest run whose
-/// occurrences do not overlap.
-pub(super) fn repeats(letters: &[u32], least: usize) -> impl Iterator<Item = Repeat> {
-    let suffixes = sorted(letters);
-    let mut found = intervals(letters, &suffixes, least);
+/// Returns runs of at least `least` letters, in descending order of [`Repeat::saved_letters`]. Ties are broken by the
+/// number of occurrences (most), then by position (first).
+///
+/// For each set of positions where the same runs begin, it is the longest run whose occurrences do not overlap.
+pub(super) fn find_repeats(letters: &[u32], least: usize) -> impl Iterator<Item = Repeat> {
+    let suffixes = suffix_array(letters);
+    let mut found = lcp_intervals(letters, &suffixes, least);
     found.sort_by_key(|one| {
-        std::cmp::Reverse((one.saved(), one.count(), std::cmp::Reverse(one.first)))
+        std::cmp::Reverse((
+            one.saved_letters(),
+            one.count(),
+            std::cmp::Reverse(one.first),
+        ))
     });
     found.into_iter().map(move |one| {
         let mut starts = suffixes
@@ -41,41 +46,41 @@ pub(super) fn repeats(letters: &[u32], least: usize) -> impl Iterator<Item = Rep
     })
 }
 
-/// Suffixes that begin with the same run: a range of the sorted ones.
-struct Interval {
+/// Suffixes with a common prefix: a range of the suffix array.
+struct LcpInterval {
     length: usize,
     begin: usize,
     end: usize,
-    /// Where the run occurs first.
+    /// First position of the run.
     first: u32,
 }
 
-impl Interval {
+impl LcpInterval {
     fn count(&self) -> usize {
         self.end - self.begin
     }
 
-    fn saved(&self) -> usize {
+    fn saved_letters(&self) -> usize {
         self.count().saturating_sub(1) * self.length
     }
 }
 
-/// Places, and the least distance between two of them.
+/// Positions, and the minimum distance between two of them.
 #[derive(Default)]
-struct Places {
+struct Occurrences {
     places: BTreeSet<u32>,
     nearest: Option<u32>,
 }
 
-impl Places {
-    fn of(place: u32) -> Self {
+impl Occurrences {
+    fn new(place: u32) -> Self {
         Self {
             places: BTreeSet::from([place]),
             nearest: None,
         }
     }
 
-    /// Adds the smaller one to the larger one.
+    /// Merges the smaller set into the larger one.
     fn merge(&mut self, mut other: Self) {
         if other.places.len() > self.places.len() {
             std::mem::swap(self, &mut other);
@@ -95,50 +100,58 @@ impl Places {
     }
 }
 
-/// An interval that is not complete yet.
-struct Open {
+/// An interval that is still being extended.
+struct OpenInterval {
     common: u32,
     begin: usize,
-    places: Places,
+    places: Occurrences,
 }
 
-/// The intervals of suffixes with something in common, bottom up.
-fn intervals(letters: &[u32], suffixes: &[u32], least: usize) -> Vec<Interval> {
-    let lengths = common(letters, suffixes);
+/// Returns the LCP intervals of the suffix array, bottom up.
+fn lcp_intervals(letters: &[u32], suffixes: &[u32], least: usize) -> Vec<LcpInterval> {
+    let lengths = lcp_array(letters, suffixes);
     let mut found = Vec::new();
-    let mut open = vec![Open {
+    let mut open = vec![OpenInterval {
         common: 0,
         begin: 0,
-        places: Places::default(),
+        places: Occurrences::default(),
     }];
-    let mut pending: Option<(Places, usize)> = None;
+    let mut pending: Option<(Occurrences, usize)> = None;
     for end in 0..=suffixes.len() {
         let length = lengths.get(end).copied().unwrap_or(0);
         if let Some((mut places, mut begin)) = pending.take() {
             while let Some(mut top) = open.pop_if(|top| top.common > length) {
                 let around = open.last().map_or(0, |below| below.common).max(length);
                 top.places.merge(places);
-                found.extend(complete(&top, end, around, least));
+                found.extend(close_interval(&top, end, around, least));
                 (places, begin) = (top.places, top.begin);
             }
             match open.last_mut() {
                 Some(top) if top.common == length => top.places.merge(places),
-                _ => open.push(Open {
+                _ => open.push(OpenInterval {
                     common: length,
                     begin,
                     places,
                 }),
             }
         }
-        pending = suffixes.get(end).map(|&suffix| (Places::of(suffix), end));
+        pending = suffixes
+            .get(end)
+            .map(|&suffix| (Occurrences::new(suffix), end));
     }
     found
 }
 
-/// The run of an interval, unless it is one of more places (`around` letters are common to these).
-fn complete(open: &Open, end: usize, around: u32, least: usize) -> Option<Interval> {
+/// Returns the run of an interval; `None` if a longer run has the same positions (`around` letters are common to the
+/// enclosing interval).
+fn close_interval(
+    open: &OpenInterval,
+    end: usize,
+    around: u32,
+    least: usize,
+) -> Option<LcpInterval> {
     let length = open.places.nearest?.min(open.common);
-    (length > around && length as usize >= least).then_some(Interval {
+    (length > around && length as usize >= least).then_some(LcpInterval {
         length: length as usize,
         begin: open.begin,
         end,
@@ -150,29 +163,32 @@ fn complete(open: &Open, end: usize, around: u32, least: usize) -> Option<Interv
 mod tests {
     use super::*;
 
-    fn told(text: &str, least: usize) -> Vec<(String, Vec<u32>)> {
+    fn starts_and_length(text: &str, least: usize) -> Vec<(String, Vec<u32>)> {
         let letters: Vec<u32> = text.chars().map(u32::from).collect();
         let text: Vec<char> = text.chars().collect();
         let of = |one: Repeat| {
             let begin = one.starts[0] as usize;
             (text[begin..begin + one.length].iter().collect(), one.starts)
         };
-        repeats(&letters, least).map(of).collect()
+        find_repeats(&letters, least).map(of).collect()
     }
 
     #[test]
     fn runs_are_as_long_as_they_do_not_overlap() {
-        let found = told("xabcabcabcy", 2);
+        let found = starts_and_length("xabcabcabcy", 2);
         assert_eq!(found[0], ("abc".to_owned(), vec![1, 4, 7]));
-        let twice = told("abcdXabcd", 1);
+        let twice = starts_and_length("abcdXabcd", 1);
         assert_eq!(twice[0], ("abcd".to_owned(), vec![0, 5]));
-        assert_eq!(told("abcdefg", 1), []);
-        assert_eq!(told("aaaa", 1)[0], ("a".to_owned(), vec![0, 1, 2, 3]));
-        assert_eq!(told("abab", 3), []);
-        assert_eq!(told("", 1), []);
+        assert_eq!(starts_and_length("abcdefg", 1), []);
+        assert_eq!(
+            starts_and_length("aaaa", 1)[0],
+            ("a".to_owned(), vec![0, 1, 2, 3])
+        );
+        assert_eq!(starts_and_length("abab", 3), []);
+        assert_eq!(starts_and_length("", 1), []);
     }
 
-    /// Against all runs of a sequence, by trying them.
+    /// Compares with an exhaustive search over all runs of a sequence.
     #[test]
     fn the_first_repeat_saves_as_much_as_any_that_recurs_without_overlap() {
         let mut random = fastrand::Rng::with_seed(11);
@@ -190,7 +206,7 @@ mod tests {
                     }
                 }
             }
-            let first = repeats(&letters, 2).next();
+            let first = find_repeats(&letters, 2).next();
             let found = first.map_or(0, |first| (first.starts.len() - 1) * first.length);
             assert_eq!(found, most, "{letters:?}");
         }

@@ -1,13 +1,13 @@
-//! The suffixes of a sequence in order, and what neighbours of them have in common.
+//! Suffix array and LCP array of a sequence.
 
-/// The beginnings of all suffixes, sorted by these, by doubling what is compared (Manber and Myers, 1993).
-pub(super) fn sorted(letters: &[u32]) -> Vec<u32> {
+/// Returns the start positions of all suffixes in lexicographic order, by prefix doubling (Manber and Myers, 1993).
+pub(super) fn suffix_array(letters: &[u32]) -> Vec<u32> {
     let count = letters.len();
     let mut ranks: Vec<usize> = letters.iter().map(|&letter| letter as usize).collect();
     let mut suffixes: Vec<u32> = (0..).take(count).collect();
     let mut step = 1;
     loop {
-        // A suffix that has ended is less than any other.
+        // A suffix that ends sorts before any longer one.
         let key = |&suffix: &u32| {
             let at = suffix as usize;
             let own = ranks.get(at).copied().unwrap_or_default();
@@ -30,9 +30,9 @@ pub(super) fn sorted(letters: &[u32]) -> Vec<u32> {
     }
 }
 
-/// For each suffix but the first how many letters it begins with as the one before does (Kasai and others, 2001); 0 for the
+/// Returns the length of the common prefix of each suffix and its predecessor (Kasai and others, 2001); 0 for the
 /// first.
-pub(super) fn common(letters: &[u32], suffixes: &[u32]) -> Vec<u32> {
+pub(super) fn lcp_array(letters: &[u32], suffixes: &[u32]) -> Vec<u32> {
     let mut places = vec![0; suffixes.len()];
     for (place, &suffix) in suffixes.iter().enumerate() {
         if let Some(slot) = places.get_mut(suffix as usize) {
@@ -70,9 +70,9 @@ mod tests {
         for letters in all {
             let mut expected: Vec<u32> = (0..).take(letters.len()).collect();
             expected.sort_by_key(|&suffix| &letters[suffix as usize..]);
-            let suffixes = sorted(&letters);
+            let suffixes = suffix_array(&letters);
             assert_eq!(suffixes, expected, "{letters:?}");
-            let lengths = common(&letters, &suffixes);
+            let lengths = lcp_array(&letters, &suffixes);
             for (pair, length) in suffixes.windows(2).zip(lengths.iter().skip(1)) {
                 let [a, b] = [pair[0], pair[1]].map(|suffix| &letters[suffix as usize..]);
                 let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();

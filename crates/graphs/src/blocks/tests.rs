@@ -1,7 +1,7 @@
 use super::*;
 
-/// A graph as a text: a letter for each node, each consumes the one before.
-fn chain(text: &str) -> (Vec<u64>, Vec<Vec<Use>>) {
+/// Builds a graph from a text: a letter for each node, each of which consumes the previous one.
+fn chain(text: &str) -> (Vec<u64>, Vec<Vec<NodeInput>>) {
     let kinds = text.chars().map(|letter| u64::from(u32::from(letter)));
     let uses = (0..)
         .take(text.len())
@@ -9,7 +9,7 @@ fn chain(text: &str) -> (Vec<u64>, Vec<Vec<Use>>) {
     (kinds.collect(), uses.collect())
 }
 
-fn told(blocks: &[Block]) -> Vec<(u32, Vec<u32>)> {
+fn length_and_starts(blocks: &[Block]) -> Vec<(u32, Vec<u32>)> {
     blocks
         .iter()
         .map(|block| (block.length, block.starts.clone()))
@@ -19,21 +19,24 @@ fn told(blocks: &[Block]) -> Vec<(u32, Vec<u32>)> {
 #[test]
 fn layers_of_a_chain_are_found() {
     let (kinds, uses) = chain("eqkvsoLqkvsoLqkvsoLp");
-    let found = blocks(&kinds, &uses, 3);
-    assert_eq!(told(&found), [(6, vec![1, 7, 13])]);
-    assert_eq!((found[0].inputs, found[0].saved()), (1, 12));
+    let found = find_blocks(&kinds, &uses, 3);
+    assert_eq!(length_and_starts(&found), [(6, vec![1, 7, 13])]);
+    assert_eq!((found[0].inputs, found[0].saved_nodes()), (1, 12));
 }
 
-/// Two stages of other layers, as a ResNet has them.
+/// Two stages with different layers, as in a ResNet.
 #[test]
 fn stages_are_blocks_of_their_own() {
     let (kinds, uses) = chain("sabcabcabcdxyzwxyzwe");
     assert_eq!(
-        told(&blocks(&kinds, &uses, 3)),
+        length_and_starts(&find_blocks(&kinds, &uses, 3)),
         [(3, vec![1, 4, 7]), (4, vec![11, 15])]
     );
-    assert_eq!(told(&blocks(&kinds, &uses, 4)), [(4, vec![11, 15])]);
-    assert_eq!(told(&blocks(&kinds, &uses, 5)), []);
+    assert_eq!(
+        length_and_starts(&find_blocks(&kinds, &uses, 4)),
+        [(4, vec![11, 15])]
+    );
+    assert_eq!(length_and_starts(&find_blocks(&kinds, &uses, 5)), []);
 }
 
 /// The same kinds, but in one of three the third node consumes the first, not the second.
@@ -41,45 +44,46 @@ fn stages_are_blocks_of_their_own() {
 fn inner_uses_tell_runs_apart() {
     let (kinds, mut uses) = chain("xabcyabczabcw");
     uses[7] = vec![Some((5, 0))];
-    let found = blocks(&kinds, &uses, 3);
-    assert_eq!(told(&found), [(3, vec![1, 9])]);
-    // Which output it is matters as well.
+    let found = find_blocks(&kinds, &uses, 3);
+    assert_eq!(length_and_starts(&found), [(3, vec![1, 9])]);
+    // The index of the output matters as well.
     let (kinds, mut uses) = chain("abcabc");
     uses[5] = vec![Some((4, 1))];
-    assert_eq!(told(&blocks(&kinds, &uses, 3)), []);
+    assert_eq!(length_and_starts(&find_blocks(&kinds, &uses, 3)), []);
 }
 
-/// A residual block: `a b +`, where `+` also consumes what `a` does. Of the ways to cut the chain the one that one value enters.
+/// A residual block: `a b +`, where `+` also consumes the input of `a`. Of the ways to cut the chain, the one with a
+/// single input is chosen.
 #[test]
 fn blocks_begin_where_fewest_values_come_in() {
     let kinds: Vec<u64> = "xpab+ab+ab+y"
         .chars()
         .map(|letter| u64::from(u32::from(letter)))
         .collect();
-    let mut uses: Vec<Vec<Use>> = chain("xpab+ab+ab+y").1;
+    let mut uses: Vec<Vec<NodeInput>> = chain("xpab+ab+ab+y").1;
     for plus in [4, 7, 10] {
         uses[plus].push(Some((plus as u32 - 3, 0)));
     }
-    let found = blocks(&kinds, &uses, 3);
-    assert_eq!(told(&found), [(3, vec![2, 5, 8])]);
+    let found = find_blocks(&kinds, &uses, 3);
+    assert_eq!(length_and_starts(&found), [(3, vec![2, 5, 8])]);
     assert_eq!(found[0].inputs, 1);
-    // `b+a` and `+ab` are there as often, and two values enter them.
+    // `b+a` and `+ab` occur as often, and have two inputs.
     let kinds: Vec<u64> = "pab+ab+ab+ab"
         .chars()
         .map(|letter| u64::from(u32::from(letter)))
         .collect();
-    let mut uses: Vec<Vec<Use>> = chain("pab+ab+ab+ab").1;
+    let mut uses: Vec<Vec<NodeInput>> = chain("pab+ab+ab+ab").1;
     for plus in [3, 6, 9] {
         uses[plus].push(Some((plus as u32 - 3, 0)));
     }
-    let found = blocks(&kinds, &uses, 3);
-    assert_eq!(told(&found), [(3, vec![1, 4, 7])]);
-    // Without these uses one value enters each of them, and the last one is taken.
-    let found = blocks(&kinds, &chain("pab+ab+ab+ab").1, 3);
-    assert_eq!(told(&found), [(3, vec![3, 6, 9])]);
+    let found = find_blocks(&kinds, &uses, 3);
+    assert_eq!(length_and_starts(&found), [(3, vec![1, 4, 7])]);
+    // Without these uses each has one input, and the last one is chosen.
+    let found = find_blocks(&kinds, &chain("pab+ab+ab+ab").1, 3);
+    assert_eq!(length_and_starts(&found), [(3, vec![3, 6, 9])]);
 }
 
-/// What comes from far outside, such as a mask, does not tell layers apart.
+/// Distant inputs from outside, such as a mask, do not distinguish layers.
 #[test]
 fn what_comes_from_outside_may_come_from_anywhere() {
     let (kinds, mut uses) = chain("mabcabc");
@@ -88,9 +92,9 @@ fn what_comes_from_outside_may_come_from_anywhere() {
     }
     uses[3].push(None);
     uses[6].push(Some((1, 0)));
-    let found = blocks(&kinds, &uses, 3);
-    // The third node of the first takes an input of the graph, that of the second a node before it.
-    assert_eq!(told(&found), [(3, vec![1, 4])]);
+    let found = find_blocks(&kinds, &uses, 3);
+    // The third node of the first run consumes an input of the graph, that of the second run an earlier node.
+    assert_eq!(length_and_starts(&found), [(3, vec![1, 4])]);
     assert_eq!(found[0].inputs, 3);
 }
 
@@ -98,30 +102,30 @@ fn what_comes_from_outside_may_come_from_anywhere() {
 fn the_same_block_has_the_same_hash_in_any_graph() {
     let of = |text: &str| {
         let (kinds, uses) = chain(text);
-        blocks(&kinds, &uses, 3)[0].hash
+        find_blocks(&kinds, &uses, 3)[0].hash
     };
     assert_eq!(of("xabcabc"), of("yyabcabcabcz"));
     assert_ne!(of("xabcabc"), of("xabdabd"));
 }
 
-/// Properties, on graphs at random.
+/// Properties on random graphs.
 #[test]
 fn occurrences_are_alike_and_apart() {
     let mut random = fastrand::Rng::with_seed(2);
     for _ in 0..200 {
         let count = random.u32(0..80);
         let kinds: Vec<u64> = (0..count).map(|_| random.u64(0..2)).collect();
-        let mut uses: Vec<Vec<Use>> = Vec::new();
+        let mut uses: Vec<Vec<NodeInput>> = Vec::new();
         for node in 0..count {
             let near = node.saturating_sub(2)..node.max(1);
             uses.push(vec![(node > 0).then(|| (random.u32(near), 0))]);
         }
         let mut seen = vec![false; count as usize];
-        for block in blocks(&kinds, &uses, 3) {
+        for block in find_blocks(&kinds, &uses, 3) {
             assert!(block.starts.len() > 1 && block.length >= 3);
             for &start in &block.starts {
                 assert_eq!(
-                    shape(start, block.length as usize, &kinds, &uses).0,
+                    run_shape(start, block.length as usize, &kinds, &uses).0,
                     block.hash
                 );
                 for node in start..start + block.length {
@@ -132,14 +136,14 @@ fn occurrences_are_alike_and_apart() {
     }
 }
 
-/// What ResNet-50 looks like from its second block on: `i` is a block that keeps its size, `d` one that halves. A run of several blocks that
-/// straddles stages has more nodes together, and saves fewer.
+/// Structure of ResNet-50 from its second block on: `i` is a block that keeps its size, `d` one that halves it. A run
+/// of several blocks that straddles stages has more nodes in total, and saves fewer.
 #[test]
 fn blocks_are_not_cut_across_stages() {
     let layer = |block: char| if block == 'i' { "abcde" } else { "abxyzw" };
     let text: String = "iidiiidiiiiidii".chars().map(layer).collect();
     let (kinds, uses) = chain(&text);
-    let found = blocks(&kinds, &uses, 4);
+    let found = find_blocks(&kinds, &uses, 4);
     assert_eq!((found[0].length, found[0].starts.len()), (5, 12));
     assert_eq!((found[1].length, found[1].starts.len()), (6, 3));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::root::write_files;
+use crate::fs_root::write_files;
 
 const WALL: Duration = Duration::from_secs(1);
 const CORES: u64 = 4;
@@ -7,10 +7,11 @@ const CORES: u64 = 4;
 fn read(core: Option<usize>, files: &[(&str, &str)]) -> Conditions {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path(), files);
-    Conditions::read_at(&Root::at(folder.path()), core)
+    Conditions::read_at(&FsRoot::at(folder.path()), core)
 }
 
-/// One of [`CORES`] processors after `total` ticks each: how many of all were work, stolen, and work of the sibling.
+/// Readings of a machine with [`CORES`] processors after `total` ticks each: ticks of all processors that
+/// were busy and stolen, and busy ticks of the sibling.
 fn conditions(busy: u64, steal: u64, sibling_busy: u64, total: u64) -> Conditions {
     let ticks = |busy, steal, total| Some(Ticks { busy, steal, total });
     Conditions {
@@ -116,15 +117,18 @@ fn what_is_not_told_raises_no_flag() {
         }
     );
     let all = conditions(u64::MAX, 9, 9, 9);
-    assert_eq!(between(&nothing, &nothing, WALL, WALL), [""; 0]);
-    assert_eq!(between(&nothing, &all, WALL, Duration::ZERO), [""; 0]);
+    assert_eq!(condition_flags(&nothing, &nothing, WALL, WALL), [""; 0]);
+    assert_eq!(
+        condition_flags(&nothing, &all, WALL, Duration::ZERO),
+        [""; 0]
+    );
 }
 
 #[test]
 fn work_of_others_and_stolen_time_are_told() {
     let quiet = conditions(0, 0, 0, 0);
     let own = Duration::from_millis(600);
-    // 60 of the ticks are this process's; a tenth of a second is 10, and 1 % of 200 is 2.
+    // 60 of the ticks belong to this process. 10 ticks are 0.1 s, and 2 ticks are 1 % of 200.
     for (busy, steal, flags) in [
         (0, 0, vec![]),
         (69, 0, vec![]),
@@ -132,14 +136,14 @@ fn work_of_others_and_stolen_time_are_told() {
         (60, 1, vec![]),
         (60, 2, vec!["stolen"]),
     ] {
-        let found = between(&quiet, &conditions(busy, steal, 0, 100), WALL, own);
+        let found = condition_flags(&quiet, &conditions(busy, steal, 0, 100), WALL, own);
         assert_eq!(found, flags, "{busy} {steal}");
     }
     // Two stolen ticks of 1000 are below one percent.
-    assert!(between(&quiet, &conditions(0, 2, 0, 1000), 10 * WALL, own).is_empty());
-    // Three of four ticks may be rounding; one processor of a hundred at work is nothing.
+    assert!(condition_flags(&quiet, &conditions(0, 2, 0, 1000), 10 * WALL, own).is_empty());
+    // Three of four ticks can be a rounding error; one busy processor of a hundred is negligible.
     let short = WALL / 25;
-    assert!(between(&quiet, &conditions(3, 0, 0, 4), short, Duration::ZERO).is_empty());
+    assert!(condition_flags(&quiet, &conditions(3, 0, 0, 4), short, Duration::ZERO).is_empty());
     let large = Conditions {
         all_ticks: Some(Ticks {
             busy: 100,
@@ -148,7 +152,7 @@ fn work_of_others_and_stolen_time_are_told() {
         }),
         ..Conditions::default()
     };
-    assert!(between(&quiet, &large, WALL, Duration::ZERO).is_empty());
+    assert!(condition_flags(&quiet, &large, WALL, Duration::ZERO).is_empty());
 }
 
 #[test]
@@ -172,7 +176,7 @@ fn a_working_sibling_is_told_from_an_idle_one() {
         (5, 100, true),
         (1, 4, false),
     ] {
-        let flags = between(
+        let flags = condition_flags(
             &before,
             &conditions(0, 0, 1000 + busy, 50_000 + total),
             WALL,
@@ -195,7 +199,7 @@ fn heat_limits_and_quotas_throttle() {
         clock_limit_khz: Some(3_000_000),
         ..Conditions::default()
     };
-    assert!(!throttled(&before, &before));
+    assert!(!is_throttled(&before, &before));
     for after in [
         Conditions {
             throttle_count: Some(4),
@@ -214,22 +218,22 @@ fn heat_limits_and_quotas_throttle() {
             ..before.clone()
         },
     ] {
-        assert!(throttled(&before, &after));
-        assert_eq!(between(&before, &after, WALL, WALL), ["throttled"]);
+        assert!(is_throttled(&before, &after));
+        assert_eq!(condition_flags(&before, &after, WALL, WALL), ["throttled"]);
     }
     let raised = Conditions {
         clock_limit_khz: Some(3_100_000),
         ..before.clone()
     };
-    assert!(!throttled(&before, &raised));
+    assert!(!is_throttled(&before, &raised));
 }
 
 #[test]
 fn this_machine_tells_its_load_and_ticks() {
-    let before = Conditions::of_core(0);
+    let before = Conditions::for_core(0);
     std::thread::sleep(Duration::from_millis(60));
-    let after = Conditions::of_core(0);
-    let (_, total) = moved(before.ticks, after.ticks, |ticks| ticks.busy);
+    let after = Conditions::for_core(0);
+    let (_, total) = tick_growth(before.ticks, after.ticks, |ticks| ticks.busy);
     assert!(total > 0, "no tick in 60 ms");
     assert!(after.load.is_some() && after.runnable >= Some(1));
 }

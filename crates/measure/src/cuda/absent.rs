@@ -1,16 +1,16 @@
-//! What a build without CUDA has in its place: a kind of device that is nowhere.
+//! Placeholder for builds without the `cuda` feature: a backend without devices.
 
 use std::ffi::{OsStr, OsString};
 
-use crate::device::{Backend, Device, Served, Setup};
+use crate::device::{AppState, Backend, Device, Setup};
 use crate::error::{Error, Result};
 use crate::trial::Language;
 
-/// What is told wherever CUDA is asked for.
+/// Message for requests that need CUDA.
 const ABSENT: &str =
     "this build of tsql has no CUDA\nhint: one with the feature `cuda` times kernels on GPUs";
 
-/// GPUs that have CUDA; there are none.
+/// The CUDA backend, without devices.
 #[derive(Debug)]
 pub(crate) struct Cuda;
 
@@ -35,7 +35,7 @@ impl Backend for Cuda {
         Ok("nvrtc".to_owned())
     }
 
-    fn sentences(&self) -> Vec<String> {
+    fn describe(&self) -> Vec<String> {
         vec![ABSENT.to_owned()]
     }
 
@@ -43,7 +43,7 @@ impl Backend for Cuda {
         Vec::new()
     }
 
-    fn serve(&self, _: &OsStr, _: &[OsString]) -> Option<Served> {
+    fn serve(&self, _: &OsStr, _: &[OsString]) -> Option<AppState> {
         None
     }
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_cuda() {
-        assert!(Cuda.sentences().join("\n").contains("has no CUDA"));
+        assert!(Cuda.describe().join("\n").contains("has no CUDA"));
         let folder = std::path::Path::new("/nowhere");
         let setup = Setup {
             command: &[],

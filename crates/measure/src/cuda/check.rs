@@ -1,19 +1,19 @@
-//! The arguments of a trial on the device, and whether the kernel left the right answer in them.
+//! Device memory of a trial's arguments, and the check of its outputs.
 
 use super::code::Code;
 use super::driver::{Buffer, Context, Parameter};
-use super::job::failure;
+use super::job::failed_outcome;
 use crate::compare::{Tolerance, compare, is_untouched};
 use crate::trial::{Argument, Check, Dtype, Init, Outcome, Role, Trial, Value};
 use crate::values::{fill, poison};
 
-/// The arguments, in the order of the trial.
-pub(super) struct Arguments<'c> {
-    all: Vec<Bound<'c>>,
+/// Device arguments, in the order of the trial.
+pub(super) struct DeviceArguments<'c> {
+    all: Vec<DeviceArgument<'c>>,
     seed: u64,
 }
 
-enum Bound<'c> {
+enum DeviceArgument<'c> {
     Buffer {
         name: String,
         memory: Buffer<'c>,
@@ -28,8 +28,8 @@ enum Bound<'c> {
     },
 }
 
-impl<'c> Arguments<'c> {
-    /// Allocates the buffers. A value that its type does not hold is a failure of the trial.
+impl<'c> DeviceArguments<'c> {
+    /// Allocates the buffers. A value outside the range of its type is a failure of the trial.
     pub(super) fn allocate(
         context: &'c Context,
         trial: &Trial,
@@ -44,11 +44,11 @@ impl<'c> Arguments<'c> {
                     init,
                     ..
                 } => {
-                    let Some(bytes) = argument.bytes() else {
+                    let Some(bytes) = argument.size_bytes() else {
                         let reason = format!("constraint: buffer `{name}` is too large");
-                        return Ok(Err(failure(1, reason)));
+                        return Ok(Err(failed_outcome(1, reason)));
                     };
-                    Bound::Buffer {
+                    DeviceArgument::Buffer {
                         name: name.clone(),
                         memory: context.allocate(bytes)?,
                         bytes,
@@ -57,16 +57,16 @@ impl<'c> Arguments<'c> {
                         init: *init,
                     }
                 }
-                Argument::Scalar { name, dtype, value } => match scalar(*dtype, *value) {
-                    Some(bits) => Bound::Scalar {
+                Argument::Scalar { name, dtype, value } => match scalar_bits(*dtype, *value) {
+                    Some(bits) => DeviceArgument::Scalar {
                         bits,
-                        bytes: dtype.bytes(),
+                        bytes: dtype.size_bytes(),
                     },
                     None => {
                         let reason = format!(
                             "constraint: `{name}` is {value:?}, which its type does not hold"
                         );
-                        return Ok(Err(failure(1, reason)));
+                        return Ok(Err(failed_outcome(1, reason)));
                     }
                 },
             });
@@ -77,8 +77,8 @@ impl<'c> Arguments<'c> {
 
     pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
         let parameters = self.all.iter().map(|bound| match bound {
-            Bound::Buffer { memory, .. } => Parameter::Buffer(memory),
-            Bound::Scalar { bits, bytes } => Parameter::Scalar {
+            DeviceArgument::Buffer { memory, .. } => Parameter::Buffer(memory),
+            DeviceArgument::Scalar { bits, bytes } => Parameter::Scalar {
                 bits: *bits,
                 bytes: *bytes,
             },
@@ -86,11 +86,11 @@ impl<'c> Arguments<'c> {
         parameters.collect()
     }
 
-    /// Gives what is read its values and poisons what is only written.
+    /// Initializes the inputs and poisons buffers that are only written.
     pub(super) fn prepare(&self) -> Result<(), Code> {
         let mut values = Vec::new();
         for (at, bound) in self.all.iter().enumerate() {
-            let Bound::Buffer {
+            let DeviceArgument::Buffer {
                 memory,
                 bytes,
                 dtype,
@@ -111,8 +111,9 @@ impl<'c> Arguments<'c> {
         Ok(())
     }
 
-    /// Compares what the kernel wrote with the right outputs, which come one after the other.
-    /// Without, only finds outputs that nothing was written to. Gives the largest error.
+    /// Compares the outputs with the expected ones, which are concatenated. Returns the largest error.
+    ///
+    /// Without expected outputs, only reports outputs that were not written at all.
     pub(super) fn check(
         &self,
         check: Option<(&Check, &[u8])>,
@@ -120,7 +121,7 @@ impl<'c> Arguments<'c> {
         let mut largest: Option<f64> = None;
         let mut rest = check.map(|(_, reference)| reference);
         for bound in &self.all {
-            let Bound::Buffer {
+            let DeviceArgument::Buffer {
                 name,
                 memory,
                 bytes,
@@ -132,16 +133,16 @@ impl<'c> Arguments<'c> {
                 continue;
             };
             let mut got = memory.download()?;
-            // The device gave at least one byte, also to an empty buffer.
+            // The device allocates at least one byte, even for an empty buffer.
             got.truncate(*bytes);
             if *role == Role::Out && is_untouched(*dtype, &got) {
                 let message = format!("unwritten: nothing was written to `{name}`");
-                return Ok(Err(failure(5, message)));
+                return Ok(Err(failed_outcome(5, message)));
             }
             let next = rest.and_then(|rest| rest.split_at_checked(*bytes));
             if let Some(((check, _), (want, after))) = check.zip(next) {
                 rest = Some(after);
-                match judge(check, name, *dtype, (&got, want)) {
+                match compare_output(check, name, *dtype, (&got, want)) {
                     Ok(error) => largest = Some(largest.map_or(error, |most| most.max(error))),
                     Err(outcome) => return Ok(Err(outcome)),
                 }
@@ -150,10 +151,10 @@ impl<'c> Arguments<'c> {
         Ok(Ok(largest))
     }
 
-    /// Bytes that a reference for these has.
+    /// Total bytes of the outputs, which is the size of the reference.
     pub(super) fn output_bytes(&self) -> usize {
         let outputs = self.all.iter().map(|bound| match bound {
-            Bound::Buffer {
+            DeviceArgument::Buffer {
                 bytes,
                 role: Role::Out | Role::InOut,
                 ..
@@ -164,8 +165,8 @@ impl<'c> Arguments<'c> {
     }
 }
 
-/// The error of an output, or the failure that it is.
-fn judge(
+/// Error of an output, or a failed outcome if it exceeds the tolerance.
+fn compare_output(
     check: &Check,
     name: &str,
     dtype: Dtype,
@@ -179,19 +180,19 @@ fn judge(
     let compared = compare(name, dtype, found, expected, &tolerance);
     compared.map_err(|mismatch| Outcome {
         check_error: mismatch.error,
-        ..failure(5, mismatch.message)
+        ..failed_outcome(5, mismatch.message)
     })
 }
 
-/// The value in its type, its bytes first in memory.
-fn scalar(dtype: Dtype, value: Value) -> Option<u64> {
+/// The value converted to its type, in the first bytes of the result.
+fn scalar_bits(dtype: Dtype, value: Value) -> Option<u64> {
     let bytes = match (dtype, value) {
         (Dtype::I64, Value::Integer(value)) => value.to_ne_bytes().to_vec(),
         (Dtype::I32, Value::Integer(value)) => i32::try_from(value).ok()?.to_ne_bytes().to_vec(),
         (Dtype::I16, Value::Integer(value)) => i16::try_from(value).ok()?.to_ne_bytes().to_vec(),
         (Dtype::I8, Value::Integer(value)) => i8::try_from(value).ok()?.to_ne_bytes().to_vec(),
         (Dtype::U8, Value::Integer(value)) => u8::try_from(value).ok()?.to_ne_bytes().to_vec(),
-        (Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16, value) => float(dtype, value),
+        (Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16, value) => float_bytes(dtype, value),
         (_, Value::Float(_)) => return None,
     };
     let mut bits = [0; 8];
@@ -206,7 +207,7 @@ fn scalar(dtype: Dtype, value: Value) -> Option<u64> {
     clippy::cast_precision_loss,
     reason = "a number for a floating-point argument is rounded to its type"
 )]
-fn float(dtype: Dtype, value: Value) -> Vec<u8> {
+fn float_bytes(dtype: Dtype, value: Value) -> Vec<u8> {
     let value = match value {
         Value::Integer(value) => value as f64,
         Value::Float(value) => value,
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_scalar_has_its_types_bytes_first() {
-        let bytes = |dtype, value| scalar(dtype, value).map(u64::to_ne_bytes);
+        let bytes = |dtype, value| scalar_bits(dtype, value).map(u64::to_ne_bytes);
         let one = bytes(Dtype::F32, Value::Integer(1)).unwrap();
         assert_eq!(one[..4], 1.0_f32.to_ne_bytes());
         let minus = bytes(Dtype::I32, Value::Integer(-2)).unwrap();
@@ -236,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_value_that_its_type_does_not_hold_is_refused() {
-        assert_eq!(scalar(Dtype::I32, Value::Integer(1 << 40)), None);
-        assert_eq!(scalar(Dtype::U8, Value::Integer(-1)), None);
-        assert_eq!(scalar(Dtype::I64, Value::Float(1.5)), None);
+        assert_eq!(scalar_bits(Dtype::I32, Value::Integer(1 << 40)), None);
+        assert_eq!(scalar_bits(Dtype::U8, Value::Integer(-1)), None);
+        assert_eq!(scalar_bits(Dtype::I64, Value::Float(1.5)), None);
     }
 }

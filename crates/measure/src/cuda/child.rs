@@ -1,5 +1,5 @@
-//! A process of this program that works on request, seen from the one that asks: it gets lines on
-//! its standard input, answers with lines, and can be killed at any time.
+//! Client side of a helper process of this program. It receives one request per line on standard input,
+//! replies with one line each, and can be killed at any time.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::job::Reply;
-use crate::environment::{self, For};
+use crate::environment::{self, ProcessKind};
 use crate::error::{Error, Result};
 
-/// Of what it says on standard error, this many bytes are kept: the last ones.
+/// Bytes of standard error that are retained, from its end.
 const TAIL_BYTES: usize = 4096;
 
-/// How long one that has closed its output may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for a process to exit after it closed its output.
+const EXIT_WAIT: Duration = Duration::from_secs(2);
 
-/// What came back.
+/// Result of waiting for a reply.
 pub(super) enum Received {
     Reply(Reply),
     TimedOut,
-    /// It is gone, without an answer.
+    /// The process ended without a reply.
     Ended,
 }
 
-/// The process. It dies with this value.
+/// A helper process, killed on drop.
 pub(super) struct Child {
     process: std::process::Child,
     stdin: ChildStdin,
@@ -38,17 +38,17 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts `command` with `mode` behind it.
+    /// Starts `command` with the additional arguments `mode`.
     pub(super) fn start(command: &[OsString], mode: &[&str]) -> Result<Self> {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| Error::Worker("no program to start as a worker".to_owned()))?;
         let mut command = Command::new(program);
-        environment::give(&mut command, For::Cuda);
+        environment::set_environment(&mut command, ProcessKind::Cuda);
         let mut process = command
             .args(arguments)
             .args(mode)
-            // An interrupt at the terminal is for the parent: it lets the running job end.
+            // Ctrl-C at the terminal goes only to the parent, which lets the running job finish.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -65,7 +65,7 @@ impl Child {
         let (sender, replies) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
-                // Anything else there is talk.
+                // Lines that are not JSON are other output.
                 if let Ok(reply) = serde_json::from_slice(&line)
                     && sender.send(reply).is_err()
                 {
@@ -73,7 +73,7 @@ impl Child {
                 }
             }
         });
-        let said = thread::spawn(move || tail(stderr));
+        let said = thread::spawn(move || read_tail(stderr));
         Ok(Self {
             process,
             stdin,
@@ -82,7 +82,7 @@ impl Child {
         })
     }
 
-    /// Sends a request; fails where the process is gone.
+    /// Sends a request; fails if the process has exited.
     pub(super) fn send(&mut self, request: &impl Serialize) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
@@ -99,9 +99,10 @@ impl Child {
         }
     }
 
-    /// Ends it, if it has not ended, and tells how it did, for a reader: `signal:11: <last words>`.
-    pub(super) fn epitaph(mut self) -> String {
-        let status = self.status_within(FAREWELL);
+    /// Ends the process, if necessary, and describes how it ended: `signal:11: <last line of standard
+    /// error>`.
+    pub(super) fn describe_exit(mut self) -> String {
+        let status = self.wait_for_status(EXIT_WAIT);
         let _ = self.process.kill();
         let status = status.or_else(|| self.process.wait().ok());
         let said = self.said.take().and_then(|said| said.join().ok());
@@ -123,7 +124,7 @@ impl Child {
         }
     }
 
-    fn status_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+    fn wait_for_status(&mut self, limit: Duration) -> Option<ExitStatus> {
         let started = Instant::now();
         loop {
             match self.process.try_wait() {
@@ -137,14 +138,14 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Both fail where it has ended already.
+        // Both calls fail if the process has exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// Reads everything, and keeps the end.
-fn tail(mut from: impl Read) -> Vec<u8> {
+/// Reads to the end and returns the last bytes.
+fn read_tail(mut from: impl Read) -> Vec<u8> {
     let (mut kept, mut chunk) = (Vec::new(), [0; TAIL_BYTES]);
     while let Ok(count @ 1..) = from.read(&mut chunk) {
         kept.extend(chunk.iter().take(count));

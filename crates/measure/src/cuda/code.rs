@@ -1,11 +1,11 @@
-//! Result numbers of the CUDA driver by name, and what each means for a measurement.
+//! Result codes of the CUDA driver and their meaning for a measurement.
 //!
-//! The names are a table of our own: the driver's function for them may be missing, and a driver
-//! may be newer than this list.
+//! The names are our own table: the driver's function for them may be missing, and a driver can be newer
+//! than this list.
 
 use std::fmt;
 
-/// A result of the driver that is not success.
+/// A driver result other than success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Code(pub(super) u32);
 
@@ -16,7 +16,7 @@ impl Code {
     pub(super) const INVALID_IMAGE: Self = Self(200);
     pub(super) const NOT_FOUND: Self = Self(500);
 
-    /// The name in `cuda.h`.
+    /// Name in `cuda.h`.
     pub(super) fn name(self) -> &'static str {
         NAMES
             .binary_search_by_key(&self.0, |(number, _)| *number)
@@ -25,12 +25,12 @@ impl Code {
             .map_or("CUDA_ERROR (not known to this program)", |(_, name)| name)
     }
 
-    /// The context cannot be used any more, every later call fails the same way.
+    /// Returns whether the context is unusable, so that every later call fails the same way.
     pub(super) fn is_sticky(self) -> bool {
         matches!(self.0, 700 | 702 | 710 | 714..=719)
     }
 
-    /// The machine failed and not the kernel: no record may come of it.
+    /// Returns whether the machine failed rather than the kernel. No record is written then.
     pub(super) fn is_fault(self) -> bool {
         matches!(
             self.0,

@@ -1,7 +1,7 @@
-//! Compiling a CUDA trial to a CUBIN, in a process of its own that can be killed at the limit.
+//! Compilation of a CUDA trial to a CUBIN, in a separate process that is killed at the time limit.
 //!
-//! The target is always a device's real architecture (`sm_90`): a CUBIN needs no compilation by
-//! the driver, and is not tied to the driver's version as PTX is. No GPU is needed.
+//! The target is always the device's real architecture (`sm_90`). A CUBIN needs no compilation by the
+//! driver, and unlike PTX it does not depend on the driver's version. No GPU is needed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,41 +12,41 @@ use nix::sys::prctl;
 use tsql_folders::Scratch;
 
 use super::child::{Child, Received};
-use super::job::{Order, Reply, failure};
+use super::job::{CompileRequest, Reply, failed_outcome};
 use super::library::Toolkit;
-use super::nvrtc::{Nvrtc, Refused};
+use super::nvrtc::{CompileFailure, Nvrtc};
 use super::probe::Probe;
 use crate::error::{Error, Result};
-use crate::readable;
-use crate::sandbox::{self, Confined};
+use crate::readable_paths;
+use crate::sandbox::{self, SandboxProfile};
 use crate::trial::{Outcome, Trial};
 
-/// A kernel for one architecture, as the ELF file that the driver loads.
+/// A kernel compiled for one architecture: the ELF file that the driver loads.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cubin {
     pub(crate) bytes: Vec<u8>,
-    /// Seconds that compiling took.
+    /// Compile time in seconds.
     pub(crate) cost_s: f64,
 }
 
-/// Compiles trials; many threads may do so at once.
+/// Compiles trials; usable from several threads at once.
 pub(crate) struct Compiler {
     command: Vec<OsString>,
     toolkit: Toolkit,
-    /// Confine the compiling process.
+    /// Whether to sandbox the compiling process.
     sandbox: bool,
 }
 
 impl Compiler {
-    /// `command` is the hidden command's line: program and first argument.
+    /// `command` is the command line of the hidden command: program and first argument.
     ///
     /// # Errors
-    /// [`Error::Missing`] where NVRTC is missing.
+    /// [`Error::Missing`] if NVRTC is missing.
     pub(crate) fn new(command: &[OsString], probe: &Probe, sandbox: bool) -> Result<Self> {
         let toolkit = probe
             .toolkit
             .clone()
-            // The compiler is what a probe looks for last.
+            // The probe looks for the compiler last.
             .ok_or_else(|| Error::Missing(probe.missing.last().cloned().unwrap_or_default()))?;
         Ok(Self {
             command: command.to_vec(),
@@ -57,7 +57,7 @@ impl Compiler {
 
     /// Compiles `trial` for `architecture` (`sm_90`) within its `timeout_build_s`.
     ///
-    /// What the compiler refuses is an outcome; what this machine lacks is an error.
+    /// A program that does not compile is an outcome. A missing component of the machine is an error.
     pub(crate) fn compile(
         &self,
         trial: &Trial,
@@ -66,7 +66,7 @@ impl Compiler {
         let started = Instant::now();
         let limit_s = trial.settings.timeout_build_s;
         let directory = Scratch::new()?;
-        let order = Order {
+        let order = CompileRequest {
             trial: trial.clone(),
             toolkit: self.toolkit.clone(),
             architecture: architecture.to_owned(),
@@ -74,24 +74,26 @@ impl Compiler {
             sandbox: self.sandbox,
         };
         let mut child = Child::start(&self.command, &["compile"])?;
-        // One that is gone already is noticed below.
+        // An exited process is detected below.
         let _ = child.send(&order);
-        let mut failed = match child.receive(seconds(limit_s)) {
+        let mut failed = match child.receive(duration_from_secs(limit_s)) {
             Received::Reply(Reply::Compiled) => {
                 let bytes = fs::read(&order.cubin).map_err(Error::io(&order.cubin))?;
                 let cost_s = started.elapsed().as_secs_f64();
                 return Ok(Ok(Cubin { bytes, cost_s }));
             }
             Received::Reply(Reply::Done { outcome, .. }) => outcome,
-            Received::Reply(Reply::Fault(reason)) => return Err(fault("NVRTC", reason)),
+            Received::Reply(Reply::Fault(reason)) => return Err(source_error("NVRTC", reason)),
             Received::Reply(Reply::Ready) => {
-                return Err(fault("NVRTC", "the compiling process is confused"));
+                return Err(source_error("NVRTC", "the compiling process is confused"));
             }
-            Received::TimedOut => failure(6, format!("timeout: compiling took {limit_s} s")),
-            Received::Ended => match child.epitaph() {
-                // A source can bring a compiler down.
-                crash if crash.starts_with("signal:") => failure(3, format!("nvrtc: {crash}")),
-                other => return Err(fault("NVRTC", other)),
+            Received::TimedOut => failed_outcome(6, format!("timeout: compiling took {limit_s} s")),
+            Received::Ended => match child.describe_exit() {
+                // Some sources crash the compiler.
+                crash if crash.starts_with("signal:") => {
+                    failed_outcome(3, format!("nvrtc: {crash}"))
+                }
+                other => return Err(source_error("NVRTC", other)),
             },
         };
         failed.all_cost_s = started.elapsed().as_secs_f64();
@@ -99,21 +101,21 @@ impl Compiler {
     }
 }
 
-pub(super) fn seconds(seconds: f64) -> Duration {
+pub(super) fn duration_from_secs(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
-pub(super) fn fault(location: impl Into<String>, reason: impl Into<String>) -> Error {
+pub(super) fn source_error(location: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Source {
         location: location.into(),
         reason: reason.into(),
     }
 }
 
-/// Does an order; this is what the compiling process is for.
-pub(super) fn carry_out(order: &Order) -> Reply {
+/// Executes a compile request, in the compiling process.
+pub(super) fn run_request(order: &CompileRequest) -> Reply {
     if order.sandbox {
-        confine(order);
+        enter_sandbox(order);
     }
     let nvrtc = match Nvrtc::open(&order.toolkit) {
         Ok(nvrtc) => nvrtc,
@@ -121,7 +123,7 @@ pub(super) fn carry_out(order: &Order) -> Reply {
     };
     let known = nvrtc.architectures();
     let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
-    // `sm_90a` is `sm_90` with what only that chip has.
+    // `sm_90a` is `sm_90` with the features specific to that chip.
     let plain = order.architecture.trim_end_matches(['a', 'f']);
     if !names.is_empty() && !names.iter().any(|name| name == plain) {
         return Reply::Fault(format!(
@@ -132,22 +134,22 @@ pub(super) fn carry_out(order: &Order) -> Reply {
             names.join(", ")
         ));
     }
-    let options = options(&order.trial, &order.architecture, &order.toolkit);
+    let options = compile_options(&order.trial, &order.architecture, &order.toolkit);
     match nvrtc.compile(&order.trial.program.sources, &options) {
         Ok(cubin) => match fs::write(&order.cubin, cubin) {
             Ok(()) => Reply::Compiled,
             Err(error) => Reply::Fault(format!("{}: {error}", order.cubin.display())),
         },
-        Err(refused) => explain(&refused),
+        Err(refused) => failure_reply(&refused),
     }
 }
 
-/// Keeps NVRTC, whatever its flags say, to the folder of the order.
-fn confine(order: &Order) {
+/// Confines NVRTC to the folder of the request, regardless of its flags.
+fn enter_sandbox(order: &CompileRequest) {
     let toolkit = &order.toolkit;
     let libraries = toolkit.builtins.iter().chain([&toolkit.library]);
     let folders = libraries.filter_map(|library| library.parent());
-    let readable = readable::installed()
+    let readable = readable_paths::system_paths()
         .into_iter()
         .chain(folders.map(Path::to_owned))
         .chain(toolkit.headers.clone())
@@ -155,14 +157,14 @@ fn confine(order: &Order) {
     if let Some(folder) = order.cubin.parent()
         && prctl::set_no_new_privs().is_ok()
     {
-        sandbox::enter(Confined::Kernel, folder, &readable);
+        sandbox::enter(SandboxProfile::Kernel, folder, &readable);
     }
 }
 
-/// Of `nvrtcResult`: `nvrtc-builtins` is missing, or is another version's.
+/// `NVRTC_ERROR_BUILTIN_OPERATION_FAILURE`: `nvrtc-builtins` is missing or has another version.
 const BUILTIN_OPERATION_FAILURE: u32 = 7;
 
-fn explain(refused: &Refused) -> Reply {
+fn failure_reply(refused: &CompileFailure) -> Reply {
     let said = first_error(&refused.log);
     if refused.status == BUILTIN_OPERATION_FAILURE {
         return Reply::Fault(format!(
@@ -176,14 +178,14 @@ fn explain(refused: &Refused) -> Reply {
         _ => "nvrtc",
     };
     let said = said.map_or_else(|| format!("error {}", refused.status), str::to_owned);
-    let outcome = failure(3, format!("{kind}: {said}"));
+    let outcome = failed_outcome(3, format!("{kind}: {said}"));
     Reply::Done {
         outcome,
         last: false,
     }
 }
 
-/// The first line of a log that tells of an error, else its first line.
+/// First line of a log that reports an error, else its first line.
 fn first_error(log: &str) -> Option<&str> {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     lines()
@@ -191,9 +193,9 @@ fn first_error(log: &str) -> Option<&str> {
         .or_else(|| lines().next())
 }
 
-/// The command line of a trial: architecture (unless its flags name one, as `sm_90a`), headers, one
-/// macro for each value, its flags.
-fn options(trial: &Trial, architecture: &str, toolkit: &Toolkit) -> Vec<String> {
+/// Compiler options of a trial: architecture (unless its flags set one, such as `sm_90a`), header folder,
+/// one macro per value, and its flags.
+fn compile_options(trial: &Trial, architecture: &str, toolkit: &Toolkit) -> Vec<String> {
     let include = |path: &Path| format!("--include-path={}", path.display());
     let values = trial.params.iter().chain(&trial.config);
     let flags = &trial.program.flags;
@@ -212,9 +214,9 @@ fn options(trial: &Trial, architecture: &str, toolkit: &Toolkit) -> Vec<String> 
 mod tests {
     use super::*;
 
-    fn kind_and_text(status: u32, log: &str) -> String {
+    fn error_message(status: u32, log: &str) -> String {
         let log = log.to_owned();
-        match explain(&Refused { status, log }) {
+        match failure_reply(&CompileFailure { status, log }) {
             Reply::Done { outcome, last } => {
                 assert!(outcome.error_no == 3 && !last);
                 outcome.error_message.unwrap()
@@ -228,8 +230,8 @@ mod tests {
         let log = "mm.cu(1): warning #177-D: variable \"u\" was declared\n  int u;\n\n\
                    mm.cu(3): error: identifier \"y\" is undefined\n 1 error detected";
         let told = "nvrtc: mm.cu(3): error: identifier \"y\" is undefined";
-        assert_eq!(kind_and_text(6, log), told);
-        assert_eq!(kind_and_text(11, ""), "nvrtc: error 11");
+        assert_eq!(error_message(6, log), told);
+        assert_eq!(error_message(11, ""), "nvrtc: error 11");
     }
 
     #[test]
@@ -237,7 +239,7 @@ mod tests {
         let log = "ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)\n";
         let told =
             "ptxas: ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)";
-        assert_eq!(kind_and_text(6, log), told);
+        assert_eq!(error_message(6, log), told);
     }
 
     #[test]
@@ -248,7 +250,7 @@ mod tests {
             headers: Some("/cuda/include".into()),
         };
         let mut trial = super::super::stub::trial("scale");
-        let told = options(&trial, "sm_90", &toolkit);
+        let told = compile_options(&trial, "sm_90", &toolkit);
         let wanted = [
             "--gpu-architecture=sm_90",
             "--include-path=/cuda/include",
@@ -257,13 +259,13 @@ mod tests {
         ];
         assert_eq!(told, wanted);
         trial.program.flags = vec!["-arch=sm_90a".to_owned()];
-        let told = options(&trial, "sm_90", &toolkit);
+        let told = compile_options(&trial, "sm_90", &toolkit);
         assert_eq!(told[1..], [wanted[2], wanted[3], "-arch=sm_90a"]);
     }
 
     #[test]
     fn missing_builtins_are_a_fault_of_the_machine() {
-        let reply = explain(&Refused {
+        let reply = failure_reply(&CompileFailure {
             status: BUILTIN_OPERATION_FAILURE,
             log: String::new(),
         });

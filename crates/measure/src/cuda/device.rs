@@ -1,5 +1,5 @@
-//! GPUs as devices: each with a compiler for its architecture and a worker of its own. References run on
-//! the processor.
+//! GPUs as devices, each with a compiler for its architecture and its own worker. References run on the
+//! processor.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -10,16 +10,16 @@ use super::probe::{DeviceFacts, probe};
 use super::serve;
 use super::worker::Worker;
 use crate::cpu::runner;
-use crate::device::{Backend, Device, Kernel, Served, Setup, short};
+use crate::device::{Backend, Device, Kernel, ServeResult, Setup, hardware_slug};
 use crate::error::{Error, Result};
 use crate::machine::{Machine, Toolchain};
 use crate::runner::Runner;
 use crate::trial::{Language, Outcome, Trial};
 
-/// The argument that makes this program a compiler or a worker.
+/// Hidden argument of the compiler and worker processes.
 const WORKER: &str = "__measure-cuda-worker";
 
-/// GPUs that have CUDA.
+/// The CUDA backend.
 #[derive(Debug)]
 pub(crate) struct Cuda;
 
@@ -44,8 +44,8 @@ impl Backend for Cuda {
         Ok("nvrtc".to_owned())
     }
 
-    fn sentences(&self) -> Vec<String> {
-        probe().sentences()
+    fn describe(&self) -> Vec<String> {
+        probe().describe()
     }
 
     fn facts(&self) -> Vec<serde_json::Value> {
@@ -53,12 +53,12 @@ impl Backend for Cuda {
         devices.map(|device| device.facts).collect()
     }
 
-    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<Served> {
+    fn serve(&self, name: &OsStr, args: &[OsString]) -> Option<ServeResult> {
         if name != WORKER {
             return None;
         }
         let args: Vec<&OsStr> = args.iter().map(OsString::as_os_str).collect();
-        Some(serve::serve(&args).map_or_else(Served::Failed, |()| Served::Done))
+        Some(serve::serve(&args).map_or_else(ServeResult::Failed, |()| ServeResult::Done))
     }
 
     fn open(&self, number: u32, setup: &Setup<'_>) -> Result<Box<dyn Device>> {
@@ -93,7 +93,7 @@ impl Backend for Cuda {
     }
 }
 
-/// A GPU, with what compiles for it.
+/// A GPU and the compiler for it.
 struct CudaDevice {
     compiler: Compiler,
     facts: DeviceFacts,
@@ -103,17 +103,17 @@ struct CudaDevice {
     workers: Arc<Workers>,
 }
 
-/// What checks and times its kernels.
+/// Processes that check and time kernels.
 struct Workers {
-    /// A kernel at a time.
+    /// Runs one kernel at a time.
     gpu: Mutex<Worker>,
-    /// For references.
+    /// Runs references on the processor.
     host: Runner,
 }
 
 impl Device for CudaDevice {
     fn active(&self) -> &[String] {
-        self.workers.host.active()
+        self.workers.host.active_limits()
     }
 
     fn machine(&self) -> &Machine {
@@ -129,13 +129,13 @@ impl Device for CudaDevice {
     }
 
     fn platform(&self) -> String {
-        short(&self.facts.name)
+        hardware_slug(&self.facts.name)
     }
 
     fn build(&self, trial: &Trial) -> Result<Result<Box<dyn Kernel>, Outcome>> {
         let compiled = self.compiler.compile(trial, &self.facts.architecture)?;
         Ok(compiled.map(|cubin| -> Box<dyn Kernel> {
-            Box::new(Launched {
+            Box::new(CudaKernel {
                 workers: Arc::clone(&self.workers),
                 trial: trial.clone(),
                 cubin,
@@ -144,14 +144,14 @@ impl Device for CudaDevice {
     }
 }
 
-/// A kernel that is launched.
-struct Launched {
+/// A built CUDA kernel.
+struct CudaKernel {
     workers: Arc<Workers>,
     trial: Trial,
     cubin: Cubin,
 }
 
-impl Kernel for Launched {
+impl Kernel for CudaKernel {
     fn time(self: Box<Self>) -> Result<Outcome> {
         let outputs = self.workers.host.expected_outputs(&self.trial)?;
         let worker = self.workers.gpu.lock();

@@ -1,8 +1,8 @@
-//! The CUDA driver, as far as measuring needs it: devices, memory, modules, launches and events.
+//! The parts of the CUDA driver API needed for measuring: devices, memory, modules, launches and events.
 //!
-//! All calls into the driver are here, behind types that free what they hold. cudarc loads the
-//! library at its first call and panics where it or a function is missing, so [`Driver::open`]
-//! looks for all of them first, and everything else begins with a [`Driver`].
+//! All driver calls are in this module, behind types that free their resources. cudarc loads the library at
+//! the first call and panics if the library or a function is missing. Therefore [`Driver::open`] checks all
+//! of them first, and everything else starts from a [`Driver`].
 #![expect(
     unsafe_code,
     reason = "the driver is a C library; every call into it is in this file"
@@ -19,8 +19,8 @@ use crate::trial::Launch;
 pub(super) use sys::CUdevice_attribute as DeviceAttribute;
 pub(super) use sys::CUfunction_attribute as FunctionAttribute;
 
-/// Functions that the calls below need.
-const NEEDED: &[&str] = &[
+/// Driver functions used below.
+const REQUIRED_FUNCTIONS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
     "cuDeviceGetCount",
@@ -55,48 +55,48 @@ const NEEDED: &[&str] = &[
     "cuEventDestroy_v2",
 ];
 
-/// A kernel takes 32764 bytes of parameters at most (CUDA C++ Programming Guide).
-const MOST_PARAMETERS: usize = 32_764;
+/// Maximum bytes of kernel parameters (CUDA C++ Programming Guide).
+const MAX_PARAMETERS: usize = 32_764;
 
 impl From<DriverError> for Code {
-    // Not its `Display`: that calls a function of the driver, which can be missing.
+    // Not the error's `Display`, which calls a driver function that can be missing.
     fn from(error: DriverError) -> Self {
         Self(error.0 as u32)
     }
 }
 
-/// Why there is no driver to work with.
+/// Reason why the driver is unavailable.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Absent {
+pub(super) enum DriverUnavailable {
     Library,
     Function(&'static str),
     Start(Code),
 }
 
-/// The driver, loaded and started.
+/// The loaded and initialized driver.
 #[derive(Clone, Copy)]
 pub(super) struct Driver(());
 
 impl Driver {
-    pub(super) fn open() -> Result<Self, Absent> {
+    pub(super) fn open() -> Result<Self, DriverUnavailable> {
         // SAFETY: loading the driver runs its initializers, as every CUDA program does.
         if !unsafe { sys::is_culib_present() } {
-            return Err(Absent::Library);
+            return Err(DriverUnavailable::Library);
         }
-        // SAFETY: as above; it was found a moment ago.
+        // SAFETY: as above; the library was found just before.
         let library = unsafe { sys::culib() };
-        for &name in NEEDED {
-            // SAFETY: only whether the symbol is there is asked; it is not called as this type.
+        for &name in REQUIRED_FUNCTIONS {
+            // SAFETY: this only tests whether the symbol exists; it is not called as this type.
             let found = unsafe { library.get::<unsafe extern "C" fn()>(name) };
             if found.is_err() {
-                return Err(Absent::Function(name));
+                return Err(DriverUnavailable::Function(name));
             }
         }
-        result::init().map_err(|error| Absent::Start(error.into()))?;
+        result::init().map_err(|error| DriverUnavailable::Start(error.into()))?;
         Ok(Self(()))
     }
 
-    /// CUDA version that it was made for: 13000 is 13.0.
+    /// CUDA version that the driver supports: 13000 is 13.0.
     pub(super) fn version(self) -> Result<u32, Code> {
         let mut version: c_int = 0;
         // SAFETY: `version` outlives the call.
@@ -146,10 +146,10 @@ impl Device {
         }))
     }
 
-    /// Where it sits, e.g. `0000:19:00.0`: the name that NVML knows it by, too.
+    /// PCI bus address, e.g. `0000:19:00.0`. NVML identifies the GPU by it, too.
     pub(super) fn bus_id(self) -> Result<String, Code> {
         let mut text = [0_u8; 32];
-        // SAFETY: `text` has as many bytes as is said.
+        // SAFETY: `text` has the stated length.
         unsafe { sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), 32, self.handle) }.result()?;
         let text = CStr::from_bytes_until_nul(&text).map_err(|_| Code(999))?;
         Ok(text.to_string_lossy().into_owned())
@@ -167,7 +167,7 @@ impl Context {
         let device = device.handle;
         // SAFETY: the handle came from the driver; the context is released in `drop`.
         let context = unsafe { result::primary_ctx::retain(device) }?;
-        // From here on `drop` releases it, also where the next steps fail.
+        // From this point `drop` releases the context, even if the next steps fail.
         let mut opened = Self {
             device,
             stream: std::ptr::null_mut(),
@@ -190,12 +190,12 @@ impl Context {
 
     /// Loads a CUBIN.
     pub(super) fn load(&self, image: &[u8]) -> Result<Module<'_>, Code> {
-        // Anything else the driver takes for a text that ends in a zero.
+        // The driver treats any other content as NUL-terminated text.
         if !image.starts_with(b"\x7fELF") {
             return Err(Code::INVALID_IMAGE);
         }
-        // SAFETY: the driver reads a CUBIN's length from its ELF headers; the caller's bytes are a
-        // whole file that NVRTC wrote.
+        // SAFETY: the driver reads a CUBIN's length from its ELF headers; the bytes are a complete file
+        // written by NVRTC.
         let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }?;
         Ok(Module {
             handle,
@@ -211,7 +211,7 @@ impl Context {
         })
     }
 
-    /// Waits until everything that was started is done.
+    /// Waits for all work on the stream.
     pub(super) fn synchronize(&self) -> Result<(), Code> {
         // SAFETY: the stream lives as long as `self`.
         Ok(unsafe { result::stream::synchronize(self.stream) }?)
@@ -220,7 +220,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // After a sticky error all of these fail, and the process ends soon: nothing to be done.
+        // After a sticky error these calls fail. The process ends soon, so errors are ignored.
         if !self.stream.is_null() {
             // SAFETY: nothing that runs on the stream outlives the context.
             let _ = unsafe { result::stream::destroy(self.stream) };
@@ -238,28 +238,28 @@ pub(super) struct Buffer<'c> {
 }
 
 impl Buffer<'_> {
-    /// Copies `bytes` to the device, and waits for it.
+    /// Copies `bytes` to the device and waits for completion.
     pub(super) fn upload(&self, bytes: &[u8]) -> Result<(), Code> {
         if bytes.len() > self.bytes {
             return Err(Code::INVALID_VALUE);
         }
-        // SAFETY: both sides have the length, and live until the copy is done.
+        // SAFETY: source and destination have the same length and live until the copy is complete.
         unsafe { result::memcpy_htod_async(self.address, bytes, self.context.stream) }?;
         self.context.synchronize()
     }
 
-    /// Copies the whole buffer to the host, and waits for it.
+    /// Copies the buffer to the host and waits for completion.
     pub(super) fn download(&self) -> Result<Vec<u8>, Code> {
         let mut bytes = vec![0; self.bytes];
-        // SAFETY: both sides have the length, and live until the copy is done.
+        // SAFETY: source and destination have the same length and live until the copy is complete.
         unsafe { result::memcpy_dtoh_async(&mut bytes, self.address, self.context.stream) }?;
         self.context.synchronize()?;
         Ok(bytes)
     }
 
-    /// Sets all bytes to `byte`; does not wait.
-    pub(super) fn set(&self, byte: u8) -> Result<(), Code> {
-        // SAFETY: the memory has this length; a later free waits for what was started before.
+    /// Sets all bytes to `byte`, asynchronously.
+    pub(super) fn fill(&self, byte: u8) -> Result<(), Code> {
+        // SAFETY: the memory has this length; a later free waits for earlier work.
         Ok(
             unsafe {
                 result::memset_d8_async(self.address, byte, self.bytes, self.context.stream)
@@ -270,22 +270,22 @@ impl Buffer<'_> {
 
 impl Drop for Buffer<'_> {
     fn drop(&mut self) {
-        // SAFETY: allocated in `allocate`, freed once. An error means a spoilt context.
+        // SAFETY: allocated in `allocate` and freed once. An error means a corrupted context.
         let _ = unsafe { result::free_sync(self.address) };
     }
 }
 
-/// A CUBIN on the device.
+/// A loaded CUBIN.
 pub(super) struct Module<'c> {
     handle: sys::CUmodule,
     context: &'c Context,
 }
 
 impl Module<'_> {
-    /// The kernel `entry`; [`Code::NOT_FOUND`] where there is none.
+    /// Returns the kernel `entry`, or [`Code::NOT_FOUND`].
     pub(super) fn function(&self, entry: &str) -> Result<Function<'_>, Code> {
         let entry = CString::new(entry).map_err(|_| Code::NOT_FOUND)?;
-        // SAFETY: the module is loaded as long as `self` lives.
+        // SAFETY: the module stays loaded while `self` lives.
         let handle = unsafe { result::module::get_function(self.handle, entry) }?;
         Ok(Function {
             handle,
@@ -314,18 +314,18 @@ impl Function<'_> {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
-    /// Allows launches with up to `bytes` of dynamic shared memory: needed above 48 KiB.
-    pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), Code> {
+    /// Allows launches with up to `bytes` of dynamic shared memory; required above 48 KiB.
+    pub(super) fn set_max_shared_bytes(&self, bytes: u32) -> Result<(), Code> {
         let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let bytes = c_int::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
         // SAFETY: the function's module is loaded.
         Ok(unsafe { result::function::set_function_attribute(self.handle, attribute, bytes) }?)
     }
 
-    /// Bytes of each parameter, in order.
+    /// Size of each parameter in bytes, in order.
     pub(super) fn parameters(&self) -> Result<Vec<usize>, Code> {
         let mut sizes = Vec::new();
-        while sizes.len() < MOST_PARAMETERS {
+        while sizes.len() < MAX_PARAMETERS {
             let (mut offset, mut size) = (0, 0);
             // SAFETY: the function's module is loaded, and both numbers outlive the call.
             let code = unsafe {
@@ -333,7 +333,7 @@ impl Function<'_> {
             };
             match code.result().map_err(Code::from) {
                 Ok(()) => sizes.push(size),
-                // What it says of an index behind the last.
+                // Result for an index after the last parameter.
                 Err(Code::INVALID_VALUE) => break,
                 Err(code) => return Err(code),
             }
@@ -341,7 +341,7 @@ impl Function<'_> {
         Ok(sizes)
     }
 
-    /// Binds arguments. The caller has compared their sizes with [`Function::parameters`].
+    /// Binds arguments. The caller must have compared their sizes with [`Function::parameters`].
     pub(super) fn call<'b>(&'b self, shape: Launch, parameters: &[Parameter<'b>]) -> Call<'b> {
         let values = parameters.iter().map(|parameter| match parameter {
             Parameter::Buffer(buffer) => buffer.address,
@@ -361,7 +361,7 @@ impl Function<'_> {
 /// An argument of a kernel.
 pub(super) enum Parameter<'b> {
     Buffer(&'b Buffer<'b>),
-    /// The value's bytes come first in memory.
+    /// A value in the first bytes of `bits`.
     Scalar {
         bits: u64,
         bytes: usize,
@@ -381,18 +381,17 @@ impl Parameter<'_> {
 pub(super) struct Call<'b> {
     function: &'b Function<'b>,
     shape: Launch,
-    /// Into `_values`, which stays where it is on the heap.
+    /// Pointers into `_values`, whose heap address does not change.
     pointers: Vec<*mut c_void>,
     _values: Vec<u64>,
 }
 
 impl Call<'_> {
-    /// Starts the kernel; does not wait. What goes wrong in it is told by a later call.
+    /// Launches the kernel asynchronously. Later calls report errors of the kernel.
     pub(super) fn launch(&mut self) -> Result<(), Code> {
         let triple = |[x, y, z]: [u32; 3]| -> (c_uint, c_uint, c_uint) { (x, y, z) };
-        // SAFETY: the pointers lead to as many values, of the size that the kernel takes, as it
-        // has parameters; the buffers among them live as long as `self`. What the kernel does is
-        // confined to the device's memory.
+        // SAFETY: there is one pointer for each parameter of the kernel, to a value of the parameter's
+        // size. The buffers among them outlive `self`. The kernel itself can only access device memory.
         Ok(unsafe {
             result::launch_kernel(
                 self.function.handle,
@@ -406,26 +405,26 @@ impl Call<'_> {
     }
 }
 
-/// A point in time on the device's clock, of a resolution of about 0.5 microseconds.
+/// A timestamp on the device's clock, with a resolution of about 0.5 µs.
 pub(super) struct Event<'c> {
     handle: sys::CUevent,
     context: &'c Context,
 }
 
 impl Event<'_> {
-    /// Takes the time when what was started before is done.
+    /// Records the timestamp after all earlier work on the stream.
     pub(super) fn record(&self) -> Result<(), Code> {
         // SAFETY: event and stream are alive.
         Ok(unsafe { result::event::record(self.handle, self.context.stream) }?)
     }
 
-    /// Waits until the time is taken.
+    /// Waits until the timestamp is recorded.
     pub(super) fn synchronize(&self) -> Result<(), Code> {
         // SAFETY: the event is alive.
         Ok(unsafe { result::event::synchronize(self.handle) }?)
     }
 
-    /// Nanoseconds from `earlier` to this one; both have been taken.
+    /// Nanoseconds between two recorded events.
     pub(super) fn nanoseconds_since(&self, earlier: &Event<'_>) -> Result<f64, Code> {
         // SAFETY: both events are alive, on the same stream, with timing.
         let milliseconds = unsafe { result::event::elapsed(earlier.handle, self.handle) }?;

@@ -1,49 +1,49 @@
-//! What the processes say to each other: one JSON object a line.
+//! Messages between the processes: one JSON object per line.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::library::Toolkit;
-pub(super) use crate::job::failure;
+pub(super) use crate::job::failed_outcome;
 use crate::trial::{Outcome, Trial};
 
-/// To the compiling process.
+/// Request to the compiling process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct CompileRequest {
     pub(super) trial: Trial,
     pub(super) toolkit: Toolkit,
     /// `sm_90`.
     pub(super) architecture: String,
-    /// Where the CUBIN goes.
+    /// Output path of the CUBIN.
     pub(super) cubin: PathBuf,
-    /// Confine the process.
+    /// Whether to sandbox the process.
     pub(super) sandbox: bool,
 }
 
-/// To the worker.
+/// Request to the worker.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Job {
+pub(super) struct CudaJob {
     pub(super) trial: Trial,
     pub(super) cubin: PathBuf,
-    /// A file with the right outputs, one after the other.
+    /// File with the expected outputs, concatenated.
     pub(super) reference: Option<PathBuf>,
 }
 
-/// From both.
+/// Reply of either process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reply {
     /// The worker has a context.
     Ready,
-    /// The CUBIN is where it was ordered.
+    /// The CUBIN was written.
     Compiled,
-    /// What came of the trial.
+    /// Outcome of the trial.
     Done {
         outcome: Outcome,
-        /// The context is spoilt: no job after this one can be done.
+        /// The context is corrupted, so the worker cannot run another job.
         last: bool,
     },
-    /// The machine failed, not the kernel.
+    /// A fault of the machine.
     Fault(String),
 }

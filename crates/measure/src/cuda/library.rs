@@ -1,7 +1,7 @@
-//! Where NVRTC is: the library, the one with its built-in functions, and CUDA's headers.
+//! Location of NVRTC: the library, its built-in functions, and CUDA's headers.
 //!
-//! An installed toolkit has all of them. The wheels of PyPI do, too
-//! (`nvidia-cuda-nvrtc` and, for headers, `nvidia-cuda-runtime`), and need no GPU.
+//! An installed toolkit contains all of them. So do the PyPI wheels (`nvidia-cuda-nvrtc` and, for headers,
+//! `nvidia-cuda-runtime`), which need no GPU.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,41 +9,41 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-/// The variable that names the directory of the library, before all other places.
+/// Environment variable with the library's directory; it overrides all other locations.
 pub(super) const VARIABLE: &str = "TSQL_NVRTC_DIR";
 
-/// Newest first. CUDA 12's makes code that later drivers load, for fewer devices.
+/// Library names, newest first. CUDA 12 generates code that later drivers load, for fewer devices.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
-/// Below `site-packages`: the wheels of CUDA 13, and of CUDA 12.
-const WHEELS: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
+/// Library folders below `site-packages`, of the wheels of CUDA 13 and CUDA 12.
+const WHEEL_FOLDERS: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
 
-/// NVRTC as it was found.
+/// An NVRTC installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Toolkit {
-    /// A path, or a bare name that the dynamic linker knows.
+    /// A path, or a bare name for the dynamic linker.
     pub(super) library: PathBuf,
-    /// To be opened before it. Empty for a bare name.
+    /// Libraries to open first. Empty for a bare name.
     pub(super) builtins: Vec<PathBuf>,
-    /// Directory of `cuda_fp16.h` and the others.
+    /// Directory with `cuda_fp16.h` and other headers.
     pub(super) headers: Option<PathBuf>,
 }
 
-/// Where to look for NVRTC, in order.
+/// Search locations of NVRTC, in order.
 #[derive(Default)]
-pub(super) struct Places {
-    /// Directories, each with what it is to the reader of a message.
+pub(super) struct SearchPaths {
+    /// Directories with their origin, for messages.
     directories: Vec<(PathBuf, String)>,
-    /// Also try the names that the dynamic linker knows.
+    /// Whether to try bare names with the dynamic linker, too.
     by_name: bool,
 }
 
-impl Places {
-    /// Those of this process's environment.
-    pub(super) fn of_environment() -> Self {
+impl SearchPaths {
+    /// Search paths from this process's environment.
+    pub(super) fn from_environment() -> Self {
         let mut places = Self::default();
         if let Some(directory) = env::var_os(VARIABLE) {
-            // Who names a place does not want another one.
+            // An explicit location disables all others.
             places.add(&PathBuf::from(directory), VARIABLE);
             return places;
         }
@@ -52,8 +52,8 @@ impl Places {
                 places.add(&PathBuf::from(home), variable);
             }
         }
-        for directory in python_path() {
-            for wheel in WHEELS {
+        for directory in python_search_path() {
+            for wheel in WHEEL_FOLDERS {
                 let wheel = directory.join(wheel);
                 if wheel.is_dir() {
                     places.directories.push((wheel, "python3".to_owned()));
@@ -70,15 +70,15 @@ impl Places {
         }
     }
 
-    /// Candidates that exist, and bare names, which only opening tells about.
+    /// Existing libraries, and bare names, whose existence only opening shows.
     pub(super) fn candidates(&self) -> Vec<Toolkit> {
         let in_directories = self.directories.iter().filter_map(|(directory, _)| {
             let found = NAMES.iter().map(|name| directory.join(name));
             let library = found.into_iter().find(|path| path.is_file())?;
             Some(Toolkit {
                 library,
-                builtins: builtins(directory),
-                headers: headers(directory),
+                builtins: builtins_files(directory),
+                headers: find_headers(directory),
             })
         });
         let mut candidates: Vec<_> = in_directories.collect();
@@ -87,13 +87,13 @@ impl Places {
             candidates.extend(NAMES.iter().map(|name| Toolkit {
                 library: PathBuf::from(name),
                 builtins: Vec::new(),
-                headers: headers(system),
+                headers: find_headers(system),
             }));
         }
         candidates
     }
 
-    /// For a message: where was looked.
+    /// List of the searched locations, for messages.
     pub(super) fn describe(&self) -> String {
         let mut places: Vec<String> = self
             .directories
@@ -108,8 +108,9 @@ impl Places {
     }
 }
 
-/// `libnvrtc-builtins.so.13.0` and its like; not the variants (`.alt.`), which are for others.
-fn builtins(directory: &Path) -> Vec<PathBuf> {
+/// Built-in function libraries (`libnvrtc-builtins.so.13.0`), without the `.alt.` variants of other NVRTC
+/// builds.
+fn builtins_files(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = directory.read_dir() else {
         return Vec::new();
     };
@@ -125,8 +126,8 @@ fn builtins(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The headers that belong to the library in `directory`.
-fn headers(directory: &Path) -> Option<PathBuf> {
+/// Headers of the library in `directory`.
+fn find_headers(directory: &Path) -> Option<PathBuf> {
     let up = directory.parent()?;
     [
         Some(up.join("include")),
@@ -137,8 +138,8 @@ fn headers(directory: &Path) -> Option<PathBuf> {
     .find(|headers| headers.join("cuda_fp16.h").is_file())
 }
 
-/// Where `python3` looks for modules; empty where there is none.
-fn python_path() -> Vec<PathBuf> {
+/// Module search path of `python3`; empty if there is none.
+fn python_search_path() -> Vec<PathBuf> {
     let output = Command::new("python3")
         .args(["-c", r#"import sys; print("\n".join(sys.path))"#])
         .stdin(Stdio::null())
@@ -173,7 +174,7 @@ mod tests {
             fs::write(lib.join(name), "").unwrap();
         }
         fs::write(include.join("cuda_fp16.h"), "").unwrap();
-        let mut places = Places::default();
+        let mut places = SearchPaths::default();
         places.add(root.path(), VARIABLE);
         let toolkit = Toolkit {
             library: lib.join("libnvrtc.so.13"),
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn an_empty_directory_has_no_candidate_and_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let mut places = Places::default();
+        let mut places = SearchPaths::default();
         places.add(root.path(), VARIABLE);
         assert!(places.candidates().is_empty());
         let told = places.describe();

@@ -1,34 +1,34 @@
-//! Whether a launch is within what device and kernel allow, told before it is tried.
+//! Checks of a launch against the limits of device and kernel, before it is attempted.
 
 use super::code::Code;
 use super::driver::{Device, DeviceAttribute as Limit, Function, FunctionAttribute, Parameter};
 use crate::trial::Launch;
 
-/// Dynamic and static shared memory up to which a kernel needs no permission, in bytes
-/// (CUDA C++ Programming Guide, "Shared Memory" of each compute capability).
-const SHARED_WITHOUT_ASKING_BYTES: u32 = 48 * 1024;
+/// Shared memory in bytes (dynamic and static) that a kernel can use without opting in (CUDA C++
+/// Programming Guide, "Shared Memory" of each compute capability).
+const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
 
-/// What a device and a kernel allow.
+/// Launch limits of a device and a kernel.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct LaunchLimits {
     grid: [u32; 3],
     block: [u32; 3],
     threads: u32,
-    /// Shared memory of a block, after asking for it.
+    /// Maximum shared memory of a block after opting in.
     shared_bytes: u32,
-    /// Of this, the kernel's own takes so much.
+    /// Static shared memory of the kernel, included in that limit.
     static_bytes: u32,
 }
 
-/// Says what of `launch` is out of bounds; where nothing is, gets the shared memory allowed.
-pub(super) fn admit(
+/// Returns the reason if `launch` exceeds a limit. Otherwise opts in to its shared memory, if necessary.
+pub(super) fn check_launch(
     device: Device,
     function: &Function<'_>,
     launch: Launch,
 ) -> Result<Result<(), String>, Code> {
     let limit = |limit| device.attribute(limit);
     let own = |attribute| function.attribute(attribute);
-    let bounds = Bounds {
+    let bounds = LaunchLimits {
         grid: [
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
@@ -39,7 +39,7 @@ pub(super) fn admit(
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
         ],
-        // The kernel's number is smaller where it takes many registers.
+        // The kernel's limit is lower if it uses many registers.
         threads: limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?.min(own(
             FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
         )?),
@@ -48,17 +48,17 @@ pub(super) fn admit(
         ),
         static_bytes: own(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
     };
-    if let Err(reason) = bounds.contain(launch) {
+    if let Err(reason) = bounds.check(launch) {
         return Ok(Err(reason));
     }
-    if launch.shared_bytes.saturating_add(bounds.static_bytes) > SHARED_WITHOUT_ASKING_BYTES {
-        function.allow_shared(launch.shared_bytes)?;
+    if launch.shared_bytes.saturating_add(bounds.static_bytes) > DEFAULT_SHARED_BYTES {
+        function.set_max_shared_bytes(launch.shared_bytes)?;
     }
     Ok(Ok(()))
 }
 
-impl Bounds {
-    fn contain(&self, launch: Launch) -> Result<(), String> {
+impl LaunchLimits {
+    fn check(&self, launch: Launch) -> Result<(), String> {
         let sides = [
             ("grid", launch.grid, self.grid),
             ("block", launch.block, self.block),
@@ -88,16 +88,16 @@ impl Bounds {
     }
 }
 
-/// Says where the arguments are not those of the kernel: the driver reads as many bytes as the
-/// kernel takes, whatever it is given.
-pub(super) fn match_parameters(
+/// Checks the number and sizes of the arguments. The driver reads as many bytes as the kernel's parameters
+/// have, regardless of the arguments.
+pub(super) fn check_parameters(
     function: &Function<'_>,
     given: &[Parameter<'_>],
 ) -> Result<Result<(), String>, Code> {
     let taken = match function.parameters() {
         Ok(taken) => taken,
         Err(code) if code.is_sticky() || code.is_fault() => return Err(code),
-        // Not told for every kind of kernel; then the manifest is believed.
+        // The driver does not report parameters for every kind of kernel; the manifest is trusted then.
         Err(_) => return Ok(Ok(())),
     };
     if taken.len() != given.len() {
@@ -123,7 +123,7 @@ pub(super) fn match_parameters(
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds {
+    const LIMITS: LaunchLimits = LaunchLimits {
         grid: [u32::MAX >> 1, 65535, 65535],
         block: [1024, 1024, 64],
         threads: 1024,
@@ -131,30 +131,30 @@ mod tests {
         static_bytes: 1024,
     };
 
-    fn told(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Option<String> {
+    fn violation(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Option<String> {
         let launch = Launch {
             grid,
             block,
             shared_bytes,
         };
-        BOUNDS.contain(launch).err()
+        LIMITS.check(launch).err()
     }
 
     #[test]
     fn a_launch_at_the_bounds_is_admitted() {
-        assert_eq!(told([1, 65535, 1], [1024, 1, 1], 232_448 - 1024), None);
-        assert_eq!(told([1, 1, 1], [16, 1, 64], 0), None);
+        assert_eq!(violation([1, 65535, 1], [1024, 1, 1], 232_448 - 1024), None);
+        assert_eq!(violation([1, 1, 1], [16, 1, 64], 0), None);
     }
 
     #[test]
     fn each_bound_is_told_by_name() {
         let cases = [
-            (told([0, 1, 1], [1, 1, 1], 0), "grid x is `0`"),
-            (told([1, 65536, 1], [1, 1, 1], 0), "grid y is `65536`"),
-            (told([1, 1, 1], [1, 1, 65], 0), "block z is `65`"),
-            (told([1, 1, 1], [1024, 2, 1], 0), "`2048` threads"),
+            (violation([0, 1, 1], [1, 1, 1], 0), "grid x is `0`"),
+            (violation([1, 65536, 1], [1, 1, 1], 0), "grid y is `65536`"),
+            (violation([1, 1, 1], [1, 1, 65], 0), "block z is `65`"),
+            (violation([1, 1, 1], [1024, 2, 1], 0), "`2048` threads"),
             (
-                told([1, 1, 1], [1, 1, 1], 232_448),
+                violation([1, 1, 1], [1, 1, 1], 232_448),
                 "`233472` bytes of shared",
             ),
         ];

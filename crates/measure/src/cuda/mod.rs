@@ -1,13 +1,13 @@
 //! CUDA C kernels: compiled by NVRTC, launched through the driver, timed by events.
 //!
 //! ```text
-//! this process                       processes of their own (hidden command of the same program)
-//! probe     what is there            compile   one per kernel: NVRTC makes a CUBIN, can be killed
-//! compiler  ── order ──────────────▶ worker    one per device: loads CUBINs, checks and times them,
-//! worker    ── job ────────────────▶           until an error spoils its context
+//! this process                       separate processes (hidden command of the same program)
+//! probe     finds driver, devices    compile   one per kernel: NVRTC generates a CUBIN, can be killed
+//! compiler  ── request ────────────▶ worker    one per device: loads CUBINs, checks and times them,
+//! worker    ── job ────────────────▶           until an error corrupts its context
 //! ```
 //!
-//! Nothing here panics where a library, a symbol or a device is missing: `probe` says what is.
+//! Nothing in this module panics if a library, a symbol or a device is missing; `probe` reports it.
 
 mod bench;
 mod check;

@@ -1,20 +1,20 @@
-//! What NVML, the driver's management library, tells of a GPU: clocks, throttling, who else is on
-//! it, and facts that the driver does not tell. It is only read; no clock or limit is ever set.
+//! GPU state from NVML, the driver's management library: clocks, throttling, other processes, and facts
+//! missing from the driver API. Read only: no clock or limit is changed.
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::{Device, Nvml};
 use serde_json::{Value, json};
 
-use crate::launches::Condition;
+use crate::launch_timing::Condition;
 
-/// Reasons for low clocks that spoil a timing. The power cap is none: a busy GPU is often at it.
+/// Throttling reasons that invalidate a timing. The power cap is excluded: a busy GPU often reaches it.
 const THROTTLED: ThrottleReasons = ThrottleReasons::HW_SLOWDOWN
     .union(ThrottleReasons::SW_THERMAL_SLOWDOWN)
     .union(ThrottleReasons::HW_THERMAL_SLOWDOWN)
     .union(ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN);
 
-/// NVML, where it is installed.
+/// An NVML handle; empty if NVML is not installed.
 pub(crate) struct Monitor(Option<Nvml>);
 
 impl Monitor {
@@ -22,19 +22,19 @@ impl Monitor {
         Self(Nvml::init().ok())
     }
 
-    /// `580.82.07`
+    /// Driver version, e.g. `580.82.07`.
     pub(super) fn driver_version(&self) -> Option<String> {
         self.0.as_ref()?.sys_driver_version().ok()
     }
 
-    /// The GPU at `bus_id`; tells nothing where NVML does not know it.
+    /// The GPU at `bus_id`; without information if NVML does not list it.
     pub(crate) fn gpu(&self, bus_id: &str) -> Gpu<'_> {
         let device = self.0.as_ref();
         Gpu(device.and_then(|nvml| nvml.device_by_pci_bus_id(bus_id).ok()))
     }
 }
 
-/// A GPU, as NVML knows it.
+/// A GPU in NVML.
 pub(crate) struct Gpu<'n>(Option<Device<'n>>);
 
 impl Gpu<'_> {
@@ -48,14 +48,16 @@ impl Gpu<'_> {
         })
     }
 
-    /// Another process computes on it. To be asked while this one has a context: that one is not
-    /// counted, and cannot be told by its number, which differs inside a container.
+    /// Returns whether another process computes on the GPU.
+    ///
+    /// Must be called while this process has a context. That context is subtracted from the count, because
+    /// its process number differs inside a container.
     pub(crate) fn is_shared(&self) -> bool {
         let processes = self.0.as_ref().map(Device::running_compute_processes);
         processes.is_some_and(|processes| processes.is_ok_and(|all| all.len() > 1))
     }
 
-    /// What stays as it is: a part of the environment. `null` is what nobody tells.
+    /// Constant facts for the environment of a record. Unknown values are `null`.
     pub(super) fn facts(&self) -> Value {
         let device = self.0.as_ref();
         let clock = |clock| device.and_then(|device| device.max_clock_info(clock).ok());

@@ -1,7 +1,6 @@
-//! NVRTC, NVIDIA's compiler as a library: CUDA C in, a CUBIN or the compiler's words out.
+//! NVRTC, NVIDIA's compiler as a library: compiles CUDA C to a CUBIN or returns the compiler's log.
 //!
-//! It is opened by path, and not by name: a machine often has several, of which the dynamic
-//! linker would take any. It needs no GPU.
+//! It is opened by path rather than by name, because a machine often has several versions. It needs no GPU.
 #![expect(
     unsafe_code,
     reason = "NVRTC is a C library; every call into it is in this file"
@@ -34,7 +33,7 @@ type Size = unsafe extern "C" fn(Program, *mut usize) -> Status;
 type Copy = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 type Destroy = unsafe extern "C" fn(*mut Program) -> Status;
 
-/// NVRTC's functions (`nvrtc.h`), resolved.
+/// Resolved functions of NVRTC (`nvrtc.h`).
 pub(super) struct Nvrtc {
     version: Version,
     count_architectures: Count,
@@ -46,24 +45,26 @@ pub(super) struct Nvrtc {
     cubin_bytes: Size,
     cubin: Copy,
     destroy: Destroy,
-    /// Stays loaded: NVRTC holds threads and exit handlers that outlive an unloading.
+    /// Never unloaded: NVRTC has threads and exit handlers that would outlive it.
     _library: ManuallyDrop<Library>,
 }
 
-/// Why there is no CUBIN: a number of `nvrtcResult`, and the compiler's log.
+/// Failed compilation: an `nvrtcResult` code and the compiler's log.
 #[derive(Debug)]
-pub(super) struct Refused {
+pub(super) struct CompileFailure {
     pub(super) status: u32,
     pub(super) log: String,
 }
 
-/// The functions could not be resolved: what the dynamic linker said.
-type Unresolved = String;
+/// Message of the dynamic linker if a function cannot be resolved.
+type LoadFailure = String;
 
 impl Nvrtc {
-    /// Opens the library, and before it the one with its built-in functions, which it asks for by
-    /// name and which is found so because it is there already.
-    pub(super) fn open(toolkit: &Toolkit) -> Result<Self, Unresolved> {
+    /// Opens the library.
+    ///
+    /// Its built-in functions are opened first, because NVRTC loads them by name and then finds the loaded
+    /// library.
+    pub(super) fn open(toolkit: &Toolkit) -> Result<Self, LoadFailure> {
         for path in &toolkit.builtins {
             // SAFETY: the library's initializers only set up its own data.
             let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
@@ -72,22 +73,22 @@ impl Nvrtc {
         Self::resolve(&toolkit.library)
     }
 
-    fn resolve(path: &Path) -> Result<Self, Unresolved> {
+    fn resolve(path: &Path) -> Result<Self, LoadFailure> {
         // SAFETY: as for the built-in functions.
         let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-        // SAFETY: the types are those of `nvrtc.h`, the same from CUDA 11.1 on.
+        // SAFETY: the types are those of `nvrtc.h`, unchanged since CUDA 11.1.
         let nvrtc = unsafe {
             Self {
-                version: function(&library, "nvrtcVersion")?,
-                count_architectures: function(&library, "nvrtcGetNumSupportedArchs")?,
-                architectures: function(&library, "nvrtcGetSupportedArchs")?,
-                create: function(&library, "nvrtcCreateProgram")?,
-                compile: function(&library, "nvrtcCompileProgram")?,
-                log_bytes: function(&library, "nvrtcGetProgramLogSize")?,
-                log: function(&library, "nvrtcGetProgramLog")?,
-                cubin_bytes: function(&library, "nvrtcGetCUBINSize")?,
-                cubin: function(&library, "nvrtcGetCUBIN")?,
-                destroy: function(&library, "nvrtcDestroyProgram")?,
+                version: resolve_function(&library, "nvrtcVersion")?,
+                count_architectures: resolve_function(&library, "nvrtcGetNumSupportedArchs")?,
+                architectures: resolve_function(&library, "nvrtcGetSupportedArchs")?,
+                create: resolve_function(&library, "nvrtcCreateProgram")?,
+                compile: resolve_function(&library, "nvrtcCompileProgram")?,
+                log_bytes: resolve_function(&library, "nvrtcGetProgramLogSize")?,
+                log: resolve_function(&library, "nvrtcGetProgramLog")?,
+                cubin_bytes: resolve_function(&library, "nvrtcGetCUBINSize")?,
+                cubin: resolve_function(&library, "nvrtcGetCUBIN")?,
+                destroy: resolve_function(&library, "nvrtcDestroyProgram")?,
                 _library: ManuallyDrop::new(library),
             }
         };
@@ -102,28 +103,28 @@ impl Nvrtc {
         (status == 0).then_some((major, minor))
     }
 
-    /// The architectures that it makes code for, as numbers: 90 is `sm_90`.
+    /// Supported architectures as numbers: 90 is `sm_90`.
     pub(super) fn architectures(&self) -> Vec<c_int> {
         let mut count = 0;
         // SAFETY: `count` outlives the call.
         let status = unsafe { (self.count_architectures)(&raw mut count) };
         let mut numbers = vec![0; usize::try_from(count).unwrap_or(0)];
-        // SAFETY: there is room for as many as were counted.
+        // SAFETY: the vector has space for the reported count.
         if status != 0 || unsafe { (self.architectures)(numbers.as_mut_ptr()) } != 0 {
             numbers.clear();
         }
         numbers
     }
 
-    /// Compiles the first of `sources`; the others are headers of it.
+    /// Compiles the first of `sources`; the others are its headers.
     pub(super) fn compile(
         &self,
         sources: &[Source],
         options: &[String],
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, CompileFailure> {
         let (source, headers) = sources
             .split_first()
-            .ok_or_else(|| Refused::before("there is no source"))?;
+            .ok_or_else(|| CompileFailure::invalid_input("there is no source"))?;
         let text = c_string(&source.text)?;
         let name = c_string(&source.name)?;
         let texts = c_strings(headers.iter().map(|header| &header.text))?;
@@ -132,8 +133,8 @@ impl Nvrtc {
         let (texts_at, names_at) = (pointers(&texts), pointers(&names));
 
         let mut program = std::ptr::null_mut();
-        // SAFETY: all strings end in a zero and live until the program is destroyed, below; there
-        // are as many texts as names.
+        // SAFETY: all strings are NUL-terminated and live until the program is destroyed below; there are
+        // as many texts as names.
         let status = unsafe {
             (self.create)(
                 &raw mut program,
@@ -145,32 +146,32 @@ impl Nvrtc {
             )
         };
         if status != 0 {
-            return Err(Refused {
+            return Err(CompileFailure {
                 status,
                 log: String::new(),
             });
         }
         let options_at = pointers(&options);
-        // SAFETY: the program was made above; the options end in a zero and outlive the call.
+        // SAFETY: the program was created above; the options are NUL-terminated and outlive the call.
         let status = unsafe { (self.compile)(program, count(&options_at), options_at.as_ptr()) };
         let cubin = if status == 0 {
-            self.read(program, self.cubin_bytes, self.cubin)
+            self.read_output(program, self.cubin_bytes, self.cubin)
         } else {
             Err(status)
         };
-        let log = self.read(program, self.log_bytes, self.log);
-        // SAFETY: the program is destroyed once, and not used afterwards.
+        let log = self.read_output(program, self.log_bytes, self.log);
+        // SAFETY: the program is destroyed once and not used afterwards.
         unsafe { (self.destroy)(&raw mut program) };
         cubin.map_err(|status| {
             let log = log.unwrap_or_default();
             let log = String::from_utf8_lossy(&log);
             let log = log.trim_end_matches('\0').to_owned();
-            Refused { status, log }
+            CompileFailure { status, log }
         })
     }
 
-    /// Asks for a length, and then for the bytes.
-    fn read(&self, program: Program, bytes: Size, copy: Copy) -> Result<Vec<u8>, Status> {
+    /// Reads an output of the program: its length, then its bytes.
+    fn read_output(&self, program: Program, bytes: Size, copy: Copy) -> Result<Vec<u8>, Status> {
         let mut length = 0;
         // SAFETY: the program is alive, and `length` outlives the call.
         let status = unsafe { bytes(program, &raw mut length) };
@@ -178,7 +179,7 @@ impl Nvrtc {
             return Err(status);
         }
         let mut content = vec![0_u8; length];
-        // SAFETY: there is room for the length that was told.
+        // SAFETY: the buffer has the reported length.
         let status = unsafe { copy(program, content.as_mut_ptr().cast()) };
         if status == 0 {
             Ok(content)
@@ -188,8 +189,8 @@ impl Nvrtc {
     }
 }
 
-impl Refused {
-    fn before(reason: &str) -> Self {
+impl CompileFailure {
+    fn invalid_input(reason: &str) -> Self {
         Self {
             status: 3,
             log: format!("error: {reason}"),
@@ -200,23 +201,27 @@ impl Refused {
 /// # Safety
 ///
 /// `T` is the C type of the function.
-unsafe fn function<T: std::marker::Copy>(library: &Library, name: &str) -> Result<T, Unresolved> {
-    // SAFETY: by the caller.
+unsafe fn resolve_function<T: std::marker::Copy>(
+    library: &Library,
+    name: &str,
+) -> Result<T, LoadFailure> {
+    // SAFETY: guaranteed by the caller.
     let symbol = unsafe { library.get::<T>(name) };
     symbol
         .map(|symbol| *symbol)
         .map_err(|error| error.to_string())
 }
 
-fn c_string(text: &str) -> Result<CString, Refused> {
-    CString::new(text).map_err(|_| Refused::before("a source or a flag holds a zero byte"))
+fn c_string(text: &str) -> Result<CString, CompileFailure> {
+    CString::new(text)
+        .map_err(|_| CompileFailure::invalid_input("a source or a flag holds a zero byte"))
 }
 
-fn c_strings<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>, Refused> {
+fn c_strings<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<CString>, CompileFailure> {
     texts.map(|text| c_string(text)).collect()
 }
 
-/// What C takes for an array of strings.
+/// A C array of the strings.
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
     texts.iter().map(|text| text.as_ptr()).collect()
 }

@@ -1,45 +1,45 @@
-//! What CUDA has here: driver, devices and compiler, and what is missing, in sentences.
+//! Detection of CUDA: driver, devices and compiler, and messages about missing parts.
 //!
-//! Asked in this order, so that the first thing missing is the one told: the driver's library, its
-//! start, devices, versions, the compiler's library. Nothing here panics or fails.
+//! The order is: driver library, driver initialization, devices, versions, compiler library. So the first
+//! missing part is reported first. Nothing in this module panics or fails.
 
 use serde_json::{Value, json};
 use twox_hash::XxHash3_64;
 
 use super::code::Code;
-use super::driver::{Absent, Device, DeviceAttribute, Driver};
-use super::library::{Places, Toolkit};
+use super::driver::{Device, DeviceAttribute, Driver, DriverUnavailable};
+use super::library::{SearchPaths, Toolkit};
 use super::monitor::Monitor;
 use super::nvrtc::Nvrtc;
 
-/// What there is, and what is missing.
+/// Detected and missing parts of CUDA.
 pub(crate) struct Probe {
-    /// In the order of their numbers.
+    /// Devices in the order of their numbers.
     pub(crate) devices: Vec<DeviceFacts>,
     /// CUDA version of the driver, e.g. `13.0`.
     pub(crate) driver_cuda: Option<String>,
     /// Version of NVRTC, e.g. `13.0`.
     pub(crate) nvrtc: Option<String>,
-    /// What is missing, one or two lines each (the second is a `hint: `).
+    /// Messages about missing parts, one or two lines each (the second is a `hint: `).
     pub(crate) missing: Vec<String>,
     pub(super) toolkit: Option<Toolkit>,
 }
 
-/// A device.
+/// Facts about a device.
 pub(crate) struct DeviceFacts {
-    /// Its number for the driver.
+    /// Number of the device in the driver.
     pub(crate) ordinal: u32,
-    /// As the driver says it: `NVIDIA H200`.
+    /// Name in the driver, e.g. `NVIDIA H200`.
     pub(crate) name: String,
     /// `sm_90`.
     pub(crate) architecture: String,
-    /// Its part of the environment. No uuid, only a hash of it.
+    /// Facts for the environment of a record. The UUID is hashed.
     pub(crate) facts: Value,
 }
 
 impl Probe {
-    /// All of it in lines for a reader.
-    pub(crate) fn sentences(&self) -> Vec<String> {
+    /// Human-readable lines about all parts.
+    pub(crate) fn describe(&self) -> Vec<String> {
         let devices = self.devices.iter().map(|device| {
             let DeviceFacts {
                 ordinal,
@@ -80,22 +80,22 @@ impl Probe {
             .collect()
     }
 
-    /// Kernels can be compiled and timed here.
+    /// Returns whether kernels can be compiled and timed.
     pub(crate) fn is_ready(&self) -> bool {
         !self.devices.is_empty() && self.toolkit.is_some()
     }
 }
 
-/// Looks for everything.
+/// Detects all parts.
 pub(crate) fn probe() -> Probe {
-    let places = Places::of_environment();
+    let places = SearchPaths::from_environment();
     let compiler = find_compiler(&places.candidates());
     let nvrtc = compiler.as_ref().map(|(_, version)| version.clone());
     let mut missing = Vec::new();
     let (devices, driver_cuda) = match Driver::open() {
         Ok(driver) => find_devices(driver, nvrtc.as_deref(), &mut missing),
         Err(absent) => {
-            missing.push(explain(&absent));
+            missing.push(explain_driver_error(&absent));
             (Vec::new(), None)
         }
     };
@@ -116,7 +116,7 @@ pub(crate) fn probe() -> Probe {
     }
 }
 
-/// The first that opens and tells its version.
+/// First candidate that opens and reports its version.
 fn find_compiler(candidates: &[Toolkit]) -> Option<(Toolkit, String)> {
     candidates.iter().find_map(|toolkit| {
         let (major, minor) = Nvrtc::open(toolkit).ok()?.version()?;
@@ -124,19 +124,21 @@ fn find_compiler(candidates: &[Toolkit]) -> Option<(Toolkit, String)> {
     })
 }
 
-pub(super) fn explain(absent: &Absent) -> String {
+pub(super) fn explain_driver_error(absent: &DriverUnavailable) -> String {
     match absent {
-        Absent::Library => "the CUDA driver is not installed: there is no library `libcuda.so.1`\n\
+        DriverUnavailable::Library => {
+            "the CUDA driver is not installed: there is no library `libcuda.so.1`\n\
              hint: in a container, it comes from the host (`--gpus all`)"
-            .to_owned(),
-        Absent::Function(name) => format!(
+                .to_owned()
+        }
+        DriverUnavailable::Function(name) => format!(
             "the CUDA driver is too old: it has no function `{name}`\nhint: driver 570 (CUDA 12.8) \
              or a newer one is needed"
         ),
-        Absent::Start(Code::NO_DEVICE) => "the CUDA driver sees no GPU\n\
+        DriverUnavailable::Start(Code::NO_DEVICE) => "the CUDA driver sees no GPU\n\
              hint: `CUDA_VISIBLE_DEVICES` can hide them"
             .to_owned(),
-        Absent::Start(code) => format!("the CUDA driver does not start: error `{code}`"),
+        DriverUnavailable::Start(code) => format!("the CUDA driver does not start: error `{code}`"),
     }
 }
 
@@ -155,11 +157,14 @@ fn find_devices(
     });
     let mut devices = Vec::new();
     match driver.device_count() {
-        Ok(0) => missing.push(explain(&Absent::Start(Code::NO_DEVICE))),
+        Ok(0) => missing.push(explain_driver_error(&DriverUnavailable::Start(
+            Code::NO_DEVICE,
+        ))),
         Ok(count) => {
             for ordinal in 0..count {
                 let device = driver.device(ordinal);
-                match device.and_then(|device| describe(ordinal, device, &monitor, &common)) {
+                match device.and_then(|device| describe_device(ordinal, device, &monitor, &common))
+                {
                     Ok(device) => devices.push(device),
                     Err(code) => missing.push(format!("`cuda:{ordinal}` fails: error `{code}`")),
                 }
@@ -170,7 +175,7 @@ fn find_devices(
     (devices, version)
 }
 
-fn describe(
+fn describe_device(
     ordinal: u32,
     device: Device,
     monitor: &Monitor,
@@ -184,7 +189,7 @@ fn describe(
     let own = json!({
         "name": name,
         "architecture": architecture,
-        // Data sets get published: the number itself would tell one machine from another.
+        // Data sets are published, and the plain UUID would identify a machine.
         "uuid_hash": uuid.map(|uuid| format!("{:016x}", XxHash3_64::oneshot(&uuid))),
         "multiprocessors": number(DeviceAttribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         "l2_bytes": number(DeviceAttribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
@@ -204,7 +209,7 @@ fn describe(
     })
 }
 
-/// The device's real architecture: `sm_90`.
+/// Real architecture of the device, e.g. `sm_90`.
 fn architecture(device: Device) -> Result<String, Code> {
     let major = device.attribute(DeviceAttribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = device.attribute(DeviceAttribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;

@@ -1,5 +1,5 @@
-//! The processes that do the work: `compile` does one order, `run N` does jobs on device `N` until
-//! its input ends. Both speak lines of JSON.
+//! Server side of the helper processes. `compile` handles one request; `run N` handles jobs on device `N`
+//! until its input ends. Both use one JSON object per line.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,41 +13,42 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, dup2_stdout};
 use serde::de::DeserializeOwned;
 
-use super::bench::{Station, Stop};
+use super::bench::{DeviceBench, TrialError};
 use super::code::Code;
-use super::compiler::carry_out;
+use super::compiler::run_request;
 use super::driver::{Context, Driver};
-use super::job::{Job, Order, Reply, failure};
+use super::job::{CompileRequest, CudaJob, Reply, failed_outcome};
 use super::monitor::Monitor;
-use super::probe::explain;
+use super::probe::explain_driver_error;
 use crate::error::{Error, Result};
 use crate::trial::Outcome;
 
-/// After the one who asks is gone, what still runs gets this long. A kernel may never end.
+/// Time for a running kernel after the parent exited. A kernel may never end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves as the hidden command says: `compile`, or `run` and the number of a device.
+/// Runs the hidden command: `compile`, or `run` and a device number.
 ///
 /// # Errors
-/// Where it is asked for something else, or nobody listens.
+/// For other arguments, and if nobody reads the replies.
 pub(crate) fn serve(arguments: &[&OsStr]) -> Result<()> {
     let mut replies = Replies::open().map_err(Error::io("standard output"))?;
     let lines = read_lines();
     let mode: Vec<_> = arguments.iter().map(|word| word.to_str()).collect();
     match mode.as_slice() {
         [Some("compile")] => {
-            let order: Option<Order> = next(&lines)?;
-            order.map_or(Ok(()), |order| replies.send(&carry_out(&order)))
+            let order: Option<CompileRequest> = next_message(&lines)?;
+            order.map_or(Ok(()), |order| replies.send(&run_request(&order)))
         }
         [Some("run"), Some(ordinal)] => {
             let wrong = |_| Error::Worker(format!("`{ordinal}` is not the number of a device"));
-            run(ordinal.parse().map_err(wrong)?, &lines, &mut replies)
+            serve_device(ordinal.parse().map_err(wrong)?, &lines, &mut replies)
         }
         _ => Err(Error::Worker("this command is for tsql itself".to_owned())),
     }
 }
 
-/// Where replies go: what was standard output. A kernel's own `printf` goes to standard error.
+/// Output for replies: the original standard output. A kernel's own `printf` is redirected to standard
+/// error.
 struct Replies(File);
 
 impl Replies {
@@ -67,7 +68,7 @@ impl Replies {
     }
 }
 
-/// Reads standard input on a thread of its own, so that its end is noticed during a kernel.
+/// Reads standard input on another thread, so that its end is noticed while a kernel runs.
 fn read_lines() -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
@@ -78,14 +79,14 @@ fn read_lines() -> Receiver<String> {
         }
         drop(sender);
         thread::sleep(GRACE);
-        // Not an orderly exit: that would wait for the kernel.
+        // An orderly exit would wait for the kernel.
         let _ = kill(Pid::this(), Signal::SIGKILL);
     });
     lines
 }
 
 /// The next request; `None` at the end of the input.
-fn next<T: DeserializeOwned>(lines: &Receiver<String>) -> Result<Option<T>> {
+fn next_message<T: DeserializeOwned>(lines: &Receiver<String>) -> Result<Option<T>> {
     let Ok(line) = lines.recv() else {
         return Ok(None);
     };
@@ -94,10 +95,10 @@ fn next<T: DeserializeOwned>(lines: &Receiver<String>) -> Result<Option<T>> {
     Ok(Some(request))
 }
 
-fn run(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -> Result<()> {
+fn serve_device(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -> Result<()> {
     let driver = match Driver::open() {
         Ok(driver) => driver,
-        Err(absent) => return replies.send(&Reply::Fault(explain(&absent))),
+        Err(absent) => return replies.send(&Reply::Fault(explain_driver_error(&absent))),
     };
     let opened = driver
         .device(ordinal)
@@ -108,13 +109,13 @@ fn run(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -> Result<
     };
     let monitor = Monitor::open();
     let gpu = monitor.gpu(&bus_id);
-    let station = Station {
+    let station = DeviceBench {
         device,
         context: &context,
         gpu: &gpu,
     };
     replies.send(&Reply::Ready)?;
-    while let Some(job) = next(lines)? {
+    while let Some(job) = next_message(lines)? {
         let reply = reply_to(&station, &job);
         replies.send(&reply)?;
         if !matches!(reply, Reply::Done { last: false, .. }) {
@@ -124,22 +125,26 @@ fn run(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -> Result<
     Ok(())
 }
 
-fn reply_to(station: &Station<'_>, job: &Job) -> Reply {
+fn reply_to(station: &DeviceBench<'_>, job: &CudaJob) -> Reply {
     let done = |outcome, last| Reply::Done { outcome, last };
-    match attempt(station, job) {
-        Ok(outcome) | Err(Stop::Outcome(outcome)) => done(outcome, false),
-        Err(Stop::Fault(reason)) => Reply::Fault(reason),
-        Err(Stop::Code(code)) if code.is_fault() => Reply::Fault(format!("error `{code}`")),
-        Err(Stop::Code(Code::OUT_OF_MEMORY)) => {
-            done(failure(4, format!("oom: {}", Code::OUT_OF_MEMORY)), false)
+    match run_trial(station, job) {
+        Ok(outcome) | Err(TrialError::Outcome(outcome)) => done(outcome, false),
+        Err(TrialError::Fault(reason)) => Reply::Fault(reason),
+        Err(TrialError::Code(code)) if code.is_fault() => Reply::Fault(format!("error `{code}`")),
+        Err(TrialError::Code(Code::OUT_OF_MEMORY)) => done(
+            failed_outcome(4, format!("oom: {}", Code::OUT_OF_MEMORY)),
+            false,
+        ),
+        Err(TrialError::Code(code)) => {
+            done(failed_outcome(4, format!("cuda:{code}")), code.is_sticky())
         }
-        Err(Stop::Code(code)) => done(failure(4, format!("cuda:{code}")), code.is_sticky()),
     }
 }
 
-fn attempt(station: &Station<'_>, job: &Job) -> std::result::Result<Outcome, Stop> {
-    let read =
-        |path| fs::read(path).map_err(|error| Stop::Fault(Error::io(path)(error).to_string()));
+fn run_trial(station: &DeviceBench<'_>, job: &CudaJob) -> std::result::Result<Outcome, TrialError> {
+    let read = |path| {
+        fs::read(path).map_err(|error| TrialError::Fault(Error::io(path)(error).to_string()))
+    };
     let cubin = read(&job.cubin)?;
     let reference = job.reference.as_ref().map(read).transpose()?;
     station.measure(&job.trial, &cubin, reference.as_deref())

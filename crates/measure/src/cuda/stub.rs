@@ -1,5 +1,4 @@
-//! What tests need in place of a GPU: a driver that computes on the host, and this test program as
-//! the worker of itself.
+//! Test replacement of a GPU: a driver that computes on the host. The worker is this test program.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,8 +20,8 @@ use crate::values::fill;
 
 const SOURCE: &str = include_str!("stub/libcuda.c");
 
-/// A directory with the stub as `libcuda.so.1`; `old` lacks a function that came with CUDA 12.8.
-fn driver(old: bool) -> &'static Path {
+/// A directory with the stub as `libcuda.so.1`. With `old` it lacks a function introduced in CUDA 12.8.
+fn build_driver(old: bool) -> &'static Path {
     static CURRENT: OnceLock<TempDir> = OnceLock::new();
     static OLD: OnceLock<TempDir> = OnceLock::new();
     let directory = if old { &OLD } else { &CURRENT };
@@ -43,17 +42,17 @@ fn driver(old: bool) -> &'static Path {
     directory.path()
 }
 
-/// The hidden command's line, with the stub as the driver and these settings of it.
+/// Command line of the hidden command, with the stub driver and its settings.
 pub(super) fn command(settings: &[(&str, &str)]) -> Vec<OsString> {
-    with_library_path(driver(false), settings)
+    with_library_path(build_driver(false), settings)
 }
 
-/// The same with a driver that is too old.
+/// The same command with an old driver.
 pub(super) fn old_command() -> Vec<OsString> {
-    with_library_path(driver(true), &[])
+    with_library_path(build_driver(true), &[])
 }
 
-/// The same with what this machine has.
+/// The same command with the driver of this machine.
 pub(super) fn real_command() -> Vec<OsString> {
     let me = env::current_exe().unwrap();
     let (_, module) = module_path!().split_once("::").unwrap();
@@ -76,7 +75,7 @@ fn with_library_path(directory: &Path, settings: &[(&str, &str)]) -> Vec<OsStrin
         .collect()
 }
 
-/// Not a test: the hidden command, in a process that another test starts.
+/// Not a test: the hidden command, in a process started by another test.
 #[test]
 #[ignore = "it is started by other tests, with a mode behind its name"]
 fn stand_in() {
@@ -87,8 +86,8 @@ fn stand_in() {
     };
     let mode: Vec<_> = mode.iter().map(OsString::as_os_str).collect();
     if mode == [OsStr::new("probe")] {
-        let sentences = serde_json::to_string(&probe().sentences()).unwrap();
-        // Not `println!`: a lint keeps it out of the program.
+        let sentences = serde_json::to_string(&probe().describe()).unwrap();
+        // `println!` is forbidden by a lint.
         fs::write("/dev/stdout", format!("\nprobe:{sentences}\n")).unwrap();
     } else if mode
         .first()
@@ -98,7 +97,7 @@ fn stand_in() {
     }
 }
 
-/// A CUBIN for the stub, which only looks at how it begins.
+/// A CUBIN for the stub, which only checks its first bytes.
 pub(super) fn cubin() -> Cubin {
     Cubin {
         bytes: b"\x7fELF and so on".to_vec(),
@@ -106,7 +105,7 @@ pub(super) fn cubin() -> Cubin {
     }
 }
 
-/// `y = 2 * x` of 1000 elements with one of the stub's kernels, timed cold and briefly.
+/// Trial of `y = 2 * x` with 1000 elements and one of the stub's kernels, with cold caches and few repeats.
 pub(super) fn trial(entry: &str) -> Trial {
     let program = |language, name: &str, text: &str| Program {
         language,
@@ -165,14 +164,14 @@ const INIT: Init = Init::Uniform {
     high: 0.5,
 };
 
-/// What the trial compiles, where there is NVRTC.
+/// Source of the trial, used with NVRTC.
 const KERNEL: &str = r#"
 extern "C" __global__ void scale(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < N) y[i] = FACTOR * x[i];
 }"#;
 
-/// The file with the right output of [`trial`].
+/// File with the expected output of [`trial`].
 pub(super) fn reference(directory: &TempDir) -> PathBuf {
     let mut bytes = vec![0; 4000];
     fill(Dtype::F32, INIT, 7, 0, &mut bytes);

@@ -1,5 +1,5 @@
-//! The parts together: what a probe says, jobs from start to end with the stub driver, real
-//! compilations where NVRTC is, real launches where a GPU is.
+//! Integration tests: probe messages, complete jobs with the stub driver, real compilations if NVRTC is
+//! available, real launches if there is a GPU.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::compiler::{Compiler, Cubin};
-use super::job::Job;
+use super::job::CudaJob;
 use super::probe::{Probe, probe};
 use super::stub;
 use super::worker::Worker;
 use crate::manifest::Manifest;
-use crate::search::{Kind, Search};
+use crate::search::{Search, SearchStrategy};
 use crate::templates;
 use crate::trial::{Cache, Language, Outcome, Source, Trial};
 
@@ -60,7 +60,7 @@ fn a_probe_of_this_machine_never_panics() {
     );
 }
 
-/// Runs trials one after the other on a worker of the stub with these settings.
+/// Runs trials in sequence on a worker with the stub driver and these settings.
 fn outcomes(settings: &[(&str, &str)], trials: &[Trial]) -> Vec<Outcome> {
     let directory = tempfile::tempdir().unwrap();
     let reference = stub::reference(&directory);
@@ -128,7 +128,7 @@ fn a_sticky_error_is_told_by_name_and_the_next_trial_has_a_new_worker() {
         assert_eq!(failure(&outcomes[0]), (4, name));
         without_error(&outcomes[1]);
     }
-    // The same in the midst of timing.
+    // The same error during timing.
     let outcomes = outcomes(&[("STUB_GOOD_LAUNCHES", "50")], &trials);
     assert_eq!(failure(&outcomes[0]).0, 4);
     without_error(&outcomes[1]);
@@ -170,7 +170,7 @@ fn a_launch_out_of_bounds_is_told_and_not_tried() {
         );
         assert!(message.contains(told), "{message}");
     }
-    // Above 48 KiB the stub, like the driver, launches only what asked before.
+    // Above 48 KiB the stub, like the driver, only launches kernels that opted in.
     without_error(&outcomes[3]);
 }
 
@@ -208,7 +208,7 @@ fn a_kernel_that_hangs_or_crashes_costs_its_own_trial_only() {
     assert!(matches!(failure(&outcomes[0]), (7, kind) if kind.starts_with("timeout: ")));
     assert!((1.5..10.0).contains(&outcomes[0].all_cost_s));
     assert!(matches!(failure(&outcomes[2]), (4, kind) if kind.starts_with("signal:11")));
-    // What a kernel prints, even without an end of line, does not reach the replies.
+    // Output of a kernel, even without a line feed, does not mix with the replies.
     for done in [1, 3, 4] {
         without_error(&outcomes[done]);
     }
@@ -253,7 +253,7 @@ fn a_worker_whose_parent_is_gone_ends_even_when_the_kernel_does_not() {
     let directory = tempfile::tempdir().unwrap();
     let cubin = directory.path().join("cubin");
     std::fs::write(&cubin, stub::cubin().bytes).unwrap();
-    let job = Job {
+    let job = CudaJob {
         trial: stub::trial("hang"),
         cubin,
         reference: Some(stub::reference(&directory)),
@@ -279,7 +279,7 @@ fn a_worker_whose_parent_is_gone_ends_even_when_the_kernel_does_not() {
     assert!(began.elapsed() > Duration::from_secs(1));
 }
 
-/// What this machine has, if NVRTC is among it; else says so.
+/// Probe and compiler of this machine; prints a message if NVRTC is missing.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 fn with_nvrtc(test: &str) -> Option<(Probe, Compiler)> {
     let probe = probe();
@@ -293,7 +293,7 @@ fn with_nvrtc(test: &str) -> Option<(Probe, Compiler)> {
     }
 }
 
-fn compiled(compiler: &Compiler, trial: &Trial, architecture: &str) -> Result<Cubin, Outcome> {
+fn compile(compiler: &Compiler, trial: &Trial, architecture: &str) -> Result<Cubin, Outcome> {
     compiler.compile(trial, architecture).unwrap()
 }
 
@@ -303,11 +303,11 @@ fn nvrtc_makes_a_cubin_of_the_architecture_with_the_entry() {
         return;
     };
     for (architecture, number) in [("sm_90", 90), ("sm_75", 75)] {
-        let cubin = compiled(&compiler, &stub::trial("scale"), architecture).unwrap();
+        let cubin = compile(&compiler, &stub::trial("scale"), architecture).unwrap();
         assert!(cubin.bytes.starts_with(b"\x7fELF") && cubin.cost_s > 0.0);
         let text = String::from_utf8_lossy(&cubin.bytes);
         assert!(text.contains("scale") && text.contains(".text.scale"));
-        // `e_flags` of the ELF header has the number in its second byte, before CUDA 13 in its first.
+        // `e_flags` of the ELF header has the number in its second byte, in its first before CUDA 13.
         assert!(cubin.bytes[0x30..0x32].contains(&number), "{architecture}");
     }
 }
@@ -325,10 +325,10 @@ fn every_template_compiles() {
         }
         let (space, workload) = (manifest.space().clone(), &manifest.workloads()[0]);
         let params = workload.params.clone();
-        let search = Search::new(Kind::Random, space, params, 5, &HashSet::new());
+        let search = Search::new(SearchStrategy::Random, space, params, 5, &HashSet::new());
         for (config, architecture) in search.zip(["sm_75", "sm_90"]) {
             let trial = manifest.trial(&workload.params, &config, 0).unwrap();
-            let cubin = compiled(&compiler, &trial, architecture);
+            let cubin = compile(&compiler, &trial, architecture);
             assert!(cubin.is_ok(), "{} {config:?}: {cubin:?}", template.name);
         }
     }
@@ -356,10 +356,10 @@ fn headers_flags_and_macros_reach_the_compiler() {
             "__device__ float twice(float x) { return FACTOR * x; }",
         ),
     ];
-    compiled(&compiler, &trial, "sm_90").unwrap();
+    compile(&compiler, &trial, "sm_90").unwrap();
     trial.config.insert("FACTOR".to_owned(), 3);
     trial.params.insert("N".to_owned(), 999);
-    let refused = compiled(&compiler, &trial, "sm_90").unwrap_err();
+    let refused = compile(&compiler, &trial, "sm_90").unwrap_err();
     assert!(refused.error_message.unwrap().contains("static assertion"));
 }
 
@@ -376,7 +376,7 @@ fn what_nvrtc_refuses_is_told_in_its_own_words() {
                 .into_iter()
                 .filter(|flag| !flag.is_empty()),
         );
-        let outcome = compiled(&compiler, &trial, "sm_90").unwrap_err();
+        let outcome = compile(&compiler, &trial, "sm_90").unwrap_err();
         assert!(outcome.error_no == 3 && outcome.all_cost_s > 0.0);
         outcome.error_message.unwrap()
     };
@@ -413,7 +413,7 @@ fn a_trial_goes_from_source_to_timings() {
     let reference = stub::reference(&directory);
     let mut worker = Worker::start(&command, 0).unwrap();
     let trial = stub::trial("scale");
-    let cubin = compiled(&compiler, &trial, "sm_90").unwrap();
+    let cubin = compile(&compiler, &trial, "sm_90").unwrap();
     let outcome = worker.run(&trial, &cubin, Some(&reference)).unwrap();
     assert_eq!((outcome.error_no, outcome.check_error), (0, Some(0.0)));
     assert!(!outcome.repeats.is_empty() && outcome.all_cost_s > cubin.cost_s);
@@ -426,7 +426,7 @@ fn a_compilation_that_takes_too_long_is_ended() {
     };
     let mut trial = stub::trial("scale");
     trial.settings.timeout_build_s = 0.001;
-    let outcome = compiled(&compiler, &trial, "sm_90").unwrap_err();
+    let outcome = compile(&compiler, &trial, "sm_90").unwrap_err();
     assert!(matches!(outcome, Outcome { error_no: 6, .. }));
     assert!((0.001..5.0).contains(&outcome.all_cost_s));
 }
@@ -461,7 +461,7 @@ fn a_real_gpu_times_a_right_kernel_and_finds_a_wrong_one() {
     let mut trial = stub::trial("scale");
     for cache in [Cache::Cold, Cache::Warm] {
         trial.settings.cache = cache;
-        let cubin = compiled(&compiler, &trial, &device.architecture).unwrap();
+        let cubin = compile(&compiler, &trial, &device.architecture).unwrap();
         let outcome = worker.run(&trial, &cubin, Some(&reference)).unwrap();
         without_error(&outcome);
         assert!(
@@ -472,16 +472,16 @@ fn a_real_gpu_times_a_right_kernel_and_finds_a_wrong_one() {
         );
     }
     trial.config.insert("FACTOR".to_owned(), 3);
-    let cubin = compiled(&compiler, &trial, &device.architecture).unwrap();
+    let cubin = compile(&compiler, &trial, &device.architecture).unwrap();
     let outcome = worker.run(&trial, &cubin, Some(&reference)).unwrap();
     assert_eq!(outcome.error_no, 5);
     "extern \"C\" __global__ void scale(const float *x, float *y, int n) { *(int *)8 = n; }"
         .clone_into(&mut trial.program.sources[0].text);
-    let cubin = compiled(&compiler, &trial, &device.architecture).unwrap();
+    let cubin = compile(&compiler, &trial, &device.architecture).unwrap();
     let outcome = worker.run(&trial, &cubin, Some(&reference)).unwrap();
     let told = outcome.error_message.unwrap();
     assert_eq!(told, "cuda:700: CUDA_ERROR_ILLEGAL_ADDRESS");
     let good = stub::trial("scale");
-    let cubin = compiled(&compiler, &good, &device.architecture).unwrap();
+    let cubin = compile(&compiler, &good, &device.architecture).unwrap();
     without_error(&worker.run(&good, &cubin, Some(&reference)).unwrap());
 }

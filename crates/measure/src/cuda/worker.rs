@@ -1,5 +1,5 @@
-//! The worker of a device, seen from the one who asks: it is started, given trials, and started
-//! again where a kernel spoilt its context, hung or crashed.
+//! Client of a device's worker: starts it, sends trials, and restarts it after a kernel corrupted its
+//! context, hung or crashed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,32 +9,32 @@ use std::time::{Duration, Instant};
 use tsql_folders::Scratch;
 
 use super::child::{Child, Received};
-use super::compiler::{Cubin, fault, seconds};
-use super::job::{Job, Reply, failure};
+use super::compiler::{Cubin, duration_from_secs, source_error};
+use super::job::{CudaJob, Reply, failed_outcome};
 use crate::error::{Error, Result};
 use crate::trial::{Outcome, Trial};
 
-/// A context takes hundreds of milliseconds; drivers of many devices take seconds.
-const START: Duration = Duration::from_secs(60);
+/// Creating a context takes hundreds of milliseconds; drivers of many devices take seconds.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// After so many trials a worker is replaced: what a driver leaks goes with it.
-const TRIALS: u32 = 200;
+/// Trials after which a worker is replaced, which frees what the driver leaks.
+const TRIALS_PER_PROCESS: u32 = 200;
 
-/// A process with a context on a device. It ends with this value.
+/// A process with a context on a device. It ends when this value is dropped.
 pub(crate) struct Worker {
     command: Vec<OsString>,
     ordinal: u32,
     child: Option<Child>,
-    /// Trials that `child` has done.
+    /// Trials that `child` has completed.
     done: u32,
     scratch: Scratch,
 }
 
 impl Worker {
-    /// Starts a worker for device `ordinal`; `command` is the hidden command's line.
+    /// Starts a worker for device `ordinal`; `command` is the command line of the hidden command.
     ///
     /// # Errors
-    /// [`Error::Source`] where the device gives no context.
+    /// [`Error::Source`] if the device cannot create a context.
     pub(crate) fn start(command: &[OsString], ordinal: u32) -> Result<Self> {
         let mut worker = Self {
             command: command.to_vec(),
@@ -43,14 +43,15 @@ impl Worker {
             done: 0,
             scratch: Scratch::new()?,
         };
-        worker.child = Some(worker.open()?);
+        worker.child = Some(worker.start_child()?);
         Ok(worker)
     }
 
-    /// Checks and times the kernel in `cubin`. `reference` is a file with the right
-    /// outputs, one after the other in the order of the arguments; it must be there where the trial has a check.
+    /// Checks and times the kernel in `cubin`.
     ///
-    /// What the kernel does wrong is an outcome; what the machine does is an error.
+    /// `reference` is a file with the expected outputs, concatenated in the order of the arguments. It is
+    /// required if the trial has a check. A failure of the kernel is an outcome; a fault of the machine is
+    /// an error.
     pub(crate) fn run(
         &mut self,
         trial: &Trial,
@@ -59,60 +60,60 @@ impl Worker {
     ) -> Result<Outcome> {
         let path = self.scratch.path().join("kernel.cubin");
         fs::write(&path, &cubin.bytes).map_err(Error::io(&path))?;
-        let job = Job {
+        let job = CudaJob {
             trial: trial.clone(),
             cubin: path,
             reference: reference.map(Path::to_owned),
         };
-        let (child, started) = self.give(&job)?;
+        let (child, started) = self.send_job(&job)?;
         let limit_s = trial.settings.timeout_run_s;
-        let mut outcome = match child.receive(seconds(limit_s)) {
+        let mut outcome = match child.receive(duration_from_secs(limit_s)) {
             Received::Reply(Reply::Done { outcome, last }) => {
                 self.done += 1;
-                if !last && self.done < TRIALS {
+                if !last && self.done < TRIALS_PER_PROCESS {
                     self.child = Some(child);
                 }
                 outcome
             }
-            Received::Reply(Reply::Fault(reason)) => return Err(fault(self.name(), reason)),
+            Received::Reply(Reply::Fault(reason)) => return Err(source_error(self.name(), reason)),
             Received::Reply(Reply::Ready | Reply::Compiled) => {
-                return Err(fault(self.name(), "the worker is confused"));
+                return Err(source_error(self.name(), "the worker is confused"));
             }
-            Received::TimedOut => failure(7, format!("timeout: running took {limit_s} s")),
-            Received::Ended => match child.epitaph() {
-                crash if crash.starts_with("signal:") => failure(4, crash),
-                other => failure(8, other),
+            Received::TimedOut => failed_outcome(7, format!("timeout: running took {limit_s} s")),
+            Received::Ended => match child.describe_exit() {
+                crash if crash.starts_with("signal:") => failed_outcome(4, crash),
+                other => failed_outcome(8, other),
             },
         };
         outcome.all_cost_s = cubin.cost_s + started.elapsed().as_secs_f64();
         Ok(outcome)
     }
 
-    /// Gives a job to the worker, or to a new one where it is gone.
-    fn give(&mut self, job: &Job) -> Result<(Child, Instant)> {
+    /// Sends a job to the worker, or to a new one if it has exited.
+    fn send_job(&mut self, job: &CudaJob) -> Result<(Child, Instant)> {
         if let Some(mut child) = self.child.take() {
             let started = Instant::now();
             if child.send(job).is_ok() {
                 return Ok((child, started));
             }
         }
-        let mut child = self.open()?;
+        let mut child = self.start_child()?;
         let started = Instant::now();
         match child.send(job) {
             Ok(()) => Ok((child, started)),
-            Err(_) => Err(fault(self.name(), child.epitaph())),
+            Err(_) => Err(source_error(self.name(), child.describe_exit())),
         }
     }
 
-    fn open(&mut self) -> Result<Child> {
+    fn start_child(&mut self) -> Result<Child> {
         let child = Child::start(&self.command, &["run", &self.ordinal.to_string()])?;
         self.done = 0;
-        match child.receive(START) {
+        match child.receive(START_TIMEOUT) {
             Received::Reply(Reply::Ready) => Ok(child),
-            Received::Reply(Reply::Fault(reason)) => Err(fault(self.name(), reason)),
-            Received::Reply(_) => Err(fault(self.name(), "the worker is confused")),
-            Received::TimedOut => Err(fault(self.name(), "the worker does not start")),
-            Received::Ended => Err(fault(self.name(), child.epitaph())),
+            Received::Reply(Reply::Fault(reason)) => Err(source_error(self.name(), reason)),
+            Received::Reply(_) => Err(source_error(self.name(), "the worker is confused")),
+            Received::TimedOut => Err(source_error(self.name(), "the worker does not start")),
+            Received::Ended => Err(source_error(self.name(), child.describe_exit())),
         }
     }
 
@@ -138,7 +139,7 @@ mod tests {
         };
         run(&mut worker);
         assert!(worker.done == 1 && worker.child.is_some());
-        worker.done = TRIALS - 1;
+        worker.done = TRIALS_PER_PROCESS - 1;
         run(&mut worker);
         assert!(worker.child.is_none());
         run(&mut worker);

@@ -1,15 +1,15 @@
-//! How fast the processor runs, and the clock that timings are read from.
+//! Checks of the processor's clock, and of the clock that timings use.
 
 use super::finding::Finding;
 use super::probe::Probe;
-use crate::conditions::{Conditions, throttled};
+use crate::conditions::{Conditions, is_throttled};
 use crate::machine::Machine;
 
-/// A repeat lasts 1 ms at least, and is to be precise to 0.1 %: a step of 1 µs is too coarse.
+/// A repeat takes at least 1 ms and should be precise to 0.1 %, so a step of 1 µs is too coarse.
 const COARSE_STEP_NS: u64 = 1_000;
 
-/// Temperature from which processors of all makers begin to slow down or are near it.
-const HOT_MC: i64 = 90_000;
+/// Temperature in m°C near which processors of all makers start to throttle.
+const HOT_MILLICELSIUS: i64 = 90_000;
 
 pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Vec<Finding> {
     let all = [
@@ -39,10 +39,10 @@ fn governor(machine: &Machine) -> Finding {
     let detail = format!("`{governor}`{named}");
     match (governor, preference) {
         ("performance", _) => Finding::ok("governor", detail),
-        // Drivers that leave the clock to the hardware know two governors; the preference decides.
+        // Drivers that leave the clock to the hardware have two governors; the energy preference decides.
         ("powersave", Some("performance")) => Finding::ok("governor", detail),
         _ => Finding::warning("governor", format!("{detail}: the clock follows the load"))
-            .hint("`sudo cpupower frequency-set -g performance`"),
+            .with_hint("`sudo cpupower frequency-set -g performance`"),
     }
 }
 
@@ -62,18 +62,18 @@ fn boost(machine: &Machine) -> Option<Finding> {
             "boost",
             "on: the clock depends on heat and on how many cores work",
         )
-        .hint(format!("for timings that repeat to 1 %: `{off}`")),
+        .with_hint(format!("for timings that repeat to 1 %: `{off}`")),
         false => Finding::ok("boost", "off"),
     })
 }
 
 fn throttling(conditions: &Conditions, probe: &Probe) -> Finding {
-    if throttled(conditions, &probe.after) {
+    if is_throttled(conditions, &probe.after) {
         return Finding::warning(
             "throttling",
             "the processor is being slowed by heat, a lowered limit or a quota",
         )
-        .hint("let it cool, see to its fans, and look at `quota` above");
+        .with_hint("let it cool, see to its fans, and look at `quota` above");
     }
     match conditions.throttle_count {
         None => Finding::note(
@@ -85,7 +85,7 @@ fn throttling(conditions: &Conditions, probe: &Probe) -> Finding {
             "throttling",
             format!("heat slowed the processor {count} times since the start"),
         )
-        .hint("timings with the flag `throttled` are to be taken again"),
+        .with_hint("timings with the flag `throttled` are to be taken again"),
     }
 }
 
@@ -95,8 +95,8 @@ fn temperature(conditions: &Conditions) -> Option<Finding> {
         .iter()
         .max_by_key(|(_, reading)| **reading)?;
     let detail = format!("{} °C (`{sensor}`)", hottest / 1000);
-    Some(if hottest >= HOT_MC {
-        Finding::warning("temperature", detail).hint("let it cool before measuring")
+    Some(if hottest >= HOT_MILLICELSIUS {
+        Finding::warning("temperature", detail).with_hint("let it cool before measuring")
     } else {
         Finding::ok("temperature", detail)
     })
@@ -104,7 +104,7 @@ fn temperature(conditions: &Conditions) -> Option<Finding> {
 
 fn battery(conditions: &Conditions) -> Option<Finding> {
     Some(if conditions.on_battery? {
-        Finding::warning("power", "on battery: clocks are lowered").hint("plug it in")
+        Finding::warning("power", "on battery: clocks are lowered").with_hint("plug it in")
     } else {
         Finding::ok("power", "plugged in")
     })
@@ -116,7 +116,7 @@ fn resolution(probe: &Probe) -> Finding {
     if step < COARSE_STEP_NS {
         return Finding::ok("clock", detail);
     }
-    Finding::warning("clock", detail).hint("raise `min_repeat_ms`, see `clocksource`")
+    Finding::warning("clock", detail).with_hint("raise `min_repeat_ms`, see `clocksource`")
 }
 
 fn clocksource(machine: &Machine) -> Option<Finding> {
@@ -124,9 +124,9 @@ fn clocksource(machine: &Machine) -> Option<Finding> {
     let detail = format!("`{source}`");
     Some(match source {
         "tsc" | "arch_sys_counter" => Finding::ok("clocksource", detail),
-        // Both are read without entering the kernel, but the host corrects them.
+        // Both are read without a system call, but the host adjusts them.
         "kvm-clock" | "hyperv_clocksource_tsc_page" => Finding::note("clocksource", format!("{detail}: corrected by the host")),
         _ => Finding::warning("clocksource", format!("{detail}: reading it is slow, or coarse"))
-            .hint("`cat /sys/devices/system/clocksource/clocksource0/available_clocksource`; the kernel's log says why it left `tsc`"),
+            .with_hint("`cat /sys/devices/system/clocksource/clocksource0/available_clocksource`; the kernel's log says why it left `tsc`"),
     })
 }

@@ -1,22 +1,22 @@
-//! What is said of one topic, and how much it matters.
+//! Result of one check, and its severity.
 
 use serde::Serialize;
 
-/// How much a finding matters to timings; the worst is the largest.
+/// Severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It is as it should be.
+    /// No problem.
     Ok,
-    /// Worth knowing, and no fault.
+    /// Useful to know, but not a problem.
     Note,
-    /// It spoils timings.
+    /// Distorts timings.
     Warning,
 }
 
 impl Level {
-    /// As it is printed.
-    pub(super) fn word(self) -> &'static str {
+    /// Printed form.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Note => "note",
@@ -28,18 +28,18 @@ impl Level {
 /// One topic and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
     /// The topic: `governor`, `busy`, ...
     pub what: String,
-    /// Its state.
+    /// State of the topic.
     pub detail: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub hint: Option<String>,
 }
 
 impl Finding {
-    /// Nothing is wrong.
+    /// A finding without a problem.
     pub(super) fn ok(what: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Ok,
@@ -49,7 +49,7 @@ impl Finding {
         }
     }
 
-    /// Worth knowing when timings are compared.
+    /// A finding that matters when timings are compared.
     pub(super) fn note(what: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Note,
@@ -57,7 +57,7 @@ impl Finding {
         }
     }
 
-    /// It makes timings wrong or noisy.
+    /// A finding that makes timings wrong or noisy.
     pub(super) fn warning(what: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Warning,
@@ -65,8 +65,8 @@ impl Finding {
         }
     }
 
-    /// The same with what to do about it.
-    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+    /// Adds a remedy.
+    pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self {
             hint: Some(hint.into()),
             ..self

@@ -1,8 +1,7 @@
-//! What would spoil timings on this machine, and what to do about it.
+//! Checks for conditions of this machine that distort timings, with remedies.
 //!
-//! [`examine`] looks for a quarter of a second at what can only be found by trying (see `probe`), then
-//! judges each topic by itself. Levels: `ok` is as it should be, `note` is worth knowing when timings
-//! are compared, `warning` makes timings wrong or noisy.
+//! [`examine`] takes 0.25 s for measurements (see `probe`) and then evaluates each topic. Levels: `ok` is
+//! no problem, `note` is useful when timings are compared, `warning` makes timings wrong or noisy.
 
 mod clocks;
 mod finding;
@@ -19,12 +18,12 @@ pub(crate) use probe::Probe;
 use crate::conditions::Conditions;
 use crate::machine::Machine;
 
-/// Examines the machine; measurements will write below `scratch`.
+/// Examines the machine. `scratch` is the folder that measurements write to.
 pub fn examine(machine: &Machine, conditions: &Conditions, scratch: &Path) -> Vec<Finding> {
-    findings(machine, conditions, &Probe::take(scratch, conditions.core))
+    findings(machine, conditions, &Probe::run(scratch, conditions.core))
 }
 
-/// Judges what was read and tried.
+/// Evaluates the readings.
 pub(crate) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(sharing::findings(machine, conditions, probe));
@@ -34,8 +33,8 @@ pub(crate) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
     findings
 }
 
-/// The findings as lines of a table, hints below their findings.
-pub fn lines(findings: &[Finding]) -> Vec<String> {
+/// Formats the findings as a table, with hints below their findings.
+pub fn format_table(findings: &[Finding]) -> Vec<String> {
     let width = findings
         .iter()
         .map(|finding| finding.what.len())
@@ -45,7 +44,7 @@ pub fn lines(findings: &[Finding]) -> Vec<String> {
     for finding in findings {
         lines.push(format!(
             "{:<7}  {:<width$}  {}",
-            finding.level.word(),
+            finding.level.as_str(),
             finding.what,
             finding.detail
         ));

@@ -1,7 +1,7 @@
-//! What this process may do to measure well: count events, go first, choose addresses.
+//! Checks of permissions: hardware counters, real-time priority, address layout.
 
 use super::finding::Finding;
-use super::probe::{Probe, Refusal};
+use super::probe::{AccessError, Probe};
 use crate::machine::Machine;
 
 pub(super) fn findings(machine: &Machine, probe: &Probe) -> Vec<Finding> {
@@ -20,11 +20,11 @@ fn counters(machine: &Machine, probe: &Probe) -> Finding {
     let level = paranoid.map_or_else(|| "not told".to_owned(), |level| level.to_string());
     match probe.counters {
         Ok(()) => Finding::ok("counters", "cycles and instructions can be counted"),
-        Err(Refusal::Missing) => {
+        Err(AccessError::Missing) => {
             Finding::note("counters", "the processor shows no counters of cycles and instructions, as in most virtual machines")
         }
-        Err(Refusal::Forbidden) => Finding::note("counters", format!("not for this process (`perf_event_paranoid` is {level})"))
-            .hint("`sudo sysctl kernel.perf_event_paranoid=2`; a container also needs `CAP_PERFMON` and a seccomp profile with `perf_event_open`"),
+        Err(AccessError::Forbidden) => Finding::note("counters", format!("not for this process (`perf_event_paranoid` is {level})"))
+            .with_hint("`sudo sysctl kernel.perf_event_paranoid=2`; a container also needs `CAP_PERFMON` and a seccomp profile with `perf_event_open`"),
     }
 }
 
@@ -32,7 +32,7 @@ fn realtime(probe: &Probe) -> Finding {
     match probe.realtime {
         Ok(()) => Finding::ok("realtime", "allowed: other processes are kept off the core while a kernel of one thread is timed"),
         Err(_) => Finding::note("realtime", "not allowed")
-            .hint("`ulimit -r 50` (limits.conf: `rtprio`), `CAP_SYS_NICE`, or `docker run --cap-add sys_nice --ulimit rtprio=50`"),
+            .with_hint("`ulimit -r 50` (limits.conf: `rtprio`), `CAP_SYS_NICE`, or `docker run --cap-add sys_nice --ulimit rtprio=50`"),
     }
 }
 
@@ -40,7 +40,7 @@ fn aslr(machine: &Machine) -> Option<Finding> {
     Some(match machine.system.aslr? {
         0 => Finding::ok("aslr", "off"),
         _ => Finding::note("aslr", "on: addresses, and with them conflicts in caches, differ from process to process")
-            .hint("`setarch -R tsql measure ...` switches it off for one run; or measure again and compare"),
+            .with_hint("`setarch -R tsql measure ...` switches it off for one run; or measure again and compare"),
     })
 }
 
@@ -65,6 +65,6 @@ fn compiler(machine: &Machine) -> Finding {
             "compiler",
             "none found: kernels in C and C++ cannot be built",
         )
-        .hint("install gcc or clang (`apt install gcc`), or name one in the variable `CC`"),
+        .with_hint("install gcc or clang (`apt install gcc`), or name one in the variable `CC`"),
     }
 }

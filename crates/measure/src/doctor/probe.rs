@@ -1,93 +1,93 @@
-//! What can only be found by trying: counters, priorities, the clock, and how often the core is lost.
+//! Checks that need a measurement: counters, priorities, the clock, and interruptions of the core.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::attempts::{Counter, become_realtime, open_counter};
 use crate::conditions::Conditions;
 use crate::cores;
+use crate::syscalls::{Counter, open_counter, set_realtime};
 
-/// How long the clock is read: 20 of the kernel's ticks.
-const WATCH: Duration = Duration::from_millis(200);
+/// Duration of the clock check: 20 ticks of the kernel.
+const SAMPLE_TIME: Duration = Duration::from_millis(200);
 
-/// Gaps between two readings of the clock from which on the core was doing something else. A
-/// reading takes tens of nanoseconds and a timer interrupt a few microseconds, while a change of
-/// processes and back takes tens of microseconds at least.
-const GAP: Duration = Duration::from_micros(20);
+/// Minimum gap between two clock readings that counts as an interruption. A reading takes tens of
+/// nanoseconds and a timer interrupt a few microseconds; a context switch and back takes tens of
+/// microseconds at least.
+const MIN_GAP: Duration = Duration::from_micros(20);
 
-/// The priority at which measurements run where that is asked for and allowed: the middle of 1 to 99.
+/// Priority of real-time measurements: the middle of 1 to 99.
 pub(super) const REALTIME_PRIORITY: i32 = 50;
 
-/// What a loop that only reads the clock saw.
+/// Result of a loop that only reads the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Clock {
-    /// Smallest step between two readings that differ.
+    /// Minimum step between two different readings, in ns.
     pub(crate) step_ns: u64,
-    /// Share of the time in which the loop did not run.
+    /// Fraction of time in which the loop did not run.
     pub(crate) lost: f64,
-    /// Longest time for which it did not.
+    /// Longest interruption of the loop, in µs.
     pub(crate) longest_gap_us: u64,
 }
 
-/// Room in the file system of a folder.
+/// Space in the file system of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Space {
+pub(crate) struct DiskSpace {
     pub(crate) folder: PathBuf,
     pub(crate) free_bytes: u64,
     pub(crate) total_bytes: u64,
 }
 
-/// Why something is not allowed.
+/// Reason why an operation is unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// The processor or the kernel does not have it.
+pub(crate) enum AccessError {
+    /// The processor or the kernel does not support it.
     Missing,
-    /// It is there, but not for this process.
+    /// It is supported, but not permitted for this process.
     Forbidden,
 }
 
-/// What was tried.
+/// Results of the measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
-    pub(crate) counters: Result<(), Refusal>,
-    pub(crate) realtime: Result<(), Refusal>,
+    pub(crate) counters: Result<(), AccessError>,
+    pub(crate) realtime: Result<(), AccessError>,
     pub(crate) clock: Clock,
-    /// `None` where the folder is not there or cannot be asked.
-    pub(crate) scratch: Option<Space>,
-    /// How many cores this process may use.
+    /// `None` if the folder is missing or unreadable.
+    pub(crate) scratch: Option<DiskSpace>,
+    /// Number of cores that this process may use.
     pub(crate) allowed_cores: usize,
-    /// How the machine was after all this.
+    /// State of the machine after the measurements.
     pub(crate) after: Conditions,
 }
 
 impl Probe {
-    /// Tries everything once; takes a quarter of a second. `core` is that of the readings before.
-    pub(crate) fn take(scratch: &Path, core: Option<usize>) -> Self {
+    /// Runs all measurements once, in about 0.25 s. `core` is the core of the earlier readings.
+    pub(crate) fn run(scratch: &Path, core: Option<usize>) -> Self {
         let both = [Counter::Cycles, Counter::Instructions].map(open_counter);
         Self {
             counters: both
                 .into_iter()
                 .collect::<io::Result<()>>()
-                .map_err(|error| refusal(&error)),
-            realtime: become_realtime(REALTIME_PRIORITY).map_err(|error| refusal(&error)),
-            clock: watch_clock(WATCH),
-            scratch: space(scratch),
-            allowed_cores: cores::allowed().len(),
-            after: core.map_or_else(Conditions::now, Conditions::of_core),
+                .map_err(|error| access_error(&error)),
+            realtime: set_realtime(REALTIME_PRIORITY).map_err(|error| access_error(&error)),
+            clock: sample_clock(SAMPLE_TIME),
+            scratch: disk_space(scratch),
+            allowed_cores: cores::allowed_cores().len(),
+            after: core.map_or_else(Conditions::now, Conditions::for_core),
         }
     }
 }
 
-fn refusal(error: &io::Error) -> Refusal {
+fn access_error(error: &io::Error) -> AccessError {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => Refusal::Forbidden,
-        _ => Refusal::Missing,
+        io::ErrorKind::PermissionDenied => AccessError::Forbidden,
+        _ => AccessError::Missing,
     }
 }
 
-/// Reads the clock as fast as it can for that long.
-fn watch_clock(span: Duration) -> Clock {
+/// Reads the clock continuously for `span`.
+fn sample_clock(span: Duration) -> Clock {
     let start = Instant::now();
     let (mut last, mut step, mut lost, mut longest) =
         (start, Duration::MAX, Duration::ZERO, Duration::ZERO);
@@ -97,7 +97,7 @@ fn watch_clock(span: Duration) -> Clock {
         if !gap.is_zero() {
             step = step.min(gap);
         }
-        if gap >= GAP {
+        if gap >= MIN_GAP {
             lost += gap;
             longest = longest.max(gap);
         }
@@ -110,9 +110,9 @@ fn watch_clock(span: Duration) -> Clock {
     }
 }
 
-fn space(folder: &Path) -> Option<Space> {
+fn disk_space(folder: &Path) -> Option<DiskSpace> {
     let facts = nix::sys::statvfs::statvfs(folder).ok()?;
-    Some(Space {
+    Some(DiskSpace {
         folder: folder.to_owned(),
         free_bytes: facts
             .blocks_available()
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_clock_moves_in_steps_that_are_seen() {
-        let clock = watch_clock(Duration::from_millis(20));
+        let clock = sample_clock(Duration::from_millis(20));
         assert!((1..1_000_000).contains(&clock.step_ns), "{clock:?}");
         assert!((0.0..=1.0).contains(&clock.lost), "{clock:?}");
         assert!(
@@ -139,21 +139,24 @@ mod tests {
     #[test]
     fn a_folder_that_is_not_there_has_no_room() {
         let folder = tempfile::tempdir().unwrap();
-        let found = space(folder.path()).unwrap();
+        let found = disk_space(folder.path()).unwrap();
         assert!(found.total_bytes >= found.free_bytes && found.total_bytes > 0);
-        assert_eq!(space(&folder.path().join("none")), None);
+        assert_eq!(disk_space(&folder.path().join("none")), None);
     }
 
     #[test]
     fn forbidden_is_told_from_missing() {
         assert_eq!(
-            refusal(&io::Error::from_raw_os_error(13)),
-            Refusal::Forbidden
+            access_error(&io::Error::from_raw_os_error(13)),
+            AccessError::Forbidden
         );
         assert_eq!(
-            refusal(&io::Error::from_raw_os_error(1)),
-            Refusal::Forbidden
+            access_error(&io::Error::from_raw_os_error(1)),
+            AccessError::Forbidden
         );
-        assert_eq!(refusal(&io::Error::from_raw_os_error(2)), Refusal::Missing);
+        assert_eq!(
+            access_error(&io::Error::from_raw_os_error(2)),
+            AccessError::Missing
+        );
     }
 }

@@ -1,11 +1,11 @@
-//! Whether memory and disk suffice.
+//! Checks of memory and disk space.
 
 use super::finding::Finding;
 use super::probe::Probe;
 use crate::conditions::Conditions;
 use crate::machine::Machine;
 
-/// Room for a few thousand built kernels of 100 kB each, and their journal.
+/// Space for a few thousand built kernels of 100 kB each, and their journal.
 const NEEDED_BYTES: u64 = 1 << 30;
 
 const MIB: u64 = 1 << 20;
@@ -17,7 +17,7 @@ pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
 fn scratch(probe: &Probe) -> Finding {
     let Some(space) = &probe.scratch else {
         return Finding::warning("scratch", "the folder for temporary files is not there")
-            .hint("set the variable `TMPDIR`");
+            .with_hint("set the variable `TMPDIR`");
     };
     let detail = format!(
         "{} MiB of {} MiB free in `{}`",
@@ -27,7 +27,7 @@ fn scratch(probe: &Probe) -> Finding {
     );
     if space.free_bytes < NEEDED_BYTES {
         return Finding::warning("scratch", detail)
-            .hint("make room, or set the variable `TMPDIR` to a folder with 1 GiB free");
+            .with_hint("make room, or set the variable `TMPDIR` to a folder with 1 GiB free");
     }
     Finding::ok("scratch", detail)
 }
@@ -39,7 +39,7 @@ fn swap(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Finding {
         .is_some_and(|(before, after)| after > before);
     match (machine.memory.swap_bytes, conditions.swap_used_bytes) {
         (_, Some(used)) if moving => {
-            Finding::warning("swap", format!("in use now ({} MiB)", used / MIB)).hint(
+            Finding::warning("swap", format!("in use now ({} MiB)", used / MIB)).with_hint(
                 "end what needs the memory: buffers may be fetched from disk while a kernel runs",
             )
         }

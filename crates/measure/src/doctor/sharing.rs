@@ -1,14 +1,14 @@
-//! Who else uses the processor: other machines, other processes, other threads of the core.
+//! Checks for others on the processor: virtual machines, processes, threads of the core.
 
 use super::finding::Finding;
 use super::probe::Probe;
-use crate::conditions::{Conditions, Ticks, share, stolen};
-use crate::machine::{Machine, tightest_quota};
+use crate::conditions::{Conditions, Ticks, fraction, steal_fraction};
+use crate::machine::{Machine, parse_quota};
 
-/// Share of time from which lost or stolen time shows in timings that are to be precise to 1 %.
-const DISTURBING: f64 = 0.01;
+/// Fraction of lost or stolen time that is visible in timings with a precision of 1 %.
+const DISTURBING_FRACTION: f64 = 0.01;
 
-/// Pressure in percent from which on the machine is busy.
+/// Pressure in percent above which the machine is busy.
 const BUSY_PERCENT: f64 = 10.0;
 
 pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Vec<Finding> {
@@ -21,7 +21,7 @@ pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
         Some(cpuset(machine, probe)),
         smt(machine),
         isolation(machine),
-        kinds(machine),
+        core_types(machine),
     ];
     all.into_iter().flatten().collect()
 }
@@ -34,7 +34,7 @@ fn hypervisor(machine: &Machine) -> Finding {
             "hypervisor",
             format!("a virtual machine ({name}): the host may mask the processor's model and share its cores"),
         )
-        .hint("compare timings of this machine with its own only"),
+        .with_hint("compare timings of this machine with its own only"),
     }
 }
 
@@ -50,16 +50,16 @@ fn busy(machine: &Machine, conditions: &Conditions) -> Finding {
                 "in {pressure:.0} % of the last 10 s some task waited for a processor{load}"
             );
             if pressure >= BUSY_PERCENT {
-                Finding::warning("busy", detail).hint(hint)
+                Finding::warning("busy", detail).with_hint(hint)
             } else {
                 Finding::ok("busy", detail)
             }
         }
         (None, Some(runnable)) => {
             let detail = format!("{runnable} tasks at work or waiting{load}");
-            // This one runs too.
+            // This process is runnable, too.
             if runnable > threads {
-                Finding::warning("busy", detail).hint(hint)
+                Finding::warning("busy", detail).with_hint(hint)
             } else {
                 Finding::ok("busy", detail)
             }
@@ -75,26 +75,26 @@ fn interruptions(probe: &Probe) -> Finding {
         percent(clock.lost),
         clock.longest_gap_us
     );
-    if clock.lost < DISTURBING {
+    if clock.lost < DISTURBING_FRACTION {
         return Finding::ok("interruptions", detail);
     }
     Finding::warning("interruptions", detail)
-        .hint("real-time priority keeps other processes off while a kernel runs; who may have it: see `realtime`")
+        .with_hint("real-time priority keeps other processes off while a kernel runs; who may have it: see `realtime`")
 }
 
 fn steal(conditions: &Conditions, probe: &Probe) -> Option<Finding> {
-    let since_start = |Ticks { steal, total, .. }: Ticks| share(steal, total);
+    let since_start = |Ticks { steal, total, .. }: Ticks| fraction(steal, total);
     let long = conditions.ticks.map(since_start)?;
-    let now = stolen(conditions, &probe.after);
+    let now = steal_fraction(conditions, &probe.after);
     let detail = format!(
         "the host took {} of the time since the start, {} just now",
         percent(long),
         percent(now)
     );
-    Some(if now >= DISTURBING {
+    Some(if now >= DISTURBING_FRACTION {
         Finding::warning("steal", detail)
-            .hint("a machine with processors of its own (dedicated or bare metal) has none")
-    } else if long >= DISTURBING {
+            .with_hint("a machine with processors of its own (dedicated or bare metal) has none")
+    } else if long >= DISTURBING_FRACTION {
         Finding::note("steal", detail)
     } else {
         Finding::ok("steal", detail)
@@ -105,7 +105,7 @@ fn quota(machine: &Machine, conditions: &Conditions) -> Finding {
     let Some(cpu_max) = machine.container.cpu_max.as_deref() else {
         return Finding::ok("quota", "no control group limits the processor time");
     };
-    let Some(cores) = tightest_quota(cpu_max) else {
+    let Some(cores) = parse_quota(cpu_max) else {
         return Finding::ok(
             "quota",
             "the control group does not limit the processor time",
@@ -116,7 +116,7 @@ fn quota(machine: &Machine, conditions: &Conditions) -> Finding {
         format!("; it has stopped processes for {} ms", stop / 1000)
     });
     Finding::warning("quota", format!("the control group may use {cores:.2} processors (`cpu.max` is `{cpu_max}`){stopped}"))
-        .hint("start the container without a limit of processor time (`--cpus`, `limits.cpu`), give it whole cores instead (`--cpuset-cpus`)")
+        .with_hint("start the container without a limit of processor time (`--cpus`, `limits.cpu`), give it whole cores instead (`--cpuset-cpus`)")
 }
 
 fn cpuset(machine: &Machine, probe: &Probe) -> Finding {
@@ -127,7 +127,7 @@ fn cpuset(machine: &Machine, probe: &Probe) -> Finding {
             "cores",
             format!("one core only (`{list}`): compilers and the kernel that is timed share it"),
         )
-        .hint("allow a second core, or build with `--jobs 1` before anything is timed"),
+        .with_hint("allow a second core, or build with `--jobs 1` before anything is timed"),
         many => Finding::ok("cores", format!("{many} may be used (`{list}`)")),
     }
 }
@@ -140,7 +140,7 @@ fn smt(machine: &Machine) -> Option<Finding> {
         .is_some_and(|name| name != "none");
     Some(match machine.topology.smt_active? {
         true => Finding::note("smt", "two or more threads share each core and slow each other")
-            .hint("leave the other threads of the measured core idle, or `echo off | sudo tee /sys/devices/system/cpu/smt/control`"),
+            .with_hint("leave the other threads of the measured core idle, or `echo off | sudo tee /sys/devices/system/cpu/smt/control`"),
         false if guest => Finding::ok("smt", "none that this machine knows of; the host may have it"),
         false => Finding::ok("smt", "off"),
     })
@@ -158,16 +158,16 @@ fn isolation(machine: &Machine) -> Option<Finding> {
     ))
 }
 
-fn kinds(machine: &Machine) -> Option<Finding> {
+fn core_types(machine: &Machine) -> Option<Finding> {
     let kinds = machine.processor.core_kinds.filter(|&kinds| kinds > 1)?;
     let detail = format!("{kinds} kinds of cores with different speeds");
     Some(
         Finding::note("hybrid", detail)
-            .hint("measure on one core only (`--core N`), and on the same one each time"),
+            .with_hint("measure on one core only (`--core N`), and on the same one each time"),
     )
 }
 
-/// A share as percent with one decimal.
+/// Formats a fraction as percent with one decimal.
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

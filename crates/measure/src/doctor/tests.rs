@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
-use super::probe::{Clock, Refusal, Space};
+use super::probe::{AccessError, Clock, DiskSpace};
 use super::*;
 use crate::conditions::Ticks;
 use crate::machine::Toolchain;
 
-/// A machine of which nothing is to be said.
+/// A machine without findings.
 fn good() -> (Machine, Conditions, Probe) {
     let mut machine = Machine::default();
     machine.processor.hypervisor = Some("none".to_owned());
@@ -49,7 +49,7 @@ fn good() -> (Machine, Conditions, Probe) {
             lost: 0.001,
             longest_gap_us: 25,
         },
-        scratch: Some(Space {
+        scratch: Some(DiskSpace {
             folder: PathBuf::from("/tmp"),
             free_bytes: 2 << 30,
             total_bytes: 4 << 30,
@@ -68,7 +68,7 @@ fn good() -> (Machine, Conditions, Probe) {
 }
 
 /// Level and hint of `what` after `spoil`.
-fn after(
+fn finding_after(
     what: &str,
     spoil: impl FnOnce(&mut Machine, &mut Conditions, &mut Probe),
 ) -> (Level, bool) {
@@ -122,7 +122,7 @@ fn each_fault_of_the_processor_is_found() {
     let warning = (Level::Warning, true);
     let note = (Level::Note, true);
     assert_eq!(
-        after("governor", |machine, _, _| machine.frequency.governor =
+        finding_after("governor", |machine, _, _| machine.frequency.governor =
             Some("powersave".into())),
         warning
     );
@@ -131,73 +131,73 @@ fn each_fault_of_the_processor_is_found() {
         machine.frequency.preference = Some("performance".into());
     };
     assert_eq!(
-        after("governor", |machine, _, _| hardware(machine)).0,
+        finding_after("governor", |machine, _, _| hardware(machine)).0,
         Level::Ok
     );
     assert_eq!(
-        after("governor", |machine, _, _| machine.frequency.governor =
+        finding_after("governor", |machine, _, _| machine.frequency.governor =
             None)
         .0,
         Level::Note
     );
     assert_eq!(
-        after("boost", |machine, _, _| machine.frequency.boost =
+        finding_after("boost", |machine, _, _| machine.frequency.boost =
             Some(true)),
         note
     );
     assert_eq!(
-        after("smt", |machine, _, _| machine.topology.smt_active =
+        finding_after("smt", |machine, _, _| machine.topology.smt_active =
             Some(true)),
         note
     );
     assert_eq!(
-        after("hybrid", |machine, _, _| machine.processor.core_kinds =
+        finding_after("hybrid", |machine, _, _| machine.processor.core_kinds =
             Some(2)),
         note
     );
     assert_eq!(
-        after("hypervisor", |machine, _, _| machine.processor.hypervisor =
+        finding_after("hypervisor", |machine, _, _| machine.processor.hypervisor =
             Some("kvm".into())),
         note
     );
     assert_eq!(
-        after("throttling", |_, _, probe| probe.after.throttle_count =
+        finding_after("throttling", |_, _, probe| probe.after.throttle_count =
             Some(1)),
         warning
     );
     assert_eq!(
-        after("throttling", |_, _, probe| probe.after.clock_limit_khz =
+        finding_after("throttling", |_, _, probe| probe.after.clock_limit_khz =
             Some(1)),
         warning
     );
     assert_eq!(
-        after("throttling", |_, conditions, probe| {
+        finding_after("throttling", |_, conditions, probe| {
             conditions.throttle_count = Some(9);
             probe.after.throttle_count = Some(9);
         }),
         note
     );
     assert_eq!(
-        after("temperature", |_, conditions, _| _ =
+        finding_after("temperature", |_, conditions, _| _ =
             conditions.temperatures_mc.insert("k10temp".into(), 95_000)),
         warning
     );
     assert_eq!(
-        after("power", |_, conditions, _| conditions.on_battery =
+        finding_after("power", |_, conditions, _| conditions.on_battery =
             Some(true)),
         warning
     );
     assert_eq!(
-        after("clock", |_, _, probe| probe.clock.step_ns = 4_000_000),
+        finding_after("clock", |_, _, probe| probe.clock.step_ns = 4_000_000),
         warning
     );
     assert_eq!(
-        after("clocksource", |machine, _, _| machine.system.clocksource =
+        finding_after("clocksource", |machine, _, _| machine.system.clocksource =
             Some("hpet".into())),
         warning
     );
     assert_eq!(
-        after("clocksource", |machine, _, _| machine.system.clocksource =
+        finding_after("clocksource", |machine, _, _| machine.system.clocksource =
             Some("kvm-clock".into()))
         .0,
         Level::Note
@@ -208,19 +208,19 @@ fn each_fault_of_the_processor_is_found() {
 fn each_other_user_of_the_processor_is_found() {
     let warning = (Level::Warning, true);
     assert_eq!(
-        after("busy", |_, conditions, _| conditions.pressure_percent =
+        finding_after("busy", |_, conditions, _| conditions.pressure_percent =
             Some(31.0)),
         warning
     );
     assert_eq!(
-        after("busy", |_, conditions, _| (
+        finding_after("busy", |_, conditions, _| (
             conditions.pressure_percent,
             conditions.runnable
         ) = (None, Some(9))),
         warning
     );
     assert_eq!(
-        after("busy", |_, conditions, _| (
+        finding_after("busy", |_, conditions, _| (
             conditions.pressure_percent,
             conditions.runnable
         ) = (None, Some(8)))
@@ -228,13 +228,13 @@ fn each_other_user_of_the_processor_is_found() {
         Level::Ok
     );
     assert_eq!(
-        after("busy", |_, conditions, _| conditions.pressure_percent =
+        finding_after("busy", |_, conditions, _| conditions.pressure_percent =
             None)
         .0,
         Level::Note
     );
     assert_eq!(
-        after("interruptions", |_, _, probe| probe.clock.lost = 0.02),
+        finding_after("interruptions", |_, _, probe| probe.clock.lost = 0.02),
         warning
     );
     let stolen = |probe: &mut Probe| {
@@ -244,14 +244,14 @@ fn each_other_user_of_the_processor_is_found() {
             total: 1160,
         })
     };
-    assert_eq!(after("steal", |_, _, probe| stolen(probe)), warning);
+    assert_eq!(finding_after("steal", |_, _, probe| stolen(probe)), warning);
     assert_eq!(
-        after("quota", |machine, _, _| machine.container.cpu_max =
+        finding_after("quota", |machine, _, _| machine.container.cpu_max =
             Some("150000 100000".into())),
         warning
     );
     assert_eq!(
-        after("cores", |_, _, probe| probe.allowed_cores = 1),
+        finding_after("cores", |_, _, probe| probe.allowed_cores = 1),
         warning
     );
 }
@@ -261,26 +261,26 @@ fn each_thing_that_is_missing_or_forbidden_is_found() {
     let warning = (Level::Warning, true);
     let note = (Level::Note, true);
     assert_eq!(
-        after("counters", |_, _, probe| probe.counters =
-            Err(Refusal::Forbidden)),
+        finding_after("counters", |_, _, probe| probe.counters =
+            Err(AccessError::Forbidden)),
         note
     );
     assert_eq!(
-        after("counters", |_, _, probe| probe.counters =
-            Err(Refusal::Missing)),
+        finding_after("counters", |_, _, probe| probe.counters =
+            Err(AccessError::Missing)),
         (Level::Note, false)
     );
     assert_eq!(
-        after("realtime", |_, _, probe| probe.realtime =
-            Err(Refusal::Forbidden)),
+        finding_after("realtime", |_, _, probe| probe.realtime =
+            Err(AccessError::Forbidden)),
         note
     );
     assert_eq!(
-        after("aslr", |machine, _, _| machine.system.aslr = Some(2)),
+        finding_after("aslr", |machine, _, _| machine.system.aslr = Some(2)),
         note
     );
     assert_eq!(
-        after("huge pages", |machine, _, _| machine
+        finding_after("huge pages", |machine, _, _| machine
             .memory
             .transparent_huge_pages =
             Some("always".into()))
@@ -288,11 +288,11 @@ fn each_thing_that_is_missing_or_forbidden_is_found() {
         Level::Note
     );
     assert_eq!(
-        after("compiler", |machine, _, _| machine.toolchain = None),
+        finding_after("compiler", |machine, _, _| machine.toolchain = None),
         warning
     );
     assert_eq!(
-        after("scratch", |_, _, probe| probe
+        finding_after("scratch", |_, _, probe| probe
             .scratch
             .as_mut()
             .unwrap()
@@ -300,15 +300,15 @@ fn each_thing_that_is_missing_or_forbidden_is_found() {
         warning
     );
     assert_eq!(
-        after("scratch", |_, _, probe| probe.scratch = None),
+        finding_after("scratch", |_, _, probe| probe.scratch = None),
         warning
     );
     assert_eq!(
-        after("swap", |_, _, probe| probe.after.swapped_pages = Some(6)),
+        finding_after("swap", |_, _, probe| probe.after.swapped_pages = Some(6)),
         warning
     );
     assert_eq!(
-        after("swap", |_, conditions, _| conditions.swap_used_bytes =
+        finding_after("swap", |_, conditions, _| conditions.swap_used_bytes =
             Some(1 << 20))
         .0,
         Level::Note
@@ -319,10 +319,10 @@ fn each_thing_that_is_missing_or_forbidden_is_found() {
 fn hints_stand_below_their_findings() {
     let found = [
         Finding::ok("clock", "20 ns"),
-        Finding::warning("governor", "`powersave`").hint("change it\nor not"),
+        Finding::warning("governor", "`powersave`").with_hint("change it\nor not"),
     ];
     assert_eq!(
-        lines(&found),
+        format_table(&found),
         [
             "ok       clock     20 ns",
             "warning  governor  `powersave`",

@@ -1,11 +1,11 @@
-//! From the text of an expression to its tree: a recursive descent, one function for each level of precedence.
+//! Parser of expressions: recursive descent, with one function per precedence level.
 
 use super::tree::{Function, Node, Operator};
 
-/// Characters at most, so that a tree is never too deep to walk.
+/// Maximum characters, which bounds the depth of the tree.
 const MAX_LENGTH: usize = 1000;
 
-/// Parentheses, signs and calls in one another at most.
+/// Maximum nesting of parentheses, signs and calls.
 const MAX_DEPTH: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,13 +15,13 @@ enum Token {
     Symbol(&'static str),
 }
 
-/// Longer ones first: `<=` is not `<` and `=`.
+/// Longer symbols first: `<=` is not `<` and `=`.
 const SYMBOLS: [&str; 17] = [
     "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")", ",",
 ];
 
-/// Binary operators by level, the loosest first.
-const LEVELS: [&[(&str, Operator)]; 5] = [
+/// Binary operators by precedence, lowest first.
+const PRECEDENCE: [&[(&str, Operator)]; 5] = [
     &[("||", Operator::Or)],
     &[("&&", Operator::And)],
     &[
@@ -40,7 +40,7 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
     ],
 ];
 
-/// Where the comparisons stand in [`LEVELS`].
+/// Index of the comparisons in [`PRECEDENCE`].
 const COMPARISONS: usize = 2;
 
 pub(super) fn parse(text: &str) -> Result<Node, String> {
@@ -48,18 +48,18 @@ pub(super) fn parse(text: &str) -> Result<Node, String> {
         return Err(format!("more than {MAX_LENGTH} characters"));
     }
     let mut parser = Parser {
-        tokens: tokens(text)?,
+        tokens: tokenize(text)?,
         next: 0,
         depth: 0,
     };
-    let root = parser.binary(0)?;
+    let root = parser.parse_binary(0)?;
     match parser.peek() {
         None => Ok(root),
-        Some(token) => Err(format!("unexpected {}", shown(token))),
+        Some(token) => Err(format!("unexpected {}", quote_token(token))),
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<Token>, String> {
+fn tokenize(text: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -88,7 +88,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-fn shown(token: &Token) -> String {
+fn quote_token(token: &Token) -> String {
     match token {
         Token::Integer(value) => format!("`{value}`"),
         Token::Name(name) => format!("`{name}`"),
@@ -107,8 +107,8 @@ impl Parser {
         self.tokens.get(self.next)
     }
 
-    /// Takes `symbol` if it comes next.
-    fn take(&mut self, symbol: &str) -> bool {
+    /// Consumes `symbol` if it is next. Returns whether it was.
+    fn accept(&mut self, symbol: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Symbol(next)) if *next == symbol);
         if found {
             self.next += 1;
@@ -117,52 +117,53 @@ impl Parser {
     }
 
     fn expect(&mut self, symbol: &str) -> Result<(), String> {
-        if self.take(symbol) {
+        if self.accept(symbol) {
             return Ok(());
         }
         Err(match self.peek() {
-            Some(token) => format!("expected `{symbol}`, not {},", shown(token)),
+            Some(token) => format!("expected `{symbol}`, not {},", quote_token(token)),
             None => format!("expected `{symbol}` at the end"),
         })
     }
 
-    fn binary(&mut self, level: usize) -> Result<Node, String> {
-        let Some(operators) = LEVELS.get(level) else {
-            return self.unary();
+    fn parse_binary(&mut self, level: usize) -> Result<Node, String> {
+        let Some(operators) = PRECEDENCE.get(level) else {
+            return self.parse_unary();
         };
-        let mut left = self.binary(level + 1)?;
+        let mut left = self.parse_binary(level + 1)?;
         let mut compared = false;
-        while let Some((symbol, operator)) = operators.iter().find(|(symbol, _)| self.take(symbol))
+        while let Some((symbol, operator)) =
+            operators.iter().find(|(symbol, _)| self.accept(symbol))
         {
             if compared {
                 return Err(format!("`{symbol}` after another comparison"));
             }
             compared = level == COMPARISONS;
-            let right = self.binary(level + 1)?;
+            let right = self.parse_binary(level + 1)?;
             left = Node::Binary(*operator, Box::new(left), Box::new(right));
         }
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<Node, String> {
+    fn parse_unary(&mut self) -> Result<Node, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(format!("more than {MAX_DEPTH} levels"));
         }
-        let node = if self.take("!") {
-            Node::Not(Box::new(self.unary()?))
-        } else if self.take("-") {
-            Node::Negate(Box::new(self.unary()?))
+        let node = if self.accept("!") {
+            Node::Not(Box::new(self.parse_unary()?))
+        } else if self.accept("-") {
+            Node::Negate(Box::new(self.parse_unary()?))
         } else {
-            self.primary()?
+            self.parse_primary()?
         };
         self.depth -= 1;
         Ok(node)
     }
 
-    fn primary(&mut self) -> Result<Node, String> {
-        if self.take("(") {
-            let inner = self.binary(0)?;
+    fn parse_primary(&mut self) -> Result<Node, String> {
+        if self.accept("(") {
+            let inner = self.parse_binary(0)?;
             self.expect(")")?;
             return Ok(inner);
         }
@@ -170,18 +171,18 @@ impl Parser {
         self.next += 1;
         match token {
             Some(Token::Integer(value)) => Ok(Node::Literal(value)),
-            Some(Token::Name(name)) if self.take("(") => self.call(&name),
+            Some(Token::Name(name)) if self.accept("(") => self.parse_call(&name),
             Some(Token::Name(name)) => Ok(Node::Name(name)),
-            Some(token) => Err(format!("unexpected {}", shown(&token))),
+            Some(token) => Err(format!("unexpected {}", quote_token(&token))),
             None => Err("a value is missing at the end".to_owned()),
         }
     }
 
-    fn call(&mut self, name: &str) -> Result<Node, String> {
-        let function = Function::named(name).ok_or_else(|| format!("no function `{name}`"))?;
-        let mut arguments = vec![self.binary(0)?];
-        while self.take(",") {
-            arguments.push(self.binary(0)?);
+    fn parse_call(&mut self, name: &str) -> Result<Node, String> {
+        let function = Function::from_name(name).ok_or_else(|| format!("no function `{name}`"))?;
+        let mut arguments = vec![self.parse_binary(0)?];
+        while self.accept(",") {
+            arguments.push(self.parse_binary(0)?);
         }
         self.expect(")")?;
         let fits = match function {
@@ -204,38 +205,38 @@ impl Parser {
 mod tests {
     use super::super::Expression;
 
-    fn refusal(text: &str) -> String {
+    fn parse_error(text: &str) -> String {
         Expression::parse(text).unwrap_err()
     }
 
     #[test]
     fn what_is_not_an_expression_is_refused_with_its_text() {
-        assert_eq!(refusal(""), "a value is missing at the end in ``");
-        assert_eq!(refusal("1 +"), "a value is missing at the end in `1 +`");
-        assert_eq!(refusal("1 2"), "unexpected `2` in `1 2`");
-        assert_eq!(refusal("A = 2"), "unexpected `=` in `A = 2`");
-        assert_eq!(refusal("(A"), "expected `)` at the end in `(A`");
-        assert_eq!(refusal("pow(2, 3)"), "no function `pow` in `pow(2, 3)`");
-        assert!(refusal("ceildiv(1)").contains("1 arguments"));
-        assert!(refusal("1.5").contains("`1.5` is no integer"));
-        assert!(refusal("12M").contains("`12M` is no integer"));
-        assert!(refusal("99999999999999999999").contains("no integer of 64 bits"));
-        assert!(refusal("A # B").contains("unexpected `#`"));
-        assert!(refusal("ä").contains("unexpected `ä`"));
+        assert_eq!(parse_error(""), "a value is missing at the end in ``");
+        assert_eq!(parse_error("1 +"), "a value is missing at the end in `1 +`");
+        assert_eq!(parse_error("1 2"), "unexpected `2` in `1 2`");
+        assert_eq!(parse_error("A = 2"), "unexpected `=` in `A = 2`");
+        assert_eq!(parse_error("(A"), "expected `)` at the end in `(A`");
+        assert_eq!(parse_error("pow(2, 3)"), "no function `pow` in `pow(2, 3)`");
+        assert!(parse_error("ceildiv(1)").contains("1 arguments"));
+        assert!(parse_error("1.5").contains("`1.5` is no integer"));
+        assert!(parse_error("12M").contains("`12M` is no integer"));
+        assert!(parse_error("99999999999999999999").contains("no integer of 64 bits"));
+        assert!(parse_error("A # B").contains("unexpected `#`"));
+        assert!(parse_error("ä").contains("unexpected `ä`"));
     }
 
     #[test]
     fn comparisons_are_not_chained() {
-        assert!(refusal("1 < A < 4").contains("after another comparison"));
+        assert!(parse_error("1 < A < 4").contains("after another comparison"));
         assert!(Expression::parse("(1 < A) == (A < 4)").is_ok());
     }
 
     #[test]
     fn deep_and_long_ones_are_refused_before_they_hurt() {
         let deep = format!("{}1{}", "(".repeat(200), ")".repeat(200));
-        assert!(refusal(&deep).contains("levels"));
-        assert!(refusal(&"-".repeat(300)).contains("levels"));
-        assert!(refusal(&"1+".repeat(600)).contains("characters"));
+        assert!(parse_error(&deep).contains("levels"));
+        assert!(parse_error(&"-".repeat(300)).contains("levels"));
+        assert!(parse_error(&"1+".repeat(600)).contains("characters"));
         let chain = format!("{}1", "1+".repeat(400));
         assert!(Expression::parse(&chain).is_ok());
     }

@@ -1,9 +1,9 @@
-//! The tree of an expression, and the value that it has.
+//! Syntax tree of an expression, and its evaluation.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A node, and with it all below.
+/// A node with its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Literal(i64),
@@ -14,7 +14,7 @@ pub(super) enum Node {
     Call(Function, Vec<Node>),
 }
 
-/// What stands between two sides.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Or,
@@ -32,7 +32,7 @@ pub(super) enum Operator {
     Remainder,
 }
 
-/// What stands before parentheses.
+/// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     Ceildiv,
@@ -42,8 +42,8 @@ pub(super) enum Function {
 }
 
 impl Function {
-    /// The one of this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// Returns the function with this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "ceildiv" => Self::Ceildiv,
             "min" => Self::Min,
@@ -54,14 +54,14 @@ impl Function {
     }
 }
 
-/// Why an expression has no value.
-pub(super) enum Fault {
+/// Reason why an expression has no value.
+pub(super) enum EvalError {
     Overflow,
     DivisionByZero,
     Unknown(String),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Overflow => f.write_str("overflow of 64 bits"),
@@ -72,7 +72,7 @@ impl fmt::Display for Fault {
 }
 
 impl Node {
-    /// Adds all names in it.
+    /// Adds all names in the tree.
     pub(super) fn collect_names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Self::Literal(_) => {}
@@ -88,16 +88,20 @@ impl Node {
         }
     }
 
-    /// Its value where `lookup` gives the names theirs.
-    pub(super) fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<i64>) -> Result<i64, Fault> {
+    /// Evaluates the node; `lookup` returns the values of names.
+    pub(super) fn evaluate(&self, lookup: &dyn Fn(&str) -> Option<i64>) -> Result<i64, EvalError> {
         match self {
             Self::Literal(value) => Ok(*value),
-            Self::Name(name) => lookup(name).ok_or_else(|| Fault::Unknown(name.clone())),
+            Self::Name(name) => lookup(name).ok_or_else(|| EvalError::Unknown(name.clone())),
             Self::Not(inner) => Ok(i64::from(inner.evaluate(lookup)? == 0)),
-            Self::Negate(inner) => inner.evaluate(lookup)?.checked_neg().ok_or(Fault::Overflow),
+            Self::Negate(inner) => inner
+                .evaluate(lookup)?
+                .checked_neg()
+                .ok_or(EvalError::Overflow),
             Self::Binary(operator, left, right) => {
                 let left = left.evaluate(lookup)?;
-                // The right side is left alone where the left decides: `T != 0 && N % T == 0`.
+                // Short-circuit: the right side is not evaluated if the left side decides, as in `T != 0 &&
+                // N % T == 0`.
                 match operator {
                     Operator::And if left == 0 => Ok(0),
                     Operator::Or if left != 0 => Ok(1),
@@ -108,7 +112,7 @@ impl Node {
                 let values = arguments
                     .iter()
                     .map(|one| one.evaluate(lookup))
-                    .collect::<Result<Vec<i64>, Fault>>()?;
+                    .collect::<Result<Vec<i64>, EvalError>>()?;
                 function.apply(&values)
             }
         }
@@ -116,7 +120,7 @@ impl Node {
 }
 
 impl Operator {
-    fn apply(self, left: i64, right: i64) -> Result<i64, Fault> {
+    fn apply(self, left: i64, right: i64) -> Result<i64, EvalError> {
         let value = match self {
             Self::Or => Some(i64::from(left != 0 || right != 0)),
             Self::And => Some(i64::from(left != 0 && right != 0)),
@@ -132,13 +136,14 @@ impl Operator {
             Self::Divide => return Ok(floor_division(left, right)?.0),
             Self::Remainder => return Ok(floor_division(left, right)?.1),
         };
-        value.ok_or(Fault::Overflow)
+        value.ok_or(EvalError::Overflow)
     }
 }
 
 impl Function {
-    /// `values` has as many as the parser let through: two for `ceildiv`, one for `abs`, some for the others.
-    fn apply(self, values: &[i64]) -> Result<i64, Fault> {
+    /// The parser guarantees the number of `values`: two for `ceildiv`, one for `abs`, at least one for the
+    /// others.
+    fn apply(self, values: &[i64]) -> Result<i64, EvalError> {
         let value = match (self, values) {
             (Self::Ceildiv, [left, right]) => {
                 let (quotient, remainder) = floor_division(*left, *right)?;
@@ -148,17 +153,17 @@ impl Function {
             (Self::Max, values) => values.iter().copied().max(),
             (_, values) => values.iter().copied().min(),
         };
-        value.ok_or(Fault::Overflow)
+        value.ok_or(EvalError::Overflow)
     }
 }
 
-/// Quotient rounded down, and what remains, with the sign of `right`.
-fn floor_division(left: i64, right: i64) -> Result<(i64, i64), Fault> {
+/// Quotient rounded down, and remainder with the sign of `right`.
+fn floor_division(left: i64, right: i64) -> Result<(i64, i64), EvalError> {
     if right == 0 {
-        return Err(Fault::DivisionByZero);
+        return Err(EvalError::DivisionByZero);
     }
-    let quotient = left.checked_div(right).ok_or(Fault::Overflow)?;
-    let remainder = left.checked_rem(right).ok_or(Fault::Overflow)?;
+    let quotient = left.checked_div(right).ok_or(EvalError::Overflow)?;
+    let remainder = left.checked_rem(right).ok_or(EvalError::Overflow)?;
     if remainder != 0 && (remainder < 0) != (right < 0) {
         Ok((quotient - 1, remainder + right))
     } else {

@@ -50,15 +50,15 @@ fn a_damaged_line_takes_no_other_with_it() {
         lines,
         [Some("one"), None, Some(""), None, Some("five"), None, None]
     );
-    // What is appended is a line of its own, although the last one has no end.
+    // Appended text starts a new line, although the last line is incomplete.
     journal.append("seven").unwrap();
     let lines = journal.lines().unwrap();
     assert_eq!(lines.last(), Some(&Some("seven".to_owned())));
     assert_eq!(lines.len(), 8);
-    let aside = journal.put_aside().unwrap();
+    let aside = journal.quarantine().unwrap();
     assert!(aside.ends_with("run.damaged") && aside.exists() && !path.exists());
     assert_eq!(
-        Journal::left_over(folder.path()).unwrap(),
+        Journal::find_abandoned(folder.path()).unwrap(),
         Vec::<PathBuf>::new()
     );
 }
@@ -87,7 +87,7 @@ fn a_full_disk_leaves_the_lines_before_and_no_half_line() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(folder.path(), "run").unwrap();
     journal.append("one").unwrap();
-    // A handle that cannot write stands for a disk that is full.
+    // A read-only handle simulates a full disk.
     let path = journal.path().to_owned();
     let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
     assert!(journal.append("two").is_err());
@@ -120,7 +120,7 @@ fn two_writers_are_not_let_in() {
 fn only_what_nobody_writes_is_left_over() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(
-        Journal::left_over(&folder.path().join("none")).unwrap(),
+        Journal::find_abandoned(&folder.path().join("none")).unwrap(),
         Vec::<PathBuf>::new()
     );
     let written = Journal::create(folder.path(), "b").unwrap();
@@ -130,13 +130,13 @@ fn only_what_nobody_writes_is_left_over() {
         .to_owned();
     std::fs::write(folder.path().join("notes.txt"), "").unwrap();
     assert_eq!(
-        Journal::left_over(folder.path()).unwrap(),
+        Journal::find_abandoned(folder.path()).unwrap(),
         std::slice::from_ref(&left)
     );
     let path = written.path().to_owned();
     drop(written);
     assert_eq!(
-        Journal::left_over(folder.path()).unwrap(),
+        Journal::find_abandoned(folder.path()).unwrap(),
         [left.clone(), path]
     );
     Journal::open(&left).unwrap().finish().unwrap();
@@ -168,7 +168,7 @@ fn one_of_many_creators_wins() {
 
 const FOLDER: &str = "JOURNAL_TEST_FOLDER";
 
-/// A line that cannot be mistaken for a part of another; lengths differ up to several pages.
+/// A line that differs from parts of other lines. Lengths vary up to several pages.
 fn line(number: usize) -> String {
     format!(
         "{{\"number\": {number}, \"filling\": \"{}\"}}",
@@ -176,7 +176,7 @@ fn line(number: usize) -> String {
     )
 }
 
-/// Not a test of its own: the process that the next one kills.
+/// Not a test: the process killed by the next test.
 #[test]
 #[ignore = "runs until it is killed, as a child of another test"]
 fn child_that_appends_until_it_is_killed() {
@@ -193,7 +193,7 @@ fn child_that_appends_until_it_is_killed() {
     .unwrap();
     let mut out = std::io::stdout();
     for number in journal.lines().unwrap().len().. {
-        // Every third line waits for the one after it.
+        // Every third line is synced together with the next one.
         if number % 3 == 0 {
             journal.push(&line(number)).unwrap();
             continue;
@@ -203,7 +203,8 @@ fn child_that_appends_until_it_is_killed() {
     }
 }
 
-/// A killed process leaves the kernel's pages: this covers torn lines and their repair, not power failures.
+/// A killed process leaves its pages in the kernel, so this covers torn lines and their repair but not
+/// power failures.
 #[test]
 fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +235,7 @@ fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
                 numbers.filter_map(|line| line.split_once("durable ")?.1.parse::<usize>().ok());
             numbers.inspect(|_| _ = wrote.send(())).last()
         });
-        // Mostly while it writes; sometimes already while it starts and repairs.
+        // Usually killed while it writes, sometimes during startup and repair.
         if round % 5 != 1 {
             first.recv_timeout(Duration::from_secs(60)).unwrap();
         }
@@ -244,17 +245,17 @@ fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
         announced = reader.join().unwrap().max(announced);
         let path = folder.path().join("run.journal");
         if !path.exists() {
-            // Killed before it began.
+            // Killed before its first write.
             assert_eq!(announced, None);
             continue;
         }
         if round % 5 == 0 {
-            // What a kill between two parts of a write would leave.
+            // Simulates a kill between two parts of a write.
             let mut file = OpenOptions::new().append(true).open(&path).unwrap();
             file.write_all(b"{\"number\": 12").unwrap();
         }
         assert_eq!(
-            Journal::left_over(folder.path()).unwrap(),
+            Journal::find_abandoned(folder.path()).unwrap(),
             std::slice::from_ref(&path)
         );
         let found = Journal::open(&path).unwrap().lines().unwrap();

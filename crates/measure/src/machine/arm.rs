@@ -1,6 +1,6 @@
-//! Names for the numbers by which ARM processors call themselves.
+//! Names for the numeric identifiers of ARM processors.
 
-use crate::root::field;
+use crate::fs_root::parse_field;
 
 /// Implementer codes (Arm Architecture Reference Manual, `MIDR_EL1.Implementer`; util-linux `lscpu-arm.c`).
 const IMPLEMENTERS: [(u32, &str); 13] = [
@@ -19,7 +19,7 @@ const IMPLEMENTERS: [(u32, &str); 13] = [
     (0xc0, "Ampere"),
 ];
 
-/// Part numbers of ARM's own designs that run kernels one would time (the same sources).
+/// Part numbers of ARM's own designs that are likely to run kernels (same sources).
 const PARTS: [(u32, &str); 16] = [
     (0xd03, "Cortex-A53"),
     (0xd05, "Cortex-A55"),
@@ -39,11 +39,11 @@ const PARTS: [(u32, &str); 16] = [
     (0xd84, "Neoverse-V3"),
 ];
 
-/// What `/proc/cpuinfo` of an ARM kernel says in its own fields.
+/// Fields of an ARM kernel's `/proc/cpuinfo`.
 pub(super) struct Identity {
-    /// Its maker's name, or the code of one without.
+    /// Name of the vendor, or its code.
     pub(super) vendor: Option<String>,
-    /// The name of a design of ARM's own.
+    /// Name of one of ARM's own designs.
     pub(super) design: Option<String>,
     /// Version of the architecture.
     pub(super) version: Option<u32>,
@@ -53,7 +53,7 @@ pub(super) struct Identity {
     pub(super) revision: Option<u32>,
 }
 
-/// Reads them.
+/// Parses the fields.
 pub(super) fn identity(text: &str) -> Identity {
     let implementer = number(text, "CPU implementer");
     let part = number(text, "CPU part");
@@ -74,9 +74,9 @@ pub(super) fn identity(text: &str) -> Identity {
     }
 }
 
-/// A number in decimal or with `0x`.
+/// Parses a decimal number, or one with `0x`.
 fn number(text: &str, key: &str) -> Option<u32> {
-    let value = field(text, key)?;
+    let value = parse_field(text, key)?;
     match value.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => value.parse().ok(),

@@ -1,53 +1,53 @@
-//! What a container or a control group leaves to this process.
+//! Limits of a container or a control group.
 
 use serde::{Deserialize, Serialize};
 
-use crate::root::{Root, field};
+use crate::fs_root::{FsRoot, parse_field};
 
-const GROUPS: &str = "/sys/fs/cgroup";
+const CGROUP_ROOT: &str = "/sys/fs/cgroup";
 
-/// The kind of container and its limits. Names of containers and paths of groups are not kept.
+/// Kind of container and its limits. Names of containers and paths of groups are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Container {
-    /// `docker`, `podman`, `kubernetes`, `lxc`, `wsl`, ...; null where nothing tells of one.
+    /// `docker`, `podman`, `kubernetes`, `lxc`, `wsl`, ...; null if none is detected.
     pub(crate) kind: Option<String>,
-    /// 1 or 2: the version of control groups that limits processor time.
+    /// Version of the control groups that limit processor time: 1 or 2.
     pub(crate) cgroup_version: Option<u32>,
-    /// The tightest `cpu.max` from here to the root: `150000 100000` (µs in each period of µs),
-    /// `max` for no limit.
+    /// Tightest `cpu.max` from here to the root: `150000 100000` (µs per period in µs), or `max` for no
+    /// limit.
     pub(crate) cpu_max: Option<String>,
-    /// Tightest limit of memory in bytes; null for none.
+    /// Tightest memory limit in bytes; null for none.
     pub(crate) memory_max_bytes: Option<u64>,
     /// Processors that this process may run on, as a list (`0-3,8`).
     pub(crate) cpuset: Option<String>,
 }
 
 impl Container {
-    pub(super) fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &FsRoot) -> Self {
         let (version, folders) = cpu_groups(root);
         let status = root.text("/proc/self/status").unwrap_or_default();
         Self {
-            kind: kind(root),
+            kind: detect_container(root),
             cgroup_version: version,
             cpu_max: version.map(|_| {
-                tightest(root, &folders).map_or_else(
+                smallest_quota(root, &folders).map_or_else(
                     || "max".to_owned(),
                     |quota| format!("{} {}", quota.0, quota.1),
                 )
             }),
             memory_max_bytes: memory_max(root),
-            cpuset: field(&status, "Cpus_allowed_list").map(str::to_owned),
+            cpuset: parse_field(&status, "Cpus_allowed_list").map(str::to_owned),
         }
     }
 }
 
-/// Processors' worth of time of a `cpu.max` text; `None` for no limit.
-pub(crate) fn tightest_quota(cpu_max: &str) -> Option<f64> {
+/// Number of processors that a `cpu.max` text allows; `None` for no limit.
+pub(crate) fn parse_quota(cpu_max: &str) -> Option<f64> {
     let (quota, period) = cpu_max.split_once(' ')?;
     Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok().filter(|&period| period > 0.0)?)
 }
 
-fn kind(root: &Root) -> Option<String> {
+fn detect_container(root: &FsRoot) -> Option<String> {
     const MARKS: [(&str, &str); 4] = [
         ("/var/run/secrets/kubernetes.io", "kubernetes"),
         ("/run/.containerenv", "podman"),
@@ -56,15 +56,15 @@ fn kind(root: &Root) -> Option<String> {
     ];
     let marked = MARKS
         .iter()
-        .find(|(mark, _)| root.has(mark))
+        .find(|(mark, _)| root.exists(mark))
         .map(|(_, kind)| (*kind).to_owned());
-    // systemd writes down what it was started in.
-    marked.or_else(|| root.word("/run/systemd/container"))
+    // systemd stores the kind of its container.
+    marked.or_else(|| root.nonempty_text("/run/systemd/container"))
 }
 
 /// Version and folders of the groups that limit this process's processor time, innermost first.
-pub(crate) fn cpu_groups(root: &Root) -> (Option<u32>, Vec<String>) {
-    groups(
+pub(crate) fn cpu_groups(root: &FsRoot) -> (Option<u32>, Vec<String>) {
+    find_groups(
         root,
         &["cpu", "cpu,cpuacct", "cpuacct,cpu"],
         "cpu.cfs_quota_us",
@@ -72,9 +72,11 @@ pub(crate) fn cpu_groups(root: &Root) -> (Option<u32>, Vec<String>) {
     )
 }
 
-/// The groups of one controller, named `first` in version 1, where it has the file `old`;
-/// else those of version 2 where one of them has the file `new`.
-fn groups(root: &Root, names: &[&str], old: &str, new: &str) -> (Option<u32>, Vec<String>) {
+/// Groups of one controller.
+///
+/// Version 1 groups, in the folder of the first name, if one of them has the file `old`; otherwise version
+/// 2 groups, if one of them has the file `new`.
+fn find_groups(root: &FsRoot, names: &[&str], old: &str, new: &str) -> (Option<u32>, Vec<String>) {
     let text = root.text("/proc/self/cgroup").unwrap_or_default();
     for line in text.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -90,21 +92,25 @@ fn groups(root: &Root, names: &[&str], old: &str, new: &str) -> (Option<u32>, Ve
                 1,
                 old,
                 vec![
-                    format!("{GROUPS}/{controllers}"),
-                    format!("{GROUPS}/{}", names.first().unwrap_or(&"")),
+                    format!("{CGROUP_ROOT}/{controllers}"),
+                    format!("{CGROUP_ROOT}/{}", names.first().unwrap_or(&"")),
                 ],
             )
         } else {
-            (2, new, vec![GROUPS.to_owned(), format!("{GROUPS}/unified")])
+            (
+                2,
+                new,
+                vec![CGROUP_ROOT.to_owned(), format!("{CGROUP_ROOT}/unified")],
+            )
         };
         for mount in mounts {
-            let folders: Vec<_> = upwards(path)
+            let folders: Vec<_> = ancestors(path)
                 .into_iter()
                 .map(|path| format!("{mount}{path}"))
                 .collect();
             if folders
                 .iter()
-                .any(|folder| root.has(&format!("{folder}/{file}")))
+                .any(|folder| root.exists(&format!("{folder}/{file}")))
             {
                 return (Some(version), folders);
             }
@@ -113,9 +119,11 @@ fn groups(root: &Root, names: &[&str], old: &str, new: &str) -> (Option<u32>, Ve
     (None, Vec::new())
 }
 
-/// `/a/b` is `/a/b`, `/a` and the root, which has no name. In a container the outer part of a path
-/// of version 1 is the host's and leads nowhere; the root is then the container's own group.
-fn upwards(path: &str) -> Vec<String> {
+/// `/a/b`, `/a` and the root, which is empty.
+///
+/// In a container, the outer part of a version 1 path belongs to the host and does not exist; the root is
+/// then the container's own group.
+fn ancestors(path: &str) -> Vec<String> {
     let mut path = path.trim_end_matches('/');
     let mut paths = vec![path.to_owned()];
     while let Some((parent, _)) = path.rsplit_once('/') {
@@ -125,38 +133,38 @@ fn upwards(path: &str) -> Vec<String> {
     paths
 }
 
-/// The smallest quota over its period, both in µs.
-fn tightest(root: &Root, folders: &[String]) -> Option<(u64, u64)> {
+/// Smallest quota relative to its period, both in µs.
+fn smallest_quota(root: &FsRoot, folders: &[String]) -> Option<(u64, u64)> {
     let quotas = folders.iter().filter_map(|folder| {
-        let (quota, period) = match root.word(&format!("{folder}/cpu.max")) {
+        let (quota, period) = match root.nonempty_text(&format!("{folder}/cpu.max")) {
             Some(text) => {
                 let (quota, period) = text.split_once(' ')?;
                 (quota.parse().ok()?, period.parse().ok()?)
             }
-            // Version 1 writes -1 for no limit, which is no `u64`.
+            // Version 1 writes -1 for no limit, which does not parse as `u64`.
             None => (
-                root.number(&format!("{folder}/cpu.cfs_quota_us"))?,
-                root.number(&format!("{folder}/cpu.cfs_period_us"))?,
+                root.parse_number(&format!("{folder}/cpu.cfs_quota_us"))?,
+                root.parse_number(&format!("{folder}/cpu.cfs_period_us"))?,
             ),
         };
         (period > 0).then_some((quota, period))
     });
-    // a/b < c/d as a*d < c*b: no rounding.
+    // Compared as scaled integers, to avoid floating point.
     quotas.min_by_key(|&(quota, period): &(u64, u64)| {
         u128::from(quota) * 1_000_000_000 / u128::from(period)
     })
 }
 
-fn memory_max(root: &Root) -> Option<u64> {
-    let (_, folders) = groups(root, &["memory"], "memory.limit_in_bytes", "memory.max");
+fn memory_max(root: &FsRoot) -> Option<u64> {
+    let (_, folders) = find_groups(root, &["memory"], "memory.limit_in_bytes", "memory.max");
     let total = root
         .text("/proc/meminfo")
-        .and_then(|text| super::memory::bytes_of(&text, "MemTotal"));
+        .and_then(|text| super::memory::meminfo_bytes(&text, "MemTotal"));
     let limits = folders.iter().filter_map(|folder| {
-        let version_2 = root.number::<u64>(&format!("{folder}/memory.max"));
-        version_2.or_else(|| root.number(&format!("{folder}/memory.limit_in_bytes")))
+        let version_2 = root.parse_number::<u64>(&format!("{folder}/memory.max"));
+        version_2.or_else(|| root.parse_number(&format!("{folder}/memory.limit_in_bytes")))
     });
-    // Version 1 spells "no limit" as a number above all memory.
+    // Version 1 expresses "no limit" as a number above all memory.
     limits
         .filter(|&limit| total.is_none_or(|total| limit < total))
         .min()
@@ -165,12 +173,12 @@ fn memory_max(root: &Root) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::write_files;
+    use crate::fs_root::write_files;
 
     fn read(files: &[(&str, &str)]) -> Container {
         let folder = tempfile::tempdir().unwrap();
         write_files(folder.path(), files);
-        Container::read(&Root::at(folder.path()))
+        Container::read(&FsRoot::at(folder.path()))
     }
 
     #[test]
@@ -186,7 +194,7 @@ mod tests {
         assert_eq!(container.cgroup_version, Some(2));
         assert_eq!(container.cpu_max.as_deref(), Some("150000 100000"));
         assert_eq!(container.memory_max_bytes, Some(1 << 30));
-        assert_eq!(tightest_quota("150000 100000"), Some(1.5));
+        assert_eq!(parse_quota("150000 100000"), Some(1.5));
     }
 
     #[test]
@@ -219,7 +227,7 @@ mod tests {
             ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
         ]);
         assert_eq!(unlimited.cpu_max.as_deref(), Some("max"));
-        assert_eq!(tightest_quota("max"), None);
+        assert_eq!(parse_quota("max"), None);
         assert_eq!(read(&[]), Container::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Which processor it is: from `/proc/cpuinfo`, and CPUID where there is that.
+//! Identification of the processor, from `/proc/cpuinfo` and CPUID.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use super::arm;
-use crate::root::{Root, field};
+use crate::fs_root::{FsRoot, parse_field};
 
-/// What the processor says of itself. In a virtual machine the host may let it say anything.
+/// Identification of the processor. In a virtual machine the host can change all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processor {
-    /// `x86_64`, `aarch64`: what this program was built for.
+    /// Target architecture of this program: `x86_64`, `aarch64`.
     pub architecture: String,
     /// `GenuineIntel`, `AuthenticAMD`.
     pub vendor: Option<String>,
@@ -19,54 +19,55 @@ pub struct Processor {
     pub brand: Option<String>,
     /// On ARM: version of the architecture, part number, and `rNpM` as variant * 16 + revision.
     pub family: Option<u32>,
-    /// With `family` and `stepping` the kind of processor, as CPUID says it.
+    /// Model number. With `family` and `stepping` it identifies the processor type in CPUID.
     pub model: Option<u32>,
     /// See `model`.
     pub stepping: Option<u32>,
-    /// Version of its microcode, in hex.
+    /// Version of the microcode, in hex.
     pub microcode: Option<String>,
-    /// XXH3-64 in hex of the sorted feature flags, one blank between them.
+    /// XXH3-64 in hex of the sorted feature flags, separated by spaces.
     pub flags_hash: Option<String>,
     /// `x86-64-v3`, `armv8`.
     pub isa_level: Option<String>,
     /// The vector extensions among the flags, sorted.
     pub vector_extensions: Vec<String>,
-    /// How many kinds of cores there are: above 1 on hybrid processors.
+    /// Number of core types: above 1 on hybrid processors.
     pub core_kinds: Option<u32>,
-    /// `kvm`, `vmware`, ...; `none` where it is known that there is none; `unknown` for a nameless one.
+    /// `kvm`, `vmware`, ...; `none` if there is none; `unknown` if it has no name.
     pub hypervisor: Option<String>,
-    /// The time stamp counter runs evenly whatever the clock does.
+    /// Whether the time stamp counter has a constant rate.
     pub invariant_tsc: Option<bool>,
 }
 
 impl Processor {
-    pub(super) fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &FsRoot) -> Self {
         let text = root.text("/proc/cpuinfo").unwrap_or_default();
         let mut processor = Self::parse(&text);
         if root.is_system() {
-            processor.hypervisor = hypervisor_of_cpuid().or(processor.hypervisor);
+            processor.hypervisor = cpuid_hypervisor().or(processor.hypervisor);
         }
-        if let Some(kind) = root.word("/sys/hypervisor/type") {
+        if let Some(kind) = root.nonempty_text("/sys/hypervisor/type") {
             processor.hypervisor = Some(kind);
         }
-        // Intel's hybrids are one model to CPUID; the kernel lists their kinds of cores apart.
+        // CPUID reports one model for Intel hybrid processors; the kernel lists their core types
+        // separately.
         let hybrid =
-            root.has("/sys/devices/cpu_core/cpus") && root.has("/sys/devices/cpu_atom/cpus");
+            root.exists("/sys/devices/cpu_core/cpus") && root.exists("/sys/devices/cpu_atom/cpus");
         if hybrid {
             processor.core_kinds = processor.core_kinds.max(Some(2));
         }
         processor
     }
 
-    /// What `/proc/cpuinfo` says, of either architecture.
+    /// Parses `/proc/cpuinfo` of either architecture.
     pub(super) fn parse(text: &str) -> Self {
         let of = |key| {
-            field(text, key)
+            parse_field(text, key)
                 .filter(|value| !value.is_empty())
                 .map(str::to_owned)
         };
-        let flags: BTreeSet<&str> = field(text, "flags")
-            .or_else(|| field(text, "Features"))
+        let flags: BTreeSet<&str> = parse_field(text, "flags")
+            .or_else(|| parse_field(text, "Features"))
             .unwrap_or_default()
             .split_ascii_whitespace()
             .collect();
@@ -78,13 +79,13 @@ impl Processor {
             model: of("model").and_then(|value| value.parse().ok()),
             stepping: of("stepping").and_then(|value| value.parse().ok()),
             microcode: of("microcode"),
-            flags_hash: hash(&flags),
-            vector_extensions: vectors(&flags),
-            core_kinds: kinds(text),
+            flags_hash: hash_flags(&flags),
+            vector_extensions: vector_flags(&flags),
+            core_kinds: count_core_types(text),
             ..Self::default()
         };
         if text.contains("CPU implementer") {
-            processor.name_arm(arm::identity(text));
+            processor.set_arm_names(arm::identity(text));
         } else if flags.contains("lm") {
             processor.isa_level = Some(x86_level(&flags).to_owned());
             let guest = flags.contains("hypervisor");
@@ -95,8 +96,8 @@ impl Processor {
         processor
     }
 
-    /// Takes what an ARM kernel says.
-    fn name_arm(&mut self, identity: arm::Identity) {
+    /// Sets the fields reported by an ARM kernel.
+    fn set_arm_names(&mut self, identity: arm::Identity) {
         self.vendor = identity.vendor;
         self.brand = self.brand.take().or(identity.design);
         self.family = identity.version;
@@ -106,16 +107,16 @@ impl Processor {
     }
 }
 
-fn hash(flags: &BTreeSet<&str>) -> Option<String> {
+fn hash_flags(flags: &BTreeSet<&str>) -> Option<String> {
     let joined = flags.iter().copied().collect::<Vec<_>>().join(" ");
     (!flags.is_empty()).then(|| format!("{:016x}", XxHash3_64::oneshot(joined.as_bytes())))
 }
 
-/// Flags that name vector or matrix units, which decide what a compiler can make of a kernel.
-fn vectors(flags: &BTreeSet<&str>) -> Vec<String> {
+/// Flags of vector and matrix units, which determine the code that a compiler can generate.
+fn vector_flags(flags: &BTreeSet<&str>) -> Vec<String> {
     const BEGINNINGS: [&str; 4] = ["avx", "amx", "sve", "asimd"];
     const NAMES: [&str; 7] = ["fma", "f16c", "sse4_1", "sse4_2", "bf16", "i8mm", "fphp"];
-    // `sme` is a matrix unit on ARM, encrypted memory on x86, and `smep` a protection there.
+    // `sme` is a matrix unit on ARM. On x86, `sme` is memory encryption and `smep` a protection.
     let arm = flags.contains("asimd");
     let is_vector = |flag: &str| {
         NAMES.contains(&flag)
@@ -129,9 +130,10 @@ fn vectors(flags: &BTreeSet<&str>) -> Vec<String> {
         .collect()
 }
 
-/// The level of the x86-64 psABI (its table "micro-architecture levels"), in the kernel's names.
+/// Level of the x86-64 psABI (table "micro-architecture levels"), from the kernel's flag names.
 ///
-/// `lahf_lm` is LAHF-SAHF, `abm` is LZCNT, `pni` is SSE3; OSXSAVE is implied, as the kernel hides AVX without it.
+/// `lahf_lm` is LAHF-SAHF, `abm` is LZCNT, `pni` is SSE3. OSXSAVE is implied, because the kernel hides AVX
+/// without it.
 fn x86_level(flags: &BTreeSet<&str>) -> &'static str {
     const LEVELS: [(&str, &[&str]); 3] = [
         (
@@ -157,8 +159,8 @@ fn x86_level(flags: &BTreeSet<&str>) -> &'static str {
     reached.last().map_or("x86-64-v1", |(level, _)| level)
 }
 
-/// How many different cores `/proc/cpuinfo` describes.
-fn kinds(text: &str) -> Option<u32> {
+/// Number of different core types in `/proc/cpuinfo`.
+fn count_core_types(text: &str) -> Option<u32> {
     let identity = [
         "vendor_id",
         "cpu family",
@@ -171,15 +173,15 @@ fn kinds(text: &str) -> Option<u32> {
     ];
     let kinds: BTreeSet<Vec<Option<&str>>> = text
         .split("\n\n")
-        .filter(|block| field(block, "processor").is_some())
-        .map(|block| identity.iter().map(|key| field(block, key)).collect())
+        .filter(|block| parse_field(block, "processor").is_some())
+        .map(|block| identity.iter().map(|key| parse_field(block, key)).collect())
         .collect();
     u32::try_from(kinds.len()).ok().filter(|&count| count > 0)
 }
 
-/// The name that the hypervisor gives itself in CPUID leaf 0x4000_0000.
+/// Name of the hypervisor in CPUID leaf 0x4000_0000.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-fn hypervisor_of_cpuid() -> Option<String> {
+fn cpuid_hypervisor() -> Option<String> {
     use raw_cpuid::{CpuId, Hypervisor};
     let cpuid = CpuId::new();
     if !cpuid.get_feature_info()?.has_hypervisor() {
@@ -200,7 +202,7 @@ fn hypervisor_of_cpuid() -> Option<String> {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-fn hypervisor_of_cpuid() -> Option<String> {
+fn cpuid_hypervisor() -> Option<String> {
     None
 }
 
@@ -213,7 +215,7 @@ mod tests {
         let v2 = "lm cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2";
         let v3 = format!("{v2} avx avx2 bmi1 bmi2 f16c fma abm movbe xsave");
         let v4 = format!("{v3} avx512f avx512bw avx512cd avx512dq avx512vl");
-        // Everything of v4, but without one flag of v2.
+        // All flags of v4, without one flag of v2.
         let gap = v4.replace("popcnt ", "");
         for (flags, level) in [("lm", 1), (v2, 2), (&v3, 3), (&v4, 4), (&gap, 1)] {
             let processor = Processor::parse(&format!("processor: 0\nflags\t: {flags}\n"));

@@ -1,17 +1,17 @@
-//! Folders that look like the `/proc` and `/sys` of machines that the tests cannot have.
+//! Folders with `/proc` and `/sys` files of machines that are not available to tests.
 
 use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::root::{Root, write_files};
+use crate::fs_root::{FsRoot, write_files};
 
-/// A machine's files; they go when it is dropped.
+/// Files of a machine, removed on drop.
 pub(crate) struct Fixture(TempDir);
 
 impl Fixture {
-    pub(crate) fn root(&self) -> Root {
-        Root::at(self.0.path())
+    pub(crate) fn root(&self) -> FsRoot {
+        FsRoot::at(self.0.path())
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -34,7 +34,7 @@ fn cache(folder: &Path, cpu: usize, index: usize, facts: [&str; 4]) {
     file(folder, &format!("{at}/coherency_line_size"), "64\n");
 }
 
-/// Two sockets of two cores of two threads: threads 0 to 3 are the first of each core.
+/// Two sockets with two cores of two threads each. Threads 0 to 3 are the first threads of their cores.
 pub(crate) fn intel_two_sockets() -> Fixture {
     let fixture = Fixture(tempfile::tempdir().unwrap());
     let folder = fixture.0.path();
@@ -116,7 +116,7 @@ pub(crate) fn intel_two_sockets() -> Fixture {
     fixture
 }
 
-/// Two processors of a cloud machine: no clocks, no firmware, a masked name.
+/// Two processors of a cloud machine: no clocks, no firmware, a generic name.
 pub(crate) fn amd_virtual() -> Fixture {
     let fixture = Fixture(tempfile::tempdir().unwrap());
     let folder = fixture.0.path();
@@ -154,7 +154,7 @@ pub(crate) fn amd_virtual() -> Fixture {
     fixture
 }
 
-/// Four ARM cores whose kernel tells no name, in a sandbox that hides sysfs.
+/// Four ARM cores without a name, in a sandbox that hides sysfs.
 pub(crate) fn arm_nameless() -> Fixture {
     let fixture = Fixture(tempfile::tempdir().unwrap());
     let block = |cpu: usize| {

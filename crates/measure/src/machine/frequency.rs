@@ -1,34 +1,34 @@
-//! How the clock of the cores is governed.
+//! Clock governor and limits of the cores.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::root::Root;
+use crate::fs_root::FsRoot;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Limits of the clock and who sets it. All unknown in most virtual machines.
+/// Clock limits and governor. All unknown in most virtual machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frequency {
     pub(crate) driver: Option<String>,
-    /// Where cores differ, all that are in use: `performance+powersave`.
+    /// Governors in use; several if cores differ: `performance+powersave`.
     pub(crate) governor: Option<String>,
-    /// What the hardware's own governor is told to prefer (`energy_performance_preference`).
+    /// Energy preference of the hardware governor (`energy_performance_preference`).
     pub(crate) preference: Option<String>,
-    /// The clock that is promised under any load.
+    /// Guaranteed clock under any load.
     pub(crate) nominal_khz: Option<u64>,
     pub(crate) min_khz: Option<u64>,
-    /// The fastest core's.
+    /// Maximum clock of the fastest core.
     pub(crate) max_khz: Option<u64>,
-    /// The clock may rise above the nominal one while it is cool enough.
+    /// Whether the clock may exceed the nominal one while the processor is cool enough.
     pub(crate) boost: Option<bool>,
 }
 
 impl Frequency {
-    pub(super) fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &FsRoot) -> Self {
         let policies: Vec<_> = root
-            .names(&format!("{CPUS}/cpufreq"))
+            .entry_names(&format!("{CPUS}/cpufreq"))
             .into_iter()
             .filter(|name| name.starts_with("policy"))
             .map(|name| format!("{CPUS}/cpufreq/{name}"))
@@ -36,14 +36,14 @@ impl Frequency {
         let words = |name: &str| {
             let words: BTreeSet<_> = policies
                 .iter()
-                .filter_map(|policy| root.word(&format!("{policy}/{name}")))
+                .filter_map(|policy| root.nonempty_text(&format!("{policy}/{name}")))
                 .collect();
             (!words.is_empty()).then(|| words.into_iter().collect::<Vec<_>>().join("+"))
         };
         let numbers = |name: &str| {
             let numbers = policies
                 .iter()
-                .filter_map(|policy| root.number::<u64>(&format!("{policy}/{name}")));
+                .filter_map(|policy| root.parse_number::<u64>(&format!("{policy}/{name}")));
             numbers.filter(|&khz| khz > 0).collect::<Vec<_>>()
         };
         let nominal = numbers("base_frequency").into_iter().max();
@@ -51,26 +51,27 @@ impl Frequency {
             driver: words("scaling_driver"),
             governor: words("scaling_governor"),
             preference: words("energy_performance_preference"),
-            nominal_khz: nominal.or_else(|| nominal_of_cpuid(root)),
+            nominal_khz: nominal.or_else(|| cpuid_nominal_khz(root)),
             min_khz: numbers("cpuinfo_min_freq").into_iter().min(),
             max_khz: numbers("cpuinfo_max_freq").into_iter().max(),
-            boost: boost(root),
+            boost: read_boost(root),
         }
     }
 }
 
-/// Three drivers, three files: acpi-cpufreq and amd-pstate, intel_pstate (the other way round).
-fn boost(root: &Root) -> Option<bool> {
-    let bit = |path: &str| root.number::<u8>(&format!("{CPUS}/{path}"));
+/// Depends on the driver: acpi-cpufreq and amd-pstate use one file each, intel_pstate another with inverted
+/// meaning.
+fn read_boost(root: &FsRoot) -> Option<bool> {
+    let bit = |path: &str| root.parse_number::<u8>(&format!("{CPUS}/{path}"));
     bit("cpufreq/boost")
         .map(|on| on == 1)
         .or_else(|| bit("intel_pstate/no_turbo").map(|off| off == 0))
         .or_else(|| bit("cpufreq/policy0/boost").map(|on| on == 1))
 }
 
-/// CPUID leaf 0x16, which Intel has and a host may pass on.
+/// CPUID leaf 0x16, available on Intel processors unless the host hides it.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-fn nominal_of_cpuid(root: &Root) -> Option<u64> {
+fn cpuid_nominal_khz(root: &FsRoot) -> Option<u64> {
     if !root.is_system() {
         return None;
     }
@@ -81,6 +82,6 @@ fn nominal_of_cpuid(root: &Root) -> Option<u64> {
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
-fn nominal_of_cpuid(_root: &Root) -> Option<u64> {
+fn cpuid_nominal_khz(_root: &FsRoot) -> Option<u64> {
     None
 }

@@ -2,54 +2,54 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::root::{Root, field};
+use crate::fs_root::{FsRoot, parse_field};
 
-/// What memory there is, not how much of it is free.
+/// Installed memory, independent of its use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// What the kernel manages: somewhat below what is built in.
+    /// Memory managed by the kernel, slightly less than installed.
     pub(crate) total_bytes: Option<u64>,
     pub(crate) swap_bytes: Option<u64>,
     pub(crate) page_bytes: Option<u64>,
     pub(crate) huge_page_bytes: Option<u64>,
-    /// Huge pages that the administrator set aside.
+    /// Huge pages reserved by the administrator.
     pub(crate) huge_pages: Option<u64>,
     /// `always`, `madvise` or `never`.
     pub(crate) transparent_huge_pages: Option<String>,
 }
 
 impl Memory {
-    pub(super) fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &FsRoot) -> Self {
         let text = root.text("/proc/meminfo").unwrap_or_default();
         let auxiliary = root.bytes("/proc/self/auxv").unwrap_or_default();
-        let pages = |key| field(&text, key)?.parse::<u64>().ok();
+        let pages = |key| parse_field(&text, key)?.parse::<u64>().ok();
         Self {
-            total_bytes: bytes_of(&text, "MemTotal"),
-            swap_bytes: bytes_of(&text, "SwapTotal"),
+            total_bytes: meminfo_bytes(&text, "MemTotal"),
+            swap_bytes: meminfo_bytes(&text, "SwapTotal"),
             page_bytes: page_bytes(&auxiliary),
-            huge_page_bytes: bytes_of(&text, "Hugepagesize"),
-            // Surplus pages come and go with demand.
+            huge_page_bytes: meminfo_bytes(&text, "Hugepagesize"),
+            // Surplus pages change with demand.
             huge_pages: (|| pages("HugePages_Total")?.checked_sub(pages("HugePages_Surp")?))(),
             transparent_huge_pages: root
                 .text("/sys/kernel/mm/transparent_hugepage/enabled")
-                .and_then(|text| chosen(&text)),
+                .and_then(|text| bracketed_word(&text)),
         }
     }
 }
 
-/// A line `key: 123 kB` of `/proc/meminfo`, in bytes.
-pub(crate) fn bytes_of(text: &str, key: &str) -> Option<u64> {
-    let kilobytes = field(text, key)?.strip_suffix("kB")?.trim();
+/// Value of a line `key: 123 kB` in `/proc/meminfo`, in bytes.
+pub(crate) fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+    let kilobytes = parse_field(text, key)?.strip_suffix("kB")?.trim();
     kilobytes.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The bracketed one of `always [madvise] never`.
-fn chosen(text: &str) -> Option<String> {
+/// Word in brackets: `madvise` of `always [madvise] never`.
+fn bracketed_word(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// `AT_PAGESZ` of the auxiliary vector: pairs of words, the first says what the second is.
+/// Value of `AT_PAGESZ` in the auxiliary vector, which consists of pairs of words: key and value.
 fn page_bytes(auxiliary: &[u8]) -> Option<u64> {
     const AT_PAGESZ: u64 = 6;
     let (words, _) = auxiliary.as_chunks::<8>();
@@ -78,7 +78,10 @@ mod tests {
 
     #[test]
     fn the_chosen_word_is_in_brackets() {
-        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
-        assert_eq!(chosen("always madvise"), None);
+        assert_eq!(
+            bracketed_word("always [madvise] never").as_deref(),
+            Some("madvise")
+        );
+        assert_eq!(bracketed_word("always madvise"), None);
     }
 }

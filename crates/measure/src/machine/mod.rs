@@ -1,13 +1,13 @@
-//! What is known of the machine that measures: facts that stay while it runs.
+//! Description of the measuring machine: facts that stay constant while it runs.
 //!
-//! Reads `/proc`, `/sys`, `/etc` and the processor's own identification. The record is hashed and
-//! published with the timings, therefore
+//! Read from `/proc`, `/sys`, `/etc` and the processor's identification. The record is hashed and published
+//! with the timings, therefore
 //!
-//! * it holds nothing that changes by itself: no load, temperature, current clock or free memory
-//!   (those are [`crate::conditions::Conditions`]);
-//! * it holds nothing that names a person, a host or a single device: no host name, user, serial
+//! * it contains nothing that changes by itself: no load, temperature, current clock or free memory (see
+//!   [`crate::conditions::Conditions`]);
+//! * it contains nothing that identifies a person, a host or a single device: no host name, user, serial
 //!   number, address or machine id;
-//! * what the system does not tell is null, never 0.
+//! * unknown values are null, never 0.
 
 mod arm;
 mod container;
@@ -21,44 +21,44 @@ mod topology;
 use serde::{Deserialize, Serialize};
 use tsql_codecs::json;
 
-pub(crate) use container::{Container, cpu_groups, tightest_quota};
+pub(crate) use container::{Container, cpu_groups, parse_quota};
 pub use cpu::Processor;
 pub(crate) use frequency::Frequency;
-pub(crate) use memory::{Memory, bytes_of};
+pub(crate) use memory::{Memory, meminfo_bytes};
 pub(crate) use os::System;
 pub use toolchain::Toolchain;
 pub(crate) use topology::{Topology, siblings};
 
-use crate::root::Root;
+use crate::fs_root::FsRoot;
 
-/// What stays as it is while measurements run.
+/// Constant facts about a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Maker and product as the firmware says them; in a cloud the kind of instance.
+    /// Maker and product from the firmware; in a cloud the instance type.
     pub(crate) product: Option<String>,
-    /// What the processor says of itself.
+    /// Identification of the processor.
     pub processor: Processor,
     pub(crate) topology: Topology,
     pub(crate) frequency: Frequency,
     pub(crate) memory: Memory,
     pub(crate) system: System,
     pub(crate) container: Container,
-    /// The host's compiler; the caller fills it.
+    /// Compiler of the host; set by the caller.
     pub toolchain: Option<Toolchain>,
-    /// One object per GPU; the caller fills it.
+    /// One object per GPU; set by the caller.
     pub gpus: Vec<serde_json::Value>,
 }
 
 impl Machine {
-    /// Reads the machine that this runs on, without compiler and GPUs.
+    /// Reads the current machine, without compiler and GPUs.
     pub fn read() -> Self {
-        Self::read_at(&Root::system())
+        Self::read_at(&FsRoot::system())
     }
 
-    /// Reads the machine whose files lie below `root`.
-    pub(crate) fn read_at(root: &Root) -> Self {
+    /// Reads the machine whose files are below `root`.
+    pub(crate) fn read_at(root: &FsRoot) -> Self {
         Self {
-            product: product(root),
+            product: read_product(root),
             processor: Processor::read(root),
             topology: Topology::read(root),
             frequency: Frequency::read(root),
@@ -70,16 +70,16 @@ impl Machine {
         }
     }
 
-    /// The canonical text, which is hashed: equal for equal machines.
+    /// Canonical JSON text, which is hashed: equal for equal machines.
     pub fn to_json(&self) -> String {
-        // Strings, integers and JSON values cannot fail to become JSON.
+        // Strings, integers and JSON values always serialize.
         let text = serde_json::to_string(self).unwrap_or_default();
         json::canonical(&text).unwrap_or_default()
     }
 }
 
-/// Maker and product, without the phrases that firmware has where nobody filled them in.
-fn product(root: &Root) -> Option<String> {
+/// Maker and product, without the firmware's placeholder texts.
+fn read_product(root: &FsRoot) -> Option<String> {
     const UNFILLED: [&str; 5] = [
         "to be filled",
         "default string",
@@ -90,16 +90,16 @@ fn product(root: &Root) -> Option<String> {
     let mut words = Vec::new();
     for name in ["sys_vendor", "product_name"] {
         let filled = root
-            .word(&format!("/sys/class/dmi/id/{name}"))
+            .nonempty_text(&format!("/sys/class/dmi/id/{name}"))
             .filter(|text| {
                 let text = text.to_lowercase();
                 !UNFILLED.iter().any(|phrase| text.contains(phrase))
             });
         words.extend(filled);
     }
-    // ARM boards have a device tree instead; its strings end with a zero byte.
+    // ARM boards have a device tree instead, with NUL-terminated strings.
     let board = || {
-        root.word("/proc/device-tree/model")
+        root.nonempty_text("/proc/device-tree/model")
             .map(|text| text.trim_end_matches('\0').to_owned())
     };
     if words.is_empty() {

@@ -1,65 +1,65 @@
-//! Kernel, distribution, C library, and the settings of the kernel that timings feel.
+//! Kernel, distribution, C library, and kernel settings that affect timings.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::root::{Root, cpu_list, parse_cpus};
+use crate::fs_root::{FsRoot, format_cpus, parse_cpus};
 
-/// The operating system. Of the kernel's command line only the two words below are kept: the rest
-/// may name disks and addresses.
+/// The operating system. Of the kernel's command line only the two settings below are included, because
+/// others can contain disk names and addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     /// `linux`, `macos`, ...
     pub(crate) kind: String,
-    /// The kernel's release.
+    /// Release of the kernel.
     pub(crate) kernel: Option<String>,
     /// `debian 12`.
     pub(crate) distribution: Option<String>,
     /// `glibc 2.36`, `musl`.
     pub(crate) libc: Option<String>,
     pub(crate) clocksource: Option<String>,
-    /// 0 off, 1 without the heap, 2 in full.
+    /// Address space layout randomization: 0 off, 1 without the heap, 2 full.
     pub(crate) aslr: Option<u32>,
     pub(crate) perf_event_paranoid: Option<i32>,
-    /// `mitigations=` of the kernel's command line.
+    /// Value of `mitigations=` in the kernel's command line.
     pub(crate) mitigations_setting: Option<String>,
-    /// What the kernel says of each weakness of the processor that concerns it.
+    /// Kernel's status of each processor vulnerability that affects it.
     pub(crate) mitigations: BTreeMap<String, String>,
-    /// Processors that are kept from the scheduler; an empty list where there are none.
+    /// Processors isolated from the scheduler; an empty list if there are none.
     pub(crate) isolated_cpus: Option<String>,
     /// Processors without a timer tick while one task runs.
     pub(crate) nohz_full_cpus: Option<String>,
 }
 
 impl System {
-    pub(super) fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &FsRoot) -> Self {
         let command_line = root.text("/proc/cmdline").unwrap_or_default();
         let cpus = |name: &str| {
             let text = root.text(&format!("/sys/devices/system/cpu/{name}"))?;
-            // `(null)` is the kernel's spelling of a list that was never set.
-            Some(parse_cpus(&text).map_or_else(String::new, |cpus| cpu_list(&cpus)))
+            // The kernel prints `(null)` for a list that was never set.
+            Some(parse_cpus(&text).map_or_else(String::new, |cpus| format_cpus(&cpus)))
         };
         Self {
             kind: std::env::consts::OS.to_owned(),
-            kernel: root.word("/proc/sys/kernel/osrelease"),
-            distribution: distribution(root),
-            libc: libc_of(root),
+            kernel: root.nonempty_text("/proc/sys/kernel/osrelease"),
+            distribution: read_distribution(root),
+            libc: read_libc_version(root),
             clocksource: root
-                .word("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            aslr: root.number("/proc/sys/kernel/randomize_va_space"),
-            perf_event_paranoid: root.number("/proc/sys/kernel/perf_event_paranoid"),
+                .nonempty_text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            aslr: root.parse_number("/proc/sys/kernel/randomize_va_space"),
+            perf_event_paranoid: root.parse_number("/proc/sys/kernel/perf_event_paranoid"),
             mitigations_setting: command_line
                 .split_ascii_whitespace()
                 .find_map(|word| Some(word.strip_prefix("mitigations=")?.to_owned())),
-            mitigations: mitigations(root),
+            mitigations: read_mitigations(root),
             isolated_cpus: cpus("isolated"),
             nohz_full_cpus: cpus("nohz_full"),
         }
     }
 }
 
-fn distribution(root: &Root) -> Option<String> {
+fn read_distribution(root: &FsRoot) -> Option<String> {
     let text = root
         .text("/etc/os-release")
         .or_else(|| root.text("/usr/lib/os-release"))?;
@@ -73,32 +73,33 @@ fn distribution(root: &Root) -> Option<String> {
     Some(value("VERSION_ID").map_or_else(|| id.to_owned(), |version| format!("{id} {version}")))
 }
 
-fn mitigations(root: &Root) -> BTreeMap<String, String> {
+fn read_mitigations(root: &FsRoot) -> BTreeMap<String, String> {
     const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
-    let names = root.names(FOLDER).into_iter();
-    let told = names.filter_map(|name| Some((root.word(&format!("{FOLDER}/{name}"))?, name)));
+    let names = root.entry_names(FOLDER).into_iter();
+    let told =
+        names.filter_map(|name| Some((root.nonempty_text(&format!("{FOLDER}/{name}"))?, name)));
     told.filter(|(text, _)| text != "Not affected")
         .map(|(text, name)| (name, text))
         .collect()
 }
 
-/// The C library that this program runs with, which is also that of the kernels it loads.
+/// C library of this program, which is also that of the kernels it loads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn libc_of(root: &Root) -> Option<String> {
+fn read_libc_version(root: &FsRoot) -> Option<String> {
     root.is_system()
-        .then(crate::attempts::libc_version)
+        .then(crate::syscalls::libc_version)
         .flatten()
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn libc_of(_root: &Root) -> Option<String> {
+fn read_libc_version(_root: &FsRoot) -> Option<String> {
     cfg!(target_env = "musl").then(|| "musl".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::write_files;
+    use crate::fs_root::write_files;
 
     #[test]
     fn of_the_command_line_only_mitigations_are_kept() {
@@ -126,7 +127,7 @@ mod tests {
                 ),
             ],
         );
-        let system = System::read(&Root::at(folder.path()));
+        let system = System::read(&FsRoot::at(folder.path()));
         assert_eq!(system.mitigations_setting.as_deref(), Some("off"));
         assert_eq!(system.nohz_full_cpus.as_deref(), Some(""));
         assert_eq!(system.isolated_cpus.as_deref(), Some("2-3"));

@@ -1,4 +1,4 @@
-//! The record of machines that are known, and of the one that the tests run on.
+//! Records of known machines, and of the machine that runs the tests.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +94,7 @@ fn an_arm_processor_is_named_by_its_numbers() {
         processor.vector_extensions,
         ["asimd", "asimddp", "asimdhp", "sve"]
     );
-    // Without sysfs the threads are still counted, and what cannot be told is not.
+    // Without sysfs, threads are still counted, and other facts are unknown.
     assert_eq!(
         (machine.topology.threads, machine.topology.cores),
         (Some(4), None)
@@ -117,7 +117,7 @@ fn a_hybrid_has_cores_of_two_kinds() {
 #[test]
 fn an_empty_system_is_all_null() {
     let folder = tempfile::tempdir().unwrap();
-    let machine = Machine::read_at(&Root::at(folder.path()));
+    let machine = Machine::read_at(&FsRoot::at(folder.path()));
     let known: BTreeSet<_> = strings(&serde_json::to_value(&machine).unwrap())
         .into_iter()
         .collect();
@@ -147,7 +147,7 @@ fn the_record_comes_back_from_its_text() {
 #[test]
 fn the_record_does_not_change_by_itself() {
     let before = Machine::read().to_json();
-    // Work changes load, clocks, free memory and times.
+    // The computation changes load, clocks, free memory and times.
     let busy = (0..40_000_000_u64).fold(0, |sum: u64, number| {
         sum.wrapping_mul(31).wrapping_add(number)
     });
@@ -155,7 +155,7 @@ fn the_record_does_not_change_by_itself() {
     assert_eq!(Machine::read().to_json(), before);
 }
 
-/// All texts in `value`, keys aside.
+/// All strings in `value`, without keys.
 fn strings(value: &serde_json::Value) -> Vec<String> {
     match value {
         serde_json::Value::String(text) => vec![text.clone()],
@@ -165,9 +165,9 @@ fn strings(value: &serde_json::Value) -> Vec<String> {
     }
 }
 
-/// What identifies this machine or its user, as the system tells it.
+/// Texts that identify this machine or its user.
 fn identities() -> Vec<String> {
-    let root = Root::system();
+    let root = FsRoot::system();
     let mut found: Vec<String> = [
         "/proc/sys/kernel/hostname",
         "/etc/hostname",
@@ -180,20 +180,20 @@ fn identities() -> Vec<String> {
         "/sys/class/dmi/id/chassis_serial",
     ]
     .into_iter()
-    .filter_map(|path| root.word(path))
+    .filter_map(|path| root.nonempty_text(path))
     .collect();
     found.extend(
         ["USER", "LOGNAME", "HOME", "HOSTNAME"]
             .into_iter()
             .filter_map(|name| std::env::var(name).ok()),
     );
-    for interface in root.names("/sys/class/net") {
+    for interface in root.entry_names("/sys/class/net") {
         found.extend(
-            root.word(&format!("/sys/class/net/{interface}/address"))
+            root.nonempty_text(&format!("/sys/class/net/{interface}/address"))
                 .filter(|mac| mac != "00:00:00:00:00:00"),
         );
     }
-    // Local addresses of IPv4 and IPv6, loopback aside.
+    // Local IPv4 and IPv6 addresses, without loopback.
     let table = root.text("/proc/net/fib_trie").unwrap_or_default();
     let addresses = table
         .lines()
@@ -213,7 +213,7 @@ fn identities() -> Vec<String> {
     found
 }
 
-/// Whether `text` has `identity` in it: as a whole word where it is short (`vm` is in `kvm`).
+/// Returns whether `text` contains `identity`. A short identity must be a whole word (`vm` is in `kvm`).
 fn tells(text: &str, identity: &str) -> bool {
     let (text, identity) = (text.to_lowercase(), identity.to_lowercase());
     if identity.len() >= 6 {

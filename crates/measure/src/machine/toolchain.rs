@@ -1,25 +1,26 @@
-//! The compiler that builds kernels, as the record names it.
+//! Compiler of kernels, as included in records.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// A compiler, its version and the flags that it is always given.
+/// A compiler, its version and its fixed flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Toolchain {
-    /// Where it is; the home folder, which names a person, is `~`.
+    /// Path; the home folder, which identifies a person, is replaced by `~`.
     pub(crate) path: String,
-    /// First line of what it prints for `--version`.
+    /// First line of its `--version` output.
     pub(crate) version_line: String,
     pub(crate) flags: Vec<String>,
 }
 
 impl Toolchain {
-    /// The compiler at `path`, with the home folder and folders of the user's name taken out of everything.
+    /// Describes the compiler at `path`. The home folder and folders with the user's name are removed from
+    /// all fields.
     pub fn new(path: &Path, version_line: &str, flags: &[String]) -> Self {
         let home = std::env::var("HOME").unwrap_or_default();
         let user = std::env::var("USER").unwrap_or_default();
-        Self::without_person(
+        Self::anonymized(
             &home,
             &user,
             &path.display().to_string(),
@@ -28,7 +29,7 @@ impl Toolchain {
         )
     }
 
-    fn without_person(
+    fn anonymized(
         home: &str,
         user: &str,
         path: &str,
@@ -68,7 +69,7 @@ mod tests {
             "-O3".to_owned(),
             "-L/data/ann/lib".to_owned(),
         ];
-        let toolchain = Toolchain::without_person(
+        let toolchain = Toolchain::anonymized(
             "/home/ann/",
             "ann",
             "/home/ann/bin/cc",
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(toolchain.version_line, "cc 14.1");
         assert_eq!(toolchain.flags, ["-I~/include", "-O3", "-L/data/~/lib"]);
         assert_eq!(
-            Toolchain::without_person("/", "", "/usr/bin/cc", "", &[]).path,
+            Toolchain::anonymized("/", "", "/usr/bin/cc", "", &[]).path,
             "/usr/bin/cc"
         );
     }

@@ -1,18 +1,19 @@
-//! The arguments of a kernel before and after a workload is chosen: shapes become numbers, and are found too large.
+//! Arguments of a kernel: as expressions, and bound to a workload. Binding evaluates shapes and checks
+//! their sizes.
 
 use super::super::expr::Expression;
 use super::super::trial::{Argument, Dtype, Init, Role, Value};
-use super::refusal::Refusal;
-use super::scope::{Scope, float};
-use super::typed::{ArgumentKind, ScalarValue, TypedArgument};
+use super::invalid_config::InvalidConfig;
+use super::raw_manifest::{ArgumentKind, ScalarValue, TypedArgument};
+use super::scope::{Scope, to_f64};
 
-/// Bytes that all buffers may take together.
+/// Maximum bytes of all buffers together.
 const MAX_BYTES: u64 = 16 << 30;
 
-/// Dimensions of a buffer at most.
+/// Maximum dimensions of a buffer.
 const MAX_DIMENSIONS: usize = 16;
 
-/// An argument whose sizes are expressions.
+/// An argument with expressions as sizes.
 #[derive(Clone, Debug)]
 pub(super) enum ArgumentSpec {
     Buffer {
@@ -42,7 +43,7 @@ impl ArgumentSpec {
         }
     }
 
-    pub(super) fn is_written(&self) -> bool {
+    pub(super) fn is_output(&self) -> bool {
         matches!(self, Self::Buffer { role, .. } if *role != Role::In)
     }
 
@@ -57,7 +58,7 @@ impl ArgumentSpec {
         }
     }
 
-    /// Takes what was typed; the error is the reason without the argument's name.
+    /// Validates a parsed argument; the error message does not include the argument's name.
     pub(super) fn resolve(typed: TypedArgument) -> Result<Self, String> {
         let TypedArgument {
             name,
@@ -98,7 +99,7 @@ impl ArgumentSpec {
             (ArgumentKind::Scalar, None, None, Some(value)) if init.is_none() => Ok(Self::Scalar {
                 name,
                 dtype,
-                value: scalar(value, dtype)?,
+                value: resolve_scalar(value, dtype)?,
             }),
             (ArgumentKind::Scalar, _, _, None) => Err("a scalar needs `value`".to_owned()),
             (ArgumentKind::Scalar, ..) => {
@@ -107,7 +108,7 @@ impl ArgumentSpec {
         }
     }
 
-    fn bind(&self, scope: Scope<'_>) -> Result<Argument, Refusal> {
+    fn bind(&self, scope: Scope<'_>) -> Result<Argument, InvalidConfig> {
         match self {
             Self::Buffer {
                 name,
@@ -131,15 +132,15 @@ impl ArgumentSpec {
     }
 }
 
-/// All arguments with numbers for sizes, unless together they are too large.
+/// Evaluates the sizes of all arguments. Fails if they are too large together.
 pub(super) fn bind_all(
     arguments: &[ArgumentSpec],
     scope: Scope<'_>,
-) -> Result<Vec<Argument>, Refusal> {
+) -> Result<Vec<Argument>, InvalidConfig> {
     let bound = arguments
         .iter()
         .map(|argument| argument.bind(scope))
-        .collect::<Result<Vec<_>, Refusal>>()?;
+        .collect::<Result<Vec<_>, InvalidConfig>>()?;
     let bytes = bound.iter().fold(0, |sum: u64, argument| match argument {
         Argument::Buffer { dtype, shape, .. } => {
             sum.saturating_add(shape.iter().fold(size_bytes(*dtype), |product, extent| {
@@ -150,13 +151,17 @@ pub(super) fn bind_all(
     });
     if bytes > MAX_BYTES {
         let reason = format!("buffers of {bytes} bytes, more than {MAX_BYTES}");
-        return Err(Refusal::new("size", reason));
+        return Err(InvalidConfig::new("size", reason));
     }
     Ok(bound)
 }
 
-fn bind_shape(name: &str, shape: &[Expression], scope: Scope<'_>) -> Result<Vec<u64>, Refusal> {
-    let refuse = |reason: String| Refusal::new("size", format!("`{name}`: {reason}"));
+fn bind_shape(
+    name: &str,
+    shape: &[Expression],
+    scope: Scope<'_>,
+) -> Result<Vec<u64>, InvalidConfig> {
+    let refuse = |reason: String| InvalidConfig::new("size", format!("`{name}`: {reason}"));
     shape
         .iter()
         .map(|extent| {
@@ -174,26 +179,26 @@ fn bind_scalar(
     dtype: Dtype,
     value: &ScalarSpec,
     scope: Scope<'_>,
-) -> Result<Value, Refusal> {
-    let refuse = |reason: String| Refusal::new("value", format!("`{name}`: {reason}"));
+) -> Result<Value, InvalidConfig> {
+    let refuse = |reason: String| InvalidConfig::new("value", format!("`{name}`: {reason}"));
     let expression = match value {
         ScalarSpec::Fixed(value) => return Ok(Value::Float(*value)),
         ScalarSpec::Computed(expression) => expression,
     };
     let value = scope.evaluate(expression).map_err(refuse)?;
-    match bounds(dtype) {
-        None => Ok(Value::Float(float(value))),
+    match integer_range(dtype) {
+        None => Ok(Value::Float(to_f64(value))),
         Some((least, most)) if (least..=most).contains(&value) => Ok(Value::Integer(value)),
         Some(_) => Err(refuse(format!("{value} does not fit its type"))),
     }
 }
 
-fn scalar(value: ScalarValue, dtype: Dtype) -> Result<ScalarSpec, String> {
+fn resolve_scalar(value: ScalarValue, dtype: Dtype) -> Result<ScalarSpec, String> {
     match value {
         ScalarValue::Number(Value::Integer(value)) => {
             Ok(ScalarSpec::Computed(Expression::literal(value)))
         }
-        ScalarValue::Number(Value::Float(value)) if bounds(dtype).is_some() => {
+        ScalarValue::Number(Value::Float(value)) if integer_range(dtype).is_some() => {
             Err(format!("value {value} is no integer"))
         }
         ScalarValue::Number(Value::Float(value)) => Ok(ScalarSpec::Fixed(value)),
@@ -201,8 +206,8 @@ fn scalar(value: ScalarValue, dtype: Dtype) -> Result<ScalarSpec, String> {
     }
 }
 
-/// Least and most that the type holds; `None` for floating point.
-fn bounds(dtype: Dtype) -> Option<(i64, i64)> {
+/// Minimum and maximum of an integer type; `None` for floating point.
+fn integer_range(dtype: Dtype) -> Option<(i64, i64)> {
     Some(match dtype {
         Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::Bf16 => return None,
         Dtype::I64 => (i64::MIN, i64::MAX),
@@ -222,9 +227,9 @@ fn size_bytes(dtype: Dtype) -> u64 {
     }
 }
 
-/// Small random numbers, never zeros: a multiplication by zero is faster on some devices.
+/// Small random numbers other than zero, because some devices multiply faster by zero.
 fn default_init(dtype: Dtype, role: Role) -> Init {
-    match (role, bounds(dtype)) {
+    match (role, integer_range(dtype)) {
         (Role::Out, _) => Init::Constant { value: 0.0 },
         (_, None) => Init::Uniform {
             low: -1.0,
@@ -237,7 +242,8 @@ fn default_init(dtype: Dtype, role: Role) -> Init {
     }
 }
 
-/// `uniform(low, high)`, `constant(value)` or `count(modulus)`, whose values the type can hold.
+/// Parses `uniform(low, high)`, `constant(value)` or `count(modulus)`. The values must be in the range of
+/// the type.
 fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
     let fault = || {
         format!(
@@ -270,13 +276,13 @@ fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
         },
         _ => return Err(fault()),
     };
-    if let Some((least, most)) = bounds(dtype) {
-        let (least, most) = (float(least), float(most));
+    if let Some((least, most)) = integer_range(dtype) {
+        let (least, most) = (to_f64(least), to_f64(most));
         let fits = |value: f64| value.fract() == 0.0 && (least..=most).contains(&value);
         let all_fit = match init {
             Init::Uniform { low, high } => fits(low) && fits(high),
             Init::Constant { value } => fits(value),
-            Init::Count { modulus } => fits(float(modulus - 1)),
+            Init::Count { modulus } => fits(to_f64(modulus - 1)),
         };
         if !all_fit {
             return Err(format!("init `{text}`: its values do not fit the type"));

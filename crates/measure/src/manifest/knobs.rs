@@ -1,11 +1,11 @@
-//! The knobs of a manifest: lists, powers of two and ranges become lists of values.
+//! Knobs of a manifest: expands lists, powers of two and ranges to lists of values.
 
 use super::super::expr::Expression;
 use super::super::space::{Knob, Space};
-use super::names::macro_fault;
-use super::typed::{Choices, TypedSpace};
+use super::names::macro_error;
+use super::raw_manifest::{Choices, TypedSpace};
 
-/// Values of a knob at most.
+/// Maximum values of a knob.
 const MAX_VALUES: usize = 65_536;
 
 pub(super) fn resolve(typed: TypedSpace) -> Result<Space, String> {
@@ -13,10 +13,11 @@ pub(super) fn resolve(typed: TypedSpace) -> Result<Space, String> {
         .knobs
         .into_iter()
         .map(|(name, choices)| {
-            if let Some(fault) = macro_fault(&name) {
+            if let Some(fault) = macro_error(&name) {
                 return Err(format!("space: {fault}"));
             }
-            let values = values(choices).map_err(|reason| format!("space.{name}: {reason}"))?;
+            let values =
+                expand_values(choices).map_err(|reason| format!("space.{name}: {reason}"))?;
             Ok(Knob { name, values })
         })
         .collect::<Result<Vec<_>, String>>()?;
@@ -30,11 +31,11 @@ pub(super) fn resolve(typed: TypedSpace) -> Result<Space, String> {
     Ok(Space::new(knobs, constraints))
 }
 
-fn values(choices: Choices) -> Result<Vec<i64>, String> {
+fn expand_values(choices: Choices) -> Result<Vec<i64>, String> {
     let values = match choices {
         Choices::Listed(values) => values,
         Choices::Powers(powers) => powers_of_two(powers.pow2)?,
-        Choices::Range(range) => stepped(range.range)?,
+        Choices::Range(range) => expand_range(range.range)?,
     };
     if values.is_empty() {
         return Err("no values".to_owned());
@@ -62,14 +63,14 @@ fn powers_of_two([low, high]: [i64; 2]) -> Result<Vec<i64>, String> {
     Ok(std::iter::successors(Some(low), doubled).collect())
 }
 
-fn stepped([start, end, step]: [i64; 3]) -> Result<Vec<i64>, String> {
+fn expand_range([start, end, step]: [i64; 3]) -> Result<Vec<i64>, String> {
     if step <= 0 || start > end {
         return Err(format!(
             "`range = [{start}, {end}, {step}]` needs start, end (which is in it) and a step above 0"
         ));
     }
     let next = |value: &i64| value.checked_add(step).filter(|next| *next <= end);
-    // One more than is allowed suffices to refuse it.
+    // One value above the maximum is enough for the caller to reject it.
     Ok(std::iter::successors(Some(start), next)
         .take(MAX_VALUES + 1)
         .collect())

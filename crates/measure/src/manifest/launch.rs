@@ -1,17 +1,17 @@
-//! How many threads a CUDA kernel is launched with, and what no device would launch.
+//! Launch shape of a CUDA kernel, with limits that hold for all devices.
 
 use super::super::expr::Expression;
 use super::super::trial::Launch;
-use super::refusal::Refusal;
+use super::invalid_config::InvalidConfig;
 use super::scope::Scope;
 
-/// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for every device of
-/// today. Shared memory and registers differ; the device itself checks those.
+/// Limits of all current devices (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability"). Shared memory and registers differ by device and are checked there.
 const MAX_GRID: [u32; 3] = [i32::MAX.cast_unsigned(), 65_535, 65_535];
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_BLOCK_THREADS: u64 = 1024;
 
-/// Grid and block as expressions; what the manifest leaves out is 1, and no dynamic shared memory.
+/// Grid and block as expressions. The defaults are 1, and no dynamic shared memory.
 #[derive(Clone, Debug)]
 pub(super) struct LaunchSpec {
     pub(super) grid: [Expression; 3],
@@ -20,11 +20,11 @@ pub(super) struct LaunchSpec {
 }
 
 impl LaunchSpec {
-    pub(super) fn bind(&self, scope: Scope<'_>) -> Result<Launch, Refusal> {
+    pub(super) fn bind(&self, scope: Scope<'_>) -> Result<Launch, InvalidConfig> {
         let launch = Launch {
-            grid: extents("grid", &self.grid, MAX_GRID, scope)?,
-            block: extents("block", &self.block, MAX_BLOCK, scope)?,
-            shared_bytes: bounded("shared_bytes", &self.shared_bytes, 0, u32::MAX, scope)?,
+            grid: evaluate_extents("grid", &self.grid, MAX_GRID, scope)?,
+            block: evaluate_extents("block", &self.block, MAX_BLOCK, scope)?,
+            shared_bytes: evaluate_within("shared_bytes", &self.shared_bytes, 0, u32::MAX, scope)?,
         };
         let threads: u64 = launch
             .block
@@ -36,33 +36,33 @@ impl LaunchSpec {
             let reason = format!(
                 "block of {x} x {y} x {z} is {threads} threads, more than {MAX_BLOCK_THREADS}"
             );
-            return Err(Refusal::new("launch_bounds", reason));
+            return Err(InvalidConfig::new("launch_bounds", reason));
         }
         Ok(launch)
     }
 }
 
-fn extents(
+fn evaluate_extents(
     what: &str,
     [x, y, z]: &[Expression; 3],
     [max_x, max_y, max_z]: [u32; 3],
     scope: Scope<'_>,
-) -> Result<[u32; 3], Refusal> {
+) -> Result<[u32; 3], InvalidConfig> {
     Ok([
-        bounded(&format!("{what}.x"), x, 1, max_x, scope)?,
-        bounded(&format!("{what}.y"), y, 1, max_y, scope)?,
-        bounded(&format!("{what}.z"), z, 1, max_z, scope)?,
+        evaluate_within(&format!("{what}.x"), x, 1, max_x, scope)?,
+        evaluate_within(&format!("{what}.y"), y, 1, max_y, scope)?,
+        evaluate_within(&format!("{what}.z"), z, 1, max_z, scope)?,
     ])
 }
 
-fn bounded(
+fn evaluate_within(
     what: &str,
     expression: &Expression,
     least: u32,
     most: u32,
     scope: Scope<'_>,
-) -> Result<u32, Refusal> {
-    let refuse = |reason: String| Refusal::new("launch_bounds", reason);
+) -> Result<u32, InvalidConfig> {
+    let refuse = |reason: String| InvalidConfig::new("launch_bounds", reason);
     let value = scope
         .evaluate(expression)
         .map_err(|reason| refuse(format!("{what}: {reason}")))?;

@@ -1,8 +1,8 @@
-//! Which names a manifest may give: those that a C compiler takes as macros, and that mean one thing in an expression.
+//! Valid names in a manifest: usable as C macros, and unambiguous in expressions.
 
 use super::super::expr;
 
-/// Words of C, C++ and CUDA that no macro should replace.
+/// Keywords of C, C++ and CUDA, which macros must not replace.
 const KEYWORDS: &[&str] = &[
     "alignas",
     "alignof",
@@ -80,8 +80,8 @@ const KEYWORDS: &[&str] = &[
     "warpSize",
 ];
 
-/// Why `name` cannot be a C identifier of the user's; `None` where it can.
-pub(super) fn identifier_fault(name: &str) -> Option<String> {
+/// Reason why `name` is not a valid C identifier; `None` if it is.
+pub(super) fn identifier_error(name: &str) -> Option<String> {
     let mut bytes = name.bytes();
     let starts = bytes
         .next()
@@ -97,8 +97,8 @@ pub(super) fn identifier_fault(name: &str) -> Option<String> {
         .then(|| format!("`{name}` is a word of the language"))
 }
 
-/// Why `name` cannot be a macro with a value; `None` where it can.
-pub(super) fn macro_fault(name: &str) -> Option<String> {
+/// Reason why `name` is not a valid macro name; `None` if it is.
+pub(super) fn macro_error(name: &str) -> Option<String> {
     if name.starts_with("__") {
         return Some(format!(
             "`{name}` is reserved: names with `__` are the compiler's"
@@ -107,5 +107,5 @@ pub(super) fn macro_fault(name: &str) -> Option<String> {
     if expr::is_function(name) {
         return Some(format!("`{name}` is a function of expressions"));
     }
-    identifier_fault(name)
+    identifier_error(name)
 }

@@ -1,29 +1,29 @@
-//! The sources of a program and of its reference: which files, under which names, in which language.
+//! Sources of a program and its reference: files, names and language.
 
 use std::path::{Component, Path};
 
 use super::super::flags;
 use super::super::trial::{Check, Language, Metric, Program, Source};
-use super::names::identifier_fault;
-use super::typed::{TypedCheck, TypedProgram, TypedReference};
+use super::names::identifier_error;
+use super::raw_manifest::{TypedCheck, TypedProgram, TypedReference};
 
-/// Reads a source by the path in the manifest.
-pub(super) type Reader<'a, E> = &'a dyn Fn(&str) -> Result<String, E>;
+/// Reads a source by its path in the manifest.
+pub(super) type ReadSource<'a, E> = &'a dyn Fn(&str) -> Result<String, E>;
 
-/// What is wrong, with the key at which it is; or a source that could not be read.
-pub(super) enum Fault<E> {
+/// An invalid manifest key with a message, or a source that could not be read.
+pub(super) enum ResolveError<E> {
     Key(String),
     Read(E),
 }
 
-impl<E> From<String> for Fault<E> {
+impl<E> From<String> for ResolveError<E> {
     fn from(reason: String) -> Self {
         Self::Key(reason)
     }
 }
 
-/// For kernels: what one would use to make them fast. NVRTC optimises in any case.
-fn kernel_flags(language: Language) -> Vec<String> {
+/// Default optimization flags for kernels. NVRTC always optimizes.
+fn default_kernel_flags(language: Language) -> Vec<String> {
     match language {
         Language::C | Language::Cxx => vec!["-O3".to_owned(), "-march=native".to_owned()],
         Language::Cuda => Vec::new(),
@@ -32,8 +32,8 @@ fn kernel_flags(language: Language) -> Vec<String> {
 
 pub(super) fn resolve_program<E>(
     typed: TypedProgram,
-    read: Reader<'_, E>,
-) -> Result<Program, Fault<E>> {
+    read: ReadSource<'_, E>,
+) -> Result<Program, ResolveError<E>> {
     let files = match (typed.source, typed.files) {
         (Some(source), None) => vec![source],
         (None, Some(files)) if !files.is_empty() => files,
@@ -43,20 +43,25 @@ pub(super) fn resolve_program<E>(
                 .into());
         }
     };
-    if let Some(fault) = entry_fault(typed.language, &typed.entry) {
+    if let Some(fault) = entry_error(typed.language, &typed.entry) {
         return Err(format!("program.entry: {fault}").into());
     }
-    let flags = typed.flags.unwrap_or_else(|| kernel_flags(typed.language));
-    refuse_flags(typed.language, &flags, "program")?;
+    let flags = typed
+        .flags
+        .unwrap_or_else(|| default_kernel_flags(typed.language));
+    check_flags(typed.language, &flags, "program")?;
     Ok(Program {
         language: typed.language,
-        sources: sources(&files, "program", read)?,
+        sources: read_sources(&files, "program", read)?,
         entry: typed.entry,
         flags,
     })
 }
 
-pub(super) fn resolve_check<E>(typed: TypedCheck, read: Reader<'_, E>) -> Result<Check, Fault<E>> {
+pub(super) fn resolve_check<E>(
+    typed: TypedCheck,
+    read: ReadSource<'_, E>,
+) -> Result<Check, ResolveError<E>> {
     let (rtol, atol) = (typed.rtol.unwrap_or(1e-4), typed.atol.unwrap_or(1e-5));
     for (key, value) in [("rtol", rtol), ("atol", atol)] {
         if !(0.0..=1e30).contains(&value) {
@@ -71,47 +76,53 @@ pub(super) fn resolve_check<E>(typed: TypedCheck, read: Reader<'_, E>) -> Result
     })
 }
 
-fn resolve_reference<E>(typed: TypedReference, read: Reader<'_, E>) -> Result<Program, Fault<E>> {
+fn resolve_reference<E>(
+    typed: TypedReference,
+    read: ReadSource<'_, E>,
+) -> Result<Program, ResolveError<E>> {
     let key = "check.reference";
     let language = typed
         .language
-        .or_else(|| language_of(&typed.source))
+        .or_else(|| language_from_extension(&typed.source))
         .ok_or_else(|| format!("{key}: needs `language`: `{}` does not tell", typed.source))?;
     if language == Language::Cuda {
         return Err(format!("{key}: runs on the host, so it is `c` or `c++`").into());
     }
-    if let Some(fault) = entry_fault(language, &typed.entry) {
+    if let Some(fault) = entry_error(language, &typed.entry) {
         return Err(format!("{key}.entry: {fault}").into());
     }
     let flags = typed.flags.unwrap_or_else(|| vec!["-O2".to_owned()]);
-    refuse_flags(language, &flags, key)?;
+    check_flags(language, &flags, key)?;
     Ok(Program {
         language,
-        sources: sources(&[typed.source], key, read)?,
+        sources: read_sources(&[typed.source], key, read)?,
         entry: typed.entry,
         flags,
     })
 }
 
-fn refuse_flags(language: Language, given: &[String], key: &str) -> Result<(), String> {
-    let fault = given.iter().find_map(|flag| flags::fault(language, flag));
+fn check_flags(language: Language, given: &[String], key: &str) -> Result<(), String> {
+    let fault = given
+        .iter()
+        .find_map(|flag| flags::rejection_reason(language, flag));
     fault.map_or(Ok(()), |fault| Err(format!("{key}.flags: {fault}")))
 }
 
-/// Why a program cannot have this entry. In C++ it may lie in a namespace and be an instance of a
-/// template: `k::twice<TILE>`.
-fn entry_fault(language: Language, entry: &str) -> Option<String> {
+/// Reason why an entry name is invalid.
+///
+/// A C++ entry can be in a namespace and an instance of a template: `k::twice<TILE>`.
+fn entry_error(language: Language, entry: &str) -> Option<String> {
     if language != Language::Cxx {
-        return identifier_fault(entry);
+        return identifier_error(entry);
     }
     let (name, arguments) = entry.split_once('<').unwrap_or((entry, ">"));
     let plain = |c: char| c.is_ascii_alphanumeric() || "_:<>, ".contains(c);
     let wrong = !arguments.ends_with('>') || !arguments.chars().all(plain);
-    let fault = name.split("::").find_map(identifier_fault);
+    let fault = name.split("::").find_map(identifier_error);
     fault.or_else(|| wrong.then(|| format!("`{entry}` is no function of C++")))
 }
 
-fn language_of(source: &str) -> Option<Language> {
+fn language_from_extension(source: &str) -> Option<Language> {
     match Path::new(source).extension()?.to_str()? {
         "c" => Some(Language::C),
         "cc" | "cpp" | "cxx" => Some(Language::Cxx),
@@ -120,21 +131,25 @@ fn language_of(source: &str) -> Option<Language> {
     }
 }
 
-fn sources<E>(files: &[String], key: &str, read: Reader<'_, E>) -> Result<Vec<Source>, Fault<E>> {
+fn read_sources<E>(
+    files: &[String],
+    key: &str,
+    read: ReadSource<'_, E>,
+) -> Result<Vec<Source>, ResolveError<E>> {
     let mut sources: Vec<Source> = Vec::with_capacity(files.len());
     for file in files {
-        let name = name_beside(file).ok_or_else(|| format!("{key}: `{file}` names no file"))?;
+        let name = local_name(file).ok_or_else(|| format!("{key}: `{file}` names no file"))?;
         if sources.iter().any(|source| source.name == name) {
             return Err(format!("{key}: two files named `{name}`").into());
         }
-        let text = read(file).map_err(Fault::Read)?;
+        let text = read(file).map_err(ResolveError::Read)?;
         sources.push(Source { name, text });
     }
     Ok(sources)
 }
 
-/// The name in the folder where it is compiled: its path where that stays inside, else its last part.
-fn name_beside(file: &str) -> Option<String> {
+/// Name of the file in the build folder: its path if that stays inside the folder, else its file name.
+fn local_name(file: &str) -> Option<String> {
     let path = Path::new(file);
     let last = path.file_name()?;
     let is_inside = path

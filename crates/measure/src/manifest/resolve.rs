@@ -1,4 +1,4 @@
-//! From a manifest as typed to one that is sound: expressions parsed, sizes computed, everything checked.
+//! Validation of a parsed manifest: expressions, sizes, names and limits.
 
 use std::collections::BTreeSet;
 
@@ -7,43 +7,46 @@ use super::super::space::Config;
 use super::super::trial::{Language, Settings};
 use super::argument::{self, ArgumentSpec};
 use super::launch::LaunchSpec;
-use super::names::identifier_fault;
-use super::program::{self, Fault, Reader};
+use super::names::identifier_error;
+use super::program::{self, ReadSource, ResolveError};
+use super::raw_manifest::{self, Formula, TypedArgument, TypedLaunch, TypedManifest};
 use super::scope::Scope;
-use super::typed::{self, Formula, TypedArgument, TypedLaunch, TypedManifest};
 use super::{Manifest, knobs, workload};
 use crate::error::{Error, Result};
 
 impl Manifest {
-    /// Reads the manifest `text` of the file `name`; `read` gives the sources that it names.
+    /// Parses the manifest `text` of the file `name`; `read` returns its sources.
     ///
     /// # Errors
-    /// [`Error::Source`] with the place for a manifest that is not sound; whatever `read` says.
+    /// [`Error::Source`] with the location if the manifest is invalid, and errors of `read`.
     pub fn parse<E: From<Error>>(
         text: &str,
         name: &str,
         read: &dyn Fn(&str) -> Result<String, E>,
     ) -> Result<Self, E> {
-        resolve(typed::parse(text, name)?, name, read)
+        resolve(raw_manifest::parse(text, name)?, name, read)
     }
 }
 
-/// Checks and completes `typed`, which came from `file`.
+/// Validates `typed`, which was parsed from `file`, and adds defaults.
 fn resolve<E: From<Error>>(
     typed: TypedManifest,
     file: &str,
-    read: Reader<'_, E>,
+    read: ReadSource<'_, E>,
 ) -> Result<Manifest, E> {
     resolve_all(typed, read).map_err(|fault| match fault {
-        Fault::Read(error) => error,
-        Fault::Key(reason) => E::from(Error::Source {
+        ResolveError::Read(error) => error,
+        ResolveError::Key(reason) => E::from(Error::Source {
             location: file.to_owned(),
             reason,
         }),
     })
 }
 
-fn resolve_all<E>(typed: TypedManifest, read: Reader<'_, E>) -> Result<Manifest, Fault<E>> {
+fn resolve_all<E>(
+    typed: TypedManifest,
+    read: ReadSource<'_, E>,
+) -> Result<Manifest, ResolveError<E>> {
     let name = typed.program.name.clone();
     if name.trim().is_empty() || name.chars().any(char::is_control) {
         return Err(format!("program.name: `{}` is no name", name.escape_debug()).into());
@@ -52,26 +55,26 @@ fn resolve_all<E>(typed: TypedManifest, read: Reader<'_, E>) -> Result<Manifest,
         name,
         tags: typed.program.tags.clone(),
         workloads: workload::resolve(typed.workloads)?,
-        arguments: arguments(typed.arguments)?,
+        arguments: resolve_arguments(typed.arguments)?,
         space: knobs::resolve(typed.space)?,
-        launch: launch(typed.launch, typed.program.language)?,
+        launch: resolve_launch(typed.launch, typed.program.language)?,
         program: program::resolve_program(typed.program, read)?,
         check: typed
             .check
             .map(|check| program::resolve_check(check, read))
             .transpose()?,
-        settings: settings(typed.settings)?,
+        settings: check_settings(typed.settings)?,
     };
     check_names(&manifest)?;
     check_sizes(&manifest)?;
     Ok(manifest)
 }
 
-fn arguments(typed: Vec<TypedArgument>) -> Result<Vec<ArgumentSpec>, String> {
+fn resolve_arguments(typed: Vec<TypedArgument>) -> Result<Vec<ArgumentSpec>, String> {
     let mut arguments: Vec<ArgumentSpec> = Vec::with_capacity(typed.len());
     for argument in typed {
         let name = argument.name.clone();
-        if let Some(fault) = identifier_fault(&name) {
+        if let Some(fault) = identifier_error(&name) {
             return Err(format!("arg: {fault}"));
         }
         if arguments.iter().any(|other| other.name() == name) {
@@ -81,13 +84,16 @@ fn arguments(typed: Vec<TypedArgument>) -> Result<Vec<ArgumentSpec>, String> {
             ArgumentSpec::resolve(argument).map_err(|reason| format!("arg `{name}`: {reason}"))?;
         arguments.push(argument);
     }
-    if !arguments.iter().any(ArgumentSpec::is_written) {
+    if !arguments.iter().any(ArgumentSpec::is_output) {
         return Err("arg: no buffer has the role `out` or `inout`".to_owned());
     }
     Ok(arguments)
 }
 
-fn launch(typed: Option<TypedLaunch>, language: Language) -> Result<Option<LaunchSpec>, String> {
+fn resolve_launch(
+    typed: Option<TypedLaunch>,
+    language: Language,
+) -> Result<Option<LaunchSpec>, String> {
     let typed = match (typed, language) {
         (Some(typed), Language::Cuda) => typed,
         (None, Language::Cuda) => return Err("launch: cuda needs `grid` and `block`".to_owned()),
@@ -96,16 +102,16 @@ fn launch(typed: Option<TypedLaunch>, language: Language) -> Result<Option<Launc
     };
     let shared_bytes = typed.shared_bytes.unwrap_or(Formula::Number(0));
     Ok(Some(LaunchSpec {
-        grid: extents("launch.grid", typed.grid)?,
-        block: extents("launch.block", typed.block)?,
+        grid: parse_extents("launch.grid", typed.grid)?,
+        block: parse_extents("launch.block", typed.block)?,
         shared_bytes: shared_bytes
             .parse()
             .map_err(|reason| format!("launch.shared_bytes: {reason}"))?,
     }))
 }
 
-/// One to three extents; those left out are 1.
-fn extents(key: &str, typed: Vec<Formula>) -> Result<[Expression; 3], String> {
+/// One to three extents; the default is 1.
+fn parse_extents(key: &str, typed: Vec<Formula>) -> Result<[Expression; 3], String> {
     if typed.is_empty() || typed.len() > 3 {
         return Err(format!("{key}: needs one to three numbers or expressions"));
     }
@@ -117,8 +123,9 @@ fn extents(key: &str, typed: Vec<Formula>) -> Result<[Expression; 3], String> {
     Ok([next()?, next()?, next()?])
 }
 
-/// Beyond these something was mistyped: a timeout in milliseconds, a share in percent.
-fn settings(settings: Settings) -> Result<Settings, String> {
+/// Rejects values out of range, which are usually in a wrong unit: a timeout in milliseconds, a fraction in
+/// percent.
+fn check_settings(settings: Settings) -> Result<Settings, String> {
     let Settings {
         repeat,
         max_repeat,
@@ -146,7 +153,7 @@ fn settings(settings: Settings) -> Result<Settings, String> {
         ("threads", f64::from(threads), 1.0, 4_096.0),
     ];
     for (key, value, least, most) in limits {
-        // Not a number is in no range.
+        // NaN is in no range.
         if !(least..=most).contains(&value) {
             return Err(format!(
                 "measure.{key}: {value} is not within {least} to {most}"
@@ -156,7 +163,7 @@ fn settings(settings: Settings) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// Every name in an expression is a param or a knob, and none is both.
+/// Checks that every name in an expression is a param or a knob, and none is both.
 fn check_names(manifest: &Manifest) -> Result<(), String> {
     let params = manifest.workloads.first().map(|first| first.params.keys());
     let mut known: BTreeSet<&str> = params.into_iter().flatten().map(String::as_str).collect();
@@ -196,7 +203,7 @@ fn check_names(manifest: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-/// All buffers fit, as far as that can be told before a configuration is chosen.
+/// Checks the sizes of all buffers, as far as they are independent of the configuration.
 fn check_sizes(manifest: &Manifest) -> Result<(), String> {
     let knobs = manifest.space.knobs();
     let is_fixed = |argument: &&ArgumentSpec| {
@@ -215,7 +222,7 @@ fn check_sizes(manifest: &Manifest) -> Result<(), String> {
             config: &Config::new(),
         };
         argument::bind_all(&fixed, scope).map_err(|refusal| {
-            let params = super::spelling::integers(&workload.params);
+            let params = super::python_json::format_integers(&workload.params);
             format!("arg: {} with params {params}", refusal.message)
         })?;
     }

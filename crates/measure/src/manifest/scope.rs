@@ -1,13 +1,13 @@
-//! The expressions of a manifest, and the names that they are evaluated with.
+//! Evaluation scope of a manifest's expressions.
 
 use std::collections::BTreeMap;
 
 use super::super::expr::Expression;
 use super::super::space::Config;
-use super::typed::Formula;
+use super::raw_manifest::Formula;
 
 impl Formula {
-    /// As an expression; the error says what is wrong in it.
+    /// Parses the expression; the error is a message.
     pub(super) fn parse(self) -> Result<Expression, String> {
         match self {
             Self::Number(value) => Ok(Expression::literal(value)),
@@ -16,7 +16,7 @@ impl Formula {
     }
 }
 
-/// Names and their values, as an expression sees them.
+/// Names and their values for the evaluation of an expression.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) params: &'a BTreeMap<String, i64>,
@@ -24,7 +24,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The value of an expression; the error says why it has none.
+    /// Evaluates an expression; the error is the reason why it has no value.
     pub(super) fn evaluate(self, expression: &Expression) -> Result<i64, String> {
         expression.evaluate(&|name| {
             let value = self.config.get(name).or_else(|| self.params.get(name));
@@ -38,6 +38,6 @@ impl Scope<'_> {
     clippy::cast_precision_loss,
     reason = "sizes and counts of operations; beyond 2^53 the nearest will do"
 )]
-pub(super) fn float(value: i64) -> f64 {
+pub(super) fn to_f64(value: i64) -> f64 {
     value as f64
 }

@@ -106,7 +106,7 @@ fn map(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {
         .collect()
 }
 
-/// The error where `from` is replaced by `to` in `text`.
+/// The error if `from` is replaced by `to` in `text`.
 fn refusal(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "`{from}` is not in it");
     match parse(&text.replacen(from, to, 1)) {

@@ -1,29 +1,30 @@
-//! The workloads of a manifest: sizes crossed within a table, tables one after the other, each combination once.
+//! Workloads of a manifest: the cross product of sizes within a table, concatenated over tables, without
+//! duplicates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::expr::Expression;
 use super::super::space::Config;
-use super::names::macro_fault;
-use super::scope::{Scope, float};
-use super::typed::{Formula, Sizes, TypedWorkload};
+use super::names::macro_error;
+use super::raw_manifest::{Formula, Sizes, TypedWorkload};
+use super::scope::{Scope, to_f64};
 
-/// Workloads of a manifest at most.
+/// Maximum workloads of a manifest.
 const MAX_WORKLOADS: usize = 100_000;
 
-/// Sizes that a program is measured with.
+/// Sizes of one measurement of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Its sizes by name.
+    /// Sizes by name.
     pub params: BTreeMap<String, i64>,
-    /// Floating-point operations of a call.
+    /// Floating-point operations per call.
     pub flops: Option<f64>,
-    /// Bytes that a call must move at least.
+    /// Minimum bytes that a call must move.
     pub bytes: Option<f64>,
 }
 
-/// What all workloads of a table share.
-struct Amounts {
+/// Formulas shared by all workloads of a table.
+struct WorkFormulas {
     flops: Option<Expression>,
     bytes: Option<Expression>,
 }
@@ -60,23 +61,23 @@ pub(super) fn resolve(tables: Vec<TypedWorkload>) -> Result<Vec<Workload>, Strin
 }
 
 fn resolve_table(table: TypedWorkload) -> Result<Vec<Workload>, String> {
-    let amounts = Amounts {
+    let amounts = WorkFormulas {
         flops: table.flops.map(Formula::parse).transpose()?,
         bytes: table.bytes.map(Formula::parse).transpose()?,
     };
-    cross(table.params)?
+    cross_product(table.params)?
         .into_iter()
         .map(|params| {
             Ok(Workload {
-                flops: amount("flops", amounts.flops.as_ref(), &params)?,
-                bytes: amount("bytes", amounts.bytes.as_ref(), &params)?,
+                flops: evaluate_amount("flops", amounts.flops.as_ref(), &params)?,
+                bytes: evaluate_amount("bytes", amounts.bytes.as_ref(), &params)?,
                 params,
             })
         })
         .collect()
 }
 
-fn amount(
+fn evaluate_amount(
     key: &str,
     formula: Option<&Expression>,
     params: &BTreeMap<String, i64>,
@@ -89,16 +90,16 @@ fn amount(
         return Ok(None);
     };
     match scope.evaluate(formula) {
-        Ok(value) if value >= 0 => Ok(Some(float(value))),
+        Ok(value) if value >= 0 => Ok(Some(to_f64(value))),
         Ok(value) => Err(format!("{key}: `{formula}` is {value}, less than nothing")),
         Err(reason) => Err(format!("{key}: {reason}")),
     }
 }
 
-fn cross(params: BTreeMap<String, Sizes>) -> Result<Vec<BTreeMap<String, i64>>, String> {
+fn cross_product(params: BTreeMap<String, Sizes>) -> Result<Vec<BTreeMap<String, i64>>, String> {
     let mut crossed = vec![BTreeMap::new()];
     for (name, sizes) in params {
-        if let Some(fault) = macro_fault(&name) {
+        if let Some(fault) = macro_error(&name) {
             return Err(format!("params: {fault}"));
         }
         let sizes = match sizes {

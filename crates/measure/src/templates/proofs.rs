@@ -1,7 +1,8 @@
-//! The proof that templates compute what their references do.
+//! Verification that templates compute the same as their references.
 //!
-//! Points are sampled with a seed (`TSQL_TEST_SAMPLES` of each template, 4 unless told). C kernels run under the address and
-//! undefined-behaviour sanitizers; CUDA kernels run on the host through `proofs/cuda_shim.h`, in two orders of threads.
+//! Points are sampled with a seed (`TSQL_TEST_SAMPLES` points per template, 4 by default). C kernels run
+//! under the address and undefined-behaviour sanitizers. CUDA kernels run on the host through
+//! `proofs/cuda_shim.h`, in two thread orders.
 
 #![expect(
     clippy::print_stderr,
@@ -16,14 +17,14 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::manifest::Manifest;
-use crate::search::{Kind, Search};
+use crate::search::{Search, SearchStrategy};
 use crate::trial::{Argument, Init, Language, Role, Trial, Value};
 
 fn sample_count() -> usize {
     std::env::var("TSQL_TEST_SAMPLES").map_or(4, |n| n.parse().unwrap())
 }
 
-/// Sizes that tiles divide and sizes that they do not, small enough for a sanitizer.
+/// Sizes that are multiples of tiles and sizes that are not, small enough for a sanitizer.
 fn sizes(name: &str) -> Vec<&'static str> {
     match name.trim_end_matches("-cuda") {
         "matmul" => vec![
@@ -72,17 +73,23 @@ fn params(text: &str) -> BTreeMap<String, i64> {
         .collect()
 }
 
-fn sampled(
+fn sample_trials(
     manifest: &Manifest,
     params: &BTreeMap<String, i64>,
     seed: u64,
     count: usize,
 ) -> Vec<Trial> {
     let space = manifest.space().clone();
-    Search::new(Kind::Random, space, params.clone(), seed, &HashSet::new())
-        .take(count)
-        .map(|config| manifest.trial(params, &config, seed).unwrap())
-        .collect()
+    Search::new(
+        SearchStrategy::Random,
+        space,
+        params.clone(),
+        seed,
+        &HashSet::new(),
+    )
+    .take(count)
+    .map(|config| manifest.trial(params, &config, seed).unwrap())
+    .collect()
 }
 
 fn macros(trial: &Trial) -> Vec<String> {
@@ -91,7 +98,7 @@ fn macros(trial: &Trial) -> Vec<String> {
         .collect()
 }
 
-/// A program that fills the arguments, runs kernel and reference, and fails where they differ.
+/// A program that initializes the arguments, runs kernel and reference, and fails if their outputs differ.
 fn harness(trial: &Trial) -> String {
     let is_cuda = trial.program.language == Language::Cuda;
     let (mut globals, mut fill, mut mine, mut theirs, mut compare) =
@@ -237,7 +244,7 @@ fn shell(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Compiles and runs `trial` in `folder`; gives what it printed.
+/// Compiles and runs `trial` in `folder`. Returns its output.
 fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
     let is_cuda = trial.program.language == Language::Cuda;
     let check = trial.check.as_ref().unwrap();
@@ -251,7 +258,8 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
     .unwrap();
     let main = if is_cuda { "main.cpp" } else { "main.c" };
     std::fs::write(folder.join(main), harness(trial)).unwrap();
-    // Fibers and the address sanitizer do not go together; shared arrays have their bounds checked by the other.
+    // Fibers are incompatible with the address sanitizer; the other sanitizer checks the bounds of shared
+    // arrays.
     let sanitize = if is_cuda {
         "-fsanitize=undefined"
     } else {
@@ -335,7 +343,7 @@ fn prove(language: Language, wanted: usize) {
         let mut proven = 0;
         for (index, size) in all.iter().enumerate() {
             let seed = u64::try_from(index).unwrap() + 11;
-            for trial in sampled(&manifest, &params(size), seed, wanted.div_ceil(all.len())) {
+            for trial in sample_trials(&manifest, &params(size), seed, wanted.div_ceil(all.len())) {
                 match run(&trial, folder.path()) {
                     Ok(text) => {
                         worst = text

@@ -1,28 +1,28 @@
-//! Correction of p for the number of comparisons.
+//! Correction of p-values for multiple comparisons.
 
 use std::collections::BTreeMap;
 
-/// The p of all comparisons of one run, of which equal ones take room once.
+/// The p-values of all comparisons of one run. Equal values are stored once.
 ///
-/// Which correction is right depends on what is asked. Of a few kernels, where each is looked at by itself, [`holm`](Self::holm):
-/// the probability that anything is called changed that did not change is at most 5 %. Of the many pairs of two datasets, where they are
-/// counted, [`benjamini_hochberg`](Self::benjamini_hochberg): of those that are called changed at most 5 % are
-/// expected to be wrong, and where none changed, the probability that any is called so is at most 5 % as well.
+/// The right correction depends on the use. For a few kernels that are inspected one by one, use [`holm`](Self::holm):
+/// the probability of any false positive is at most 5 %. For the many pairs of two datasets, use
+/// [`benjamini_hochberg`](Self::benjamini_hochberg): of the reported changes at most 5 % are expected to be false. If
+/// nothing changed, the probability of any false positive is at most 5 % as well.
 #[derive(Clone, Debug, Default)]
-pub struct AllP {
-    /// How many there are of each, by its bits: those of numbers from 0 up are in the order of the numbers.
+pub struct PValues {
+    /// Number of occurrences of each p-value by its bits. The bits of non-negative numbers sort like the numbers.
     counts: BTreeMap<u64, u64>,
 }
 
-impl AllP {
-    /// Takes one more.
+impl PValues {
+    /// Adds a p-value.
     pub fn add(&mut self, p: f64) {
         *self.counts.entry(bits(p)).or_default() += 1;
     }
 
     /// Holm's step-down correction (Scandinavian Journal of Statistics 6, 1979): the i-th smallest of m is
-    /// multiplied by m - i + 1, and none becomes smaller than one before it.
-    pub fn holm(&self) -> Corrected {
+    /// multiplied by m - i + 1, and none becomes smaller than an earlier one.
+    pub fn holm(&self) -> CorrectedPValues {
         let mut left: u64 = self.counts.values().sum();
         let mut largest = 0.0_f64;
         let corrected = self.counts.iter().map(|(&bits, &count)| {
@@ -30,12 +30,12 @@ impl AllP {
             left -= count;
             (bits, largest)
         });
-        Corrected(corrected.collect())
+        CorrectedPValues(corrected.collect())
     }
 
-    /// Benjamini and Hochberg's step-up correction (Journal of the Royal Statistical Society B 57, 1995): the i-th smallest
-    /// of m is multiplied by m / i, and none becomes larger than one behind it.
-    pub fn benjamini_hochberg(&self) -> Corrected {
+    /// Benjamini and Hochberg's step-up correction (Journal of the Royal Statistical Society B 57, 1995): the i-th
+    /// smallest of m is multiplied by m / i, and none becomes larger than a later one.
+    pub fn benjamini_hochberg(&self) -> CorrectedPValues {
         let all: u64 = self.counts.values().sum();
         let (mut left, mut least) = (all, 1.0_f64);
         let corrected = self.counts.iter().rev().map(|(&bits, &count)| {
@@ -43,11 +43,11 @@ impl AllP {
             left -= count;
             (bits, least)
         });
-        Corrected(corrected.collect())
+        CorrectedPValues(corrected.collect())
     }
 }
 
-impl FromIterator<f64> for AllP {
+impl FromIterator<f64> for PValues {
     fn from_iter<T: IntoIterator<Item = f64>>(all: T) -> Self {
         let mut collected = Self::default();
         all.into_iter().for_each(|p| collected.add(p));
@@ -55,13 +55,13 @@ impl FromIterator<f64> for AllP {
     }
 }
 
-/// What each p of a run is after a correction.
+/// Corrected p-value of each p-value of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Corrected(BTreeMap<u64, f64>);
+pub struct CorrectedPValues(BTreeMap<u64, f64>);
 
-impl Corrected {
-    /// Corrected p; 1 for one that the run did not have.
-    pub fn of(&self, p: f64) -> f64 {
+impl CorrectedPValues {
+    /// Returns the corrected p-value; 1 for a value that the run did not contain.
+    pub fn get(&self, p: f64) -> f64 {
         self.0.get(&bits(p)).copied().unwrap_or(1.0)
     }
 }

@@ -1,52 +1,51 @@
-//! Mann-Whitney's U, and the interval that inverts it.
+//! Mann-Whitney U test, and the confidence interval that inverts it.
 //!
-//! Up to [`EXACT`] repeats in both lists together its distribution is counted: over all ways to pick the new
-//! repeats among all of them, ties included (Streitberg and Röhmel's shift algorithm, 1986). Above that it is
-//! normal, with the correction for ties and for continuity (Hollander, Wolfe and Chicken, 4.1; what SciPy
-//! calls `asymptotic`).
+//! Up to [`MAX_EXACT_REPEATS`] repeats in both lists together the distribution is exact: it counts all ways to pick the
+//! new repeats among all of them, ties included (Streitberg and Röhmel's shift algorithm, 1986). Above that it is
+//! normal, with the correction for ties and for continuity (Hollander, Wolfe and Chicken, 4.1; what SciPy calls
+//! `asymptotic`).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::median::middle;
+use crate::median::median_of_sorted;
 
-/// Probability of calling one of all kernels changed that did not change; also one minus the
-/// confidence of the intervals.
+/// Probability of at least one false positive among all kernels; also one minus the confidence of the intervals.
 pub(super) const ALPHA: f64 = 0.05;
 
-/// Repeats in both lists up to which the distribution is counted: 10^12 picks then fit a `u64`, and
-/// counting takes about a millisecond.
-const EXACT: usize = 40;
+/// Maximum number of repeats in both lists for the exact distribution: 10^12 picks then fit a `u64`, and counting takes
+/// about a millisecond.
+const MAX_EXACT_REPEATS: usize = 40;
 
 /// The 97.5 % quantile of the normal distribution.
 pub(crate) const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
 const _: () = assert!(ALPHA == 0.05, "the quantile above belongs to it");
 
-/// A number of things as a number to calculate with.
+/// Converts a count to `f64`.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-pub(super) fn count(things: usize) -> f64 {
+pub(super) fn count_as_f64(things: usize) -> f64 {
     things as f64
 }
 
-/// Two-sided p of the hypothesis that neither list tends to be larger.
+/// Two-sided p-value of the hypothesis that neither list tends to be larger.
 ///
-/// Twice the smaller tail, as R and SciPy define it where the distribution is not symmetric.
+/// It is twice the smaller tail, as R and SciPy define it if the distribution is not symmetric.
 pub(super) fn mann_whitney(old: &[f64], new: &[f64]) -> f64 {
     let (ranks, ties) = double_ranks(old, new);
     let new_sum: usize = ranks.iter().skip(old.len()).sum();
-    if ranks.len() <= EXACT {
-        let ways = counted(ranks, new.len());
+    if ranks.len() <= MAX_EXACT_REPEATS {
+        let ways = cached_subset_sums(ranks, new.len());
         let all: u64 = ways.iter().sum();
         let below: u64 = ways.iter().take(new_sum + 1).sum();
         let above: u64 = ways.iter().skip(new_sum).sum();
         return (2.0 * ratio(below.min(above), all)).min(1.0);
     }
-    let (m, n) = (count(old.len()), count(new.len()));
-    // Ranks are doubled: so are the sum, and its distance from its mean n (m + n + 1) / 2.
-    let distance = (count(new_sum) - n * (m + n + 1.0)).abs() / 2.0;
-    let spread = deviation(m, n, ties);
+    let (m, n) = (count_as_f64(old.len()), count_as_f64(new.len()));
+    // Ranks are doubled, and so are the sum and its distance from its mean n (m + n + 1) / 2.
+    let distance = (count_as_f64(new_sum) - n * (m + n + 1.0)).abs() / 2.0;
+    let spread = u_deviation(m, n, ties);
     if spread <= 0.0 {
         return 1.0;
     }
@@ -56,18 +55,18 @@ pub(super) fn mann_whitney(old: &[f64], new: &[f64]) -> f64 {
 
 /// Estimate and 95 % interval of the ratio new / old.
 ///
-/// The interval's ends are the k-th smallest and largest of all ratios, k being the largest for which
-/// U < k has at most 2.5 %; with too few repeats there is none, and the ends are 0 and infinity.
+/// The bounds are the k-th smallest and largest of all ratios, for the largest k with P(U < k) of at most 2.5 %. With
+/// too few repeats there is no such k, and the bounds are 0 and infinity.
 pub(super) fn ratio_interval(old: &[f64], new: &[f64]) -> (f64, f64, f64) {
     let mut ratios: Vec<f64> = new
         .iter()
         .flat_map(|new| old.iter().map(move |old| new / old))
         .collect();
     ratios.sort_unstable_by(f64::total_cmp);
-    // On logarithms, as the mean of two ratios is their product's root.
+    // On logarithms, so that the midpoint of two ratios is their geometric mean.
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let estimate = middle(&logarithms).map_or(f64::NAN, f64::exp);
-    let k = critical(old.len(), new.len());
+    let estimate = median_of_sorted(&logarithms).map_or(f64::NAN, f64::exp);
+    let k = critical_rank(old.len(), new.len());
     let low = k.checked_sub(1).and_then(|at| ratios.get(at)).copied();
     let high = k
         .checked_sub(1)
@@ -76,10 +75,10 @@ pub(super) fn ratio_interval(old: &[f64], new: &[f64]) -> (f64, f64, f64) {
     (estimate, low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))
 }
 
-/// The largest k with P(U < k) <= 2.5 % where nothing ties.
-fn critical(old: usize, new: usize) -> usize {
-    if old + new <= EXACT {
-        let ways = counted((1..=old + new).collect(), new);
+/// The largest k with P(U < k) <= 2.5 % without ties.
+fn critical_rank(old: usize, new: usize) -> usize {
+    if old + new <= MAX_EXACT_REPEATS {
+        let ways = cached_subset_sums((1..=old + new).collect(), new);
         let all: u64 = ways.iter().sum();
         // U is the rank sum above its smallest value.
         let smallest = new * (new + 1) / 2;
@@ -90,9 +89,9 @@ fn critical(old: usize, new: usize) -> usize {
         };
         return ways.iter().skip(smallest).take_while(fits).count();
     }
-    let (m, n) = (count(old), count(new));
-    // With the correction for continuity, as in the test.
-    let k = m * n / 2.0 + 0.5 - NORMAL_QUANTILE * deviation(m, n, 0.0);
+    let (m, n) = (count_as_f64(old), count_as_f64(new));
+    // With the continuity correction, as in the test.
+    let k = m * n / 2.0 + 0.5 - NORMAL_QUANTILE * u_deviation(m, n, 0.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -103,13 +102,15 @@ fn critical(old: usize, new: usize) -> usize {
 }
 
 /// Standard deviation of U; `ties` is the sum of t^3 - t over groups of t equal values.
-fn deviation(m: f64, n: f64, ties: f64) -> f64 {
+fn u_deviation(m: f64, n: f64, ties: f64) -> f64 {
     let all = m + n;
     (m * n / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)))).sqrt()
 }
 
-/// Twice the ranks of all values, first the old, then the new (equal values share the mean of their
-/// ranks, which may be a half), and the sum of t^3 - t over groups of t equal ones.
+/// Returns twice the ranks of all values, first the old, then the new, and the sum of t^3 - t over groups of t equal
+/// values.
+///
+/// Equal values share the mean of their ranks, which may be a half; hence the factor of two.
 fn double_ranks(old: &[f64], new: &[f64]) -> (Vec<usize>, f64) {
     let mut values: Vec<(f64, usize)> = old.iter().chain(new).copied().zip(0..).collect();
     values.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -123,32 +124,32 @@ fn double_ranks(old: &[f64], new: &[f64]) -> (Vec<usize>, f64) {
             }
         }
         before += group.len();
-        let size = count(group.len());
+        let size = count_as_f64(group.len());
         ties += size.powi(3) - size;
     }
     (ranks, ties)
 }
 
-/// Distributions that are kept by each thread: a list takes at most 13 kB.
-const KEPT: usize = 256;
+/// Number of distributions that each thread caches: a list takes at most 13 kB.
+const CACHED_DISTRIBUTIONS: usize = 256;
 
-/// Distributions by ranks and picks.
-type Kept = HashMap<(Vec<usize>, usize), Rc<[u64]>>;
+/// Distributions by ranks and number of picks.
+type DistributionCache = HashMap<(Vec<usize>, usize), Rc<[u64]>>;
 
 thread_local! {
-    /// Most pairs of a run have as many repeats as others, and ties in the same places.
-    static DISTRIBUTIONS: RefCell<Kept> = RefCell::default();
+    /// Most pairs of a run have the same number of repeats, with ties at the same positions.
+    static DISTRIBUTIONS: RefCell<DistributionCache> = RefCell::default();
 }
 
-/// [`subset_sums`], unless they are known.
-fn counted(mut ranks: Vec<usize>, picks: usize) -> Rc<[u64]> {
+/// Returns [`subset_sums`], from the cache if possible.
+fn cached_subset_sums(mut ranks: Vec<usize>, picks: usize) -> Rc<[u64]> {
     ranks.sort_unstable();
     let key = (ranks, picks);
     DISTRIBUTIONS.with_borrow_mut(|kept| {
         if let Some(known) = kept.get(&key) {
             return Rc::clone(known);
         }
-        if kept.len() >= KEPT {
+        if kept.len() >= CACHED_DISTRIBUTIONS {
             kept.clear();
         }
         let ways: Rc<[u64]> = subset_sums(&key.0, picks).into();
@@ -157,7 +158,7 @@ fn counted(mut ranks: Vec<usize>, picks: usize) -> Rc<[u64]> {
     })
 }
 
-/// For each sum, in how many ways `picks` of the ranks have it.
+/// Returns, for each sum, the number of ways to pick `picks` of the ranks with this sum.
 fn subset_sums(ranks: &[usize], picks: usize) -> Vec<u64> {
     let largest: usize = ranks.iter().sum();
     let mut ways = vec![vec![0_u64; largest + 1]; picks + 1];
@@ -178,7 +179,7 @@ fn subset_sums(ranks: &[usize], picks: usize) -> Vec<u64> {
     ways.pop().unwrap_or_default()
 }
 
-/// `part` of `whole`, both below 2^53 where the distribution is counted.
+/// `part` over `whole`, both below 2^53 for the exact distribution.
 #[expect(clippy::cast_precision_loss, reason = "C(40, 20) is 1.4e11")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64

@@ -1,6 +1,6 @@
-//! Expected values marked SciPy are those of SciPy 1.17.1 (`scipy.stats.mannwhitneyu`, two-sided), those of
-//! Holm's correction are statsmodels' (`multipletests(..., method='holm')`). Intervals are SciPy's test inverted (with continuity in the last case):
-//! the ratios c for which `old * c` and `new` are told apart with p of at most 5 %.
+//! Expected values marked SciPy are those of SciPy 1.17.1 (`scipy.stats.mannwhitneyu`, two-sided). Those of Holm's
+//! correction are from statsmodels (`multipletests(..., method='holm')`). Intervals invert SciPy's test (with
+//! continuity in the last case): the ratios c for which `old * c` and `new` differ with p of at most 5 %.
 
 use super::*;
 
@@ -9,12 +9,12 @@ const B: [f64; 6] = [110.2, 108.4, 111.9, 109.3, 107.7, 112.5];
 const E: [f64; 7] = [5.0, 6.1, 7.3, 8.2, 9.9, 4.4, 3.1];
 const F: [f64; 6] = [5.5, 6.6, 7.0, 10.1, 11.3, 4.9];
 
-/// A list that a few lines of any language make again.
+/// A list that is easy to reproduce in any language.
 fn list(length: usize, seed: u64, scale: f64) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
         state = (state * 1_103_515_245 + 12345) % (1 << 31);
-        scale * (1000.0 + ranks::count(usize::try_from((state >> 16) % 200).unwrap()))
+        scale * (1000.0 + ranks::count_as_f64(usize::try_from((state >> 16) % 200).unwrap()))
     };
     (0..length).map(|_| next()).collect()
 }
@@ -23,7 +23,7 @@ fn list(length: usize, seed: u64, scale: f64) -> Vec<f64> {
 fn distinct(length: usize, seed: u64, shift: f64) -> Vec<f64> {
     let values = list(length, seed, 1.0).into_iter().enumerate();
     values
-        .map(|(place, value)| value + shift + 0.001 * ranks::count(place))
+        .map(|(place, value)| value + shift + 0.001 * ranks::count_as_f64(place))
         .collect()
 }
 
@@ -43,7 +43,7 @@ fn small_samples_are_tested_exactly() {
         mann_whitney(&distinct(20, 5, 0.0), &distinct(20, 6, 20.25)),
         0.494_523_496_496_703_4,
     );
-    // By hand: 2 of C(6, 3) = 20 picks are as far out; a single pair says nothing.
+    // By hand: 2 of C(6, 3) = 20 picks are as extreme; a single pair is inconclusive.
     close(mann_whitney(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 0.1);
     close(mann_whitney(&[1.0], &[2.0]), 1.0);
 }
@@ -86,7 +86,7 @@ fn large_samples_are_tested_by_the_normal_distribution() {
 fn exact_and_normal_agree_where_they_meet() {
     let (old, new) = (distinct(20, 5, 0.0), distinct(20, 6, 20.25));
     let exact = mann_whitney(&old, &new);
-    // One more repeat each is past the limit for counting.
+    // One more repeat in each list exceeds the limit of the exact distribution.
     let more = |list: &[f64]| [list, &[1100.5]].concat();
     assert!((mann_whitney(&more(&old), &more(&new)) - exact).abs() < 0.02);
 }
@@ -126,7 +126,7 @@ fn intervals_are_the_test_inverted() {
     // NumPy: exp(median(log(ratios))).
     close(ratio_interval(&A, &B).0, 1.091_179_514_074_618_3);
     close(ratio_interval(&E, &F).0, 1.188_879_567_554_906);
-    // Three against three: even the widest interval would hold with 90 % only.
+    // Three against three: even the widest interval has a confidence of only 90 %.
     let (estimate, low, high) = ratio_interval(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]);
     close(estimate, 2.5);
     assert_eq!((low, high), (0.0, f64::INFINITY));
@@ -135,25 +135,25 @@ fn intervals_are_the_test_inverted() {
 #[test]
 fn many_comparisons_are_corrected_after_holm() {
     // statsmodels.
-    let corrected = corrected_by(AllP::holm);
+    let corrected = corrected_by(PValues::holm);
     corrected(
         &[0.01, 0.04, 0.03, 0.005, 0.5],
         &[0.04, 0.09, 0.09, 0.025, 0.5],
     );
     corrected(&[0.9, 0.8], &[1.0, 1.0]);
-    // Equal ones: the first of them has the largest factor.
+    // Equal values: the first of them has the largest factor.
     corrected(
         &[0.01, 0.02, 0.01, 0.01, 0.3],
         &[0.05, 0.05, 0.05, 0.05, 0.3],
     );
-    let one: AllP = [0.1].into_iter().collect();
-    close(one.holm().of(0.2), 1.0);
+    let one: PValues = [0.1].into_iter().collect();
+    close(one.holm().get(0.2), 1.0);
 }
 
 #[test]
 fn wrong_ones_among_the_changed_are_few_after_benjamini_and_hochberg() {
     // statsmodels, method='fdr_bh'.
-    let corrected = corrected_by(AllP::benjamini_hochberg);
+    let corrected = corrected_by(PValues::benjamini_hochberg);
     corrected(
         &[0.01, 0.04, 0.03, 0.005, 0.5],
         &[0.025, 0.05, 0.05, 0.025, 0.5],
@@ -165,17 +165,17 @@ fn wrong_ones_among_the_changed_are_few_after_benjamini_and_hochberg() {
     corrected(&[0.9, 0.8], &[0.9, 0.9]);
 }
 
-/// Checks a correction of some p.
-fn corrected_by(correction: fn(&AllP) -> Corrected) -> impl Fn(&[f64], &[f64]) {
+/// Checks a correction of some p-values.
+fn corrected_by(correction: fn(&PValues) -> CorrectedPValues) -> impl Fn(&[f64], &[f64]) {
     move |all, expected| {
         let corrected = correction(&all.iter().copied().collect());
         for (p, expected) in all.iter().zip(expected) {
-            close(corrected.of(*p), *expected);
+            close(corrected.get(*p), *expected);
         }
     }
 }
 
-/// `factor` times repeats that scatter by 1 %.
+/// `factor` times repeats with a scatter of 1 %.
 fn noisy(length: usize, factor: f64, random: &mut fastrand::Rng) -> Vec<f64> {
     (0..length)
         .map(|_| factor * 1e6 * (0.99 + 0.02 * random.f64()))
@@ -186,7 +186,7 @@ fn noisy(length: usize, factor: f64, random: &mut fastrand::Rng) -> Vec<f64> {
 fn verdicts_follow_the_change() {
     let mut random = fastrand::Rng::with_seed(3);
     let mut of = |length, factor| {
-        let pair = Pair::new(
+        let pair = RepeatPair::new(
             &noisy(length, 1.0, &mut random),
             &noisy(length, factor, &mut random),
         )
@@ -201,9 +201,9 @@ fn verdicts_follow_the_change() {
     assert_eq!(of(10, 1.0), Verdict::Same);
     assert_eq!(of(10, 1.05), Verdict::Slower);
     assert_eq!(of(10, 0.95), Verdict::Faster);
-    // Significant, but below the smallest change that is called one.
+    // Significant, but below the minimum change.
     assert_eq!(of(100, 1.01), Verdict::Same);
-    // Too few to say anything.
+    // Too few repeats.
     assert_eq!(of(3, 1.5), Verdict::Unclear);
     assert_eq!(of(1, 1.0), Verdict::Unclear);
 }
@@ -211,7 +211,8 @@ fn verdicts_follow_the_change() {
 #[test]
 fn a_change_at_the_edge_is_unclear() {
     let mut random = fastrand::Rng::with_seed(4);
-    let pair = Pair::new(&noisy(10, 1.0, &mut random), &noisy(10, 1.019, &mut random)).unwrap();
+    let pair =
+        RepeatPair::new(&noisy(10, 1.0, &mut random), &noisy(10, 1.019, &mut random)).unwrap();
     let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
     assert!(
         comparison.p_corrected < ALPHA && comparison.change < MINIMAL_CHANGE,
@@ -222,35 +223,38 @@ fn a_change_at_the_edge_is_unclear() {
 
 #[test]
 fn order_and_side_do_not_matter() {
-    let pair = Pair::new(&E, &F).unwrap();
+    let pair = RepeatPair::new(&E, &F).unwrap();
     let forth = compare(std::slice::from_ref(&pair), 0.02)[0];
-    let back = compare(&[Pair::new(&F, &E).unwrap()], 0.02)[0];
+    let back = compare(&[RepeatPair::new(&F, &E).unwrap()], 0.02)[0];
     close((forth.change + 1.0) * (back.change + 1.0), 1.0);
     close((forth.change_low + 1.0) * (back.change_high + 1.0), 1.0);
     close(forth.p, back.p);
     let mut turned = E;
     turned.reverse();
-    assert_eq!(compare(&[Pair::new(&turned, &F).unwrap()], 0.02)[0], forth);
+    assert_eq!(
+        compare(&[RepeatPair::new(&turned, &F).unwrap()], 0.02)[0],
+        forth
+    );
 }
 
-/// The promise of the correction: at most 5 % of runs call anything changed that did not change.
+/// Guarantee of the correction: at most 5 % of runs have any false positive.
 #[test]
 fn unchanged_kernels_are_rarely_called_changed() {
     let mut random = fastrand::Rng::with_seed(11);
     let (runs, kernels) = (60, 10);
     let (mut wrong_runs, mut covered) = (0, 0);
     for _ in 0..runs {
-        // Scatter far above the smallest change, so that significance alone decides.
+        // Scatter far above the minimum change, so that significance alone decides.
         let mut wild = || {
             (0..8)
                 .map(|_| (0.5 * random.f64()).exp())
                 .collect::<Vec<_>>()
         };
         let pairs: Vec<_> = (0..kernels)
-            .map(|_| Pair::new(&wild(), &wild()).unwrap())
+            .map(|_| RepeatPair::new(&wild(), &wild()).unwrap())
             .collect();
         let comparisons = compare(&pairs, 0.0);
-        let changed = |comparison: &&Comparison| {
+        let changed = |comparison: &&PairComparison| {
             matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
         };
         wrong_runs += usize::from(comparisons.iter().any(|comparison| changed(&comparison)));
@@ -277,7 +281,7 @@ fn the_largest_change_is_found_among_many() {
     let pairs: Vec<_> = factors
         .iter()
         .map(|&factor| {
-            Pair::new(
+            RepeatPair::new(
                 &noisy(10, 1.0, &mut random),
                 &noisy(10, factor, &mut random),
             )
@@ -296,8 +300,8 @@ fn the_largest_change_is_found_among_many() {
 #[test]
 fn what_is_no_duration_is_refused() {
     for list in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[1.0, f64::INFINITY]] {
-        assert_eq!(Pair::new(list, &[1.0]), None);
-        assert_eq!(Pair::new(&[1.0], list), None);
+        assert_eq!(RepeatPair::new(list, &[1.0]), None);
+        assert_eq!(RepeatPair::new(&[1.0], list), None);
     }
     let words = [
         Verdict::Same,
@@ -313,9 +317,9 @@ fn what_is_no_duration_is_refused() {
 fn a_neighbour_that_slows_most_repeats_is_no_change() {
     let mut random = fastrand::Rng::with_seed(3);
     let quiet = noisy(50, 1.0, &mut random);
-    // Most are a quarter slower, but not the least.
+    // Most repeats are a quarter slower, but not the fastest one.
     let crowded = [noisy(40, 1.25, &mut random), noisy(10, 1.0, &mut random)].concat();
-    let pair = Pair::new(&quiet, &crowded).unwrap();
+    let pair = RepeatPair::new(&quiet, &crowded).unwrap();
     let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
     assert!(comparison.p_corrected < 1e-6 && comparison.change > 0.1);
     assert!(comparison.least_change.abs() < MINIMAL_CHANGE);
@@ -327,7 +331,7 @@ fn timings_of_a_bad_moment_prove_nothing() {
     let mut random = fastrand::Rng::with_seed(4);
     for factor in [1.0, 1.5] {
         let (old, new) = (noisy(50, 1.0, &mut random), noisy(50, factor, &mut random));
-        let pair = Pair::new(&old, &new).unwrap();
+        let pair = RepeatPair::new(&old, &new).unwrap();
         let fine = compare(std::slice::from_ref(&pair), MINIMAL_CHANGE)[0];
         assert_ne!(fine.verdict, Verdict::Unclear);
         let spoiled = compare(&[pair.with_spoiled(true)], MINIMAL_CHANGE)[0];

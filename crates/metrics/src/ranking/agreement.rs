@@ -1,44 +1,46 @@
-//! How pairs of configurations are ranked by runtimes and by scores, counted without looking at each.
+//! Agreement of two rankings, by runtime and by score, without enumerating pairs.
 
 use std::cmp::Ordering;
 
-use super::pair::Pair;
+use super::pair::ScoredConfig;
 
-/// How pairs of configurations agree.
+/// Numbers of pairs of configurations by agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Agreement {
+pub(crate) struct PairCounts {
     /// All pairs of configurations.
     pub(crate) pairs: u64,
     /// Pairs with equal runtimes, with equal scores, with both equal.
     pub(crate) runtime_ties: u64,
     pub(crate) score_ties: u64,
     pub(crate) both_ties: u64,
-    /// Pairs ranked the other way round.
+    /// Pairs in opposite order.
     pub(crate) discordant: u64,
 }
 
-/// Sorts by score and counts, while sorting by runtime, what was the wrong way round (Knight 1966).
-pub(crate) fn agreement(pairs: &[Pair]) -> Agreement {
-    let both = |pair: &Pair| u128::from(key(pair.score)) << 64 | u128::from(key(pair.runtime));
+/// Sorts by score, then counts the inversions while sorting by runtime (Knight 1966).
+pub(crate) fn count_pairs(pairs: &[ScoredConfig]) -> PairCounts {
+    let both = |pair: &ScoredConfig| {
+        u128::from(sort_key(pair.score)) << 64 | u128::from(sort_key(pair.runtime))
+    };
     let mut order: Vec<u128> = pairs.iter().map(both).collect();
     order.sort_unstable();
     let count = order.len() as u64;
-    let score_ties = ties(&order, |a, b| a >> 64 == b >> 64);
-    let both_ties = ties(&order, |a, b| a == b);
+    let score_ties = count_ties(&order, |a, b| a >> 64 == b >> 64);
+    let both_ties = count_ties(&order, |a, b| a == b);
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
     let mut runtimes: Vec<u64> = order.iter().map(|both| *both as u64).collect();
-    let discordant = sort_counting(&mut runtimes);
-    Agreement {
+    let discordant = sort_and_count_inversions(&mut runtimes);
+    PairCounts {
         pairs: count * count.saturating_sub(1) / 2,
-        runtime_ties: ties(&runtimes, |a, b| a == b),
+        runtime_ties: count_ties(&runtimes, |a, b| a == b),
         score_ties,
         both_ties,
         discordant,
     }
 }
 
-/// Pairs within runs of equal neighbours.
-fn ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
+/// Number of pairs within runs of equal neighbours.
+fn count_ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
     let runs = sorted.chunk_by(|a, b| equal(a, b));
     runs.map(|run| {
         let length = run.len() as u64;
@@ -47,8 +49,8 @@ fn ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
     .sum()
 }
 
-/// Merge sort from the bottom up; the number of pairs that were in falling order.
-pub(crate) fn sort_counting(values: &mut Vec<u64>) -> u64 {
+/// Bottom-up merge sort; returns the number of inversions.
+pub(crate) fn sort_and_count_inversions(values: &mut Vec<u64>) -> u64 {
     let mut falling = 0;
     let mut merged = Vec::with_capacity(values.len());
     let mut width = 1;
@@ -77,18 +79,18 @@ pub(crate) fn sort_counting(values: &mut Vec<u64>) -> u64 {
     falling
 }
 
-/// A number that is ordered as [`nan_last`] orders: much faster to sort by.
-pub(crate) fn key(value: f64) -> u64 {
+/// Integer with the order of [`nan_last`], which sorts much faster.
+pub(crate) fn sort_key(value: f64) -> u64 {
     const SIGN: u64 = 1 << 63;
     if value.is_nan() {
         return u64::MAX;
     }
-    // The one zero for both.
+    // Negative zero becomes zero.
     let bits = (value + 0.0).to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
-/// Numbers by size, zeros alike; what is no number last.
+/// Orders numbers by size, with equal zeros and NaN last.
 pub(crate) fn nan_last(a: f64, b: f64) -> Ordering {
     let both = a.partial_cmp(&b);
     both.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -98,7 +100,7 @@ pub(crate) fn nan_last(a: f64, b: f64) -> Ordering {
     clippy::cast_precision_loss,
     reason = "100 million configurations have fewer than 2^53 pairs"
 )]
-pub(crate) fn exact(count: u64) -> f64 {
+pub(crate) fn count_as_f64(count: u64) -> f64 {
     count as f64
 }
 
@@ -107,9 +109,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Looks at every pair.
-    fn by_brute_force(pairs: &[Pair]) -> Agreement {
-        let mut found = Agreement::default();
+    /// Enumerates all pairs.
+    fn by_brute_force(pairs: &[ScoredConfig]) -> PairCounts {
+        let mut found = PairCounts::default();
         for (place, a) in pairs.iter().enumerate() {
             for b in &pairs[place + 1..] {
                 let (x, y) = (nan_last(a.score, b.score), nan_last(a.runtime, b.runtime));
@@ -139,7 +141,7 @@ mod tests {
         ];
         for a in values {
             for b in values {
-                assert_eq!(key(a).cmp(&key(b)), nan_last(a, b), "{a} {b}");
+                assert_eq!(sort_key(a).cmp(&sort_key(b)), nan_last(a, b), "{a} {b}");
             }
         }
     }
@@ -149,11 +151,11 @@ mod tests {
         fn counts_are_those_of_brute_force(
             values in proptest::collection::vec((0_u8..12, 0_u8..12), 0..60)
         ) {
-            let pairs: Vec<Pair> = values
+            let pairs: Vec<ScoredConfig> = values
                 .iter()
-                .map(|&(runtime, score)| Pair { runtime: runtime.into(), score: score.into() })
+                .map(|&(runtime, score)| ScoredConfig { runtime: runtime.into(), score: score.into() })
                 .collect();
-            prop_assert_eq!(agreement(&pairs), by_brute_force(&pairs));
+            prop_assert_eq!(count_pairs(&pairs), by_brute_force(&pairs));
         }
     }
 }

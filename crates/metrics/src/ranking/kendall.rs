@@ -1,8 +1,8 @@
-//! `kendall_tau_b` and `layout_score`: whether two rankings agree, in -1 to 1.
+//! `kendall_tau_b` and `layout_score`: rank correlation, from -1 to 1.
 
-use super::agreement::{agreement, exact};
-use super::pair::{Pair, RUNTIME, SCORE, scored};
-use crate::metric::{Gives, Metric};
+use super::agreement::{count_as_f64, count_pairs};
+use super::pair::{RUNTIME, SCORE, ScoredConfig, scored_configs};
+use crate::metric::{Evaluation, Metric};
 
 pub(super) const TAU_B: Metric = Metric {
     name: "kendall_tau_b",
@@ -10,7 +10,7 @@ pub(super) const TAU_B: Metric = Metric {
     arguments: &[RUNTIME, SCORE],
     example: "SELECT kendall_tau_b(runtime, score) FROM (VALUES (10.0, 0.2), (12.0, 0.1)) AS t(runtime, score)",
     source: "Kendall 1945; Knight 1966; scipy.stats.kendalltau",
-    gives: Gives::Number(|group| Ok(kendall_tau_b(&scored(group)))),
+    gives: Evaluation::Number(|group| Ok(kendall_tau_b(&scored_configs(group)))),
 };
 
 pub(super) const LAYOUT_SCORE: Metric = Metric {
@@ -21,17 +21,16 @@ pub(super) const LAYOUT_SCORE: Metric = Metric {
     ..TAU_B
 };
 
-/// Kendall's tau-b, corrected for ties, as SciPy computes it; `None` where either side has only one
-/// value.
-pub fn kendall_tau_b(pairs: &[Pair]) -> Option<f64> {
-    let found = agreement(pairs);
+/// Kendall's tau-b, corrected for ties, as SciPy computes it. Returns `None` if all runtimes or all scores are equal.
+pub fn kendall_tau_b(pairs: &[ScoredConfig]) -> Option<f64> {
+    let found = count_pairs(pairs);
     let (all, x, y) = (found.pairs, found.score_ties, found.runtime_ties);
     if all == x || all == y {
         return None;
     }
-    let untied = exact(all - x - y + found.both_ties);
-    let difference = untied - 2.0 * exact(found.discordant);
-    let tau = difference / exact(all - x).sqrt() / exact(all - y).sqrt();
+    let untied = count_as_f64(all - x - y + found.both_ties);
+    let difference = untied - 2.0 * count_as_f64(found.discordant);
+    let tau = difference / count_as_f64(all - x).sqrt() / count_as_f64(all - y).sqrt();
     Some(tau.clamp(-1.0, 1.0))
 }
 
@@ -42,7 +41,7 @@ mod tests {
     #[test]
     fn one_value_has_no_ranking() {
         assert_eq!(kendall_tau_b(&[]), None);
-        let pair = |runtime, score| Pair { runtime, score };
+        let pair = |runtime, score| ScoredConfig { runtime, score };
         assert_eq!(kendall_tau_b(&[pair(1.0, 1.0), pair(2.0, 1.0)]), None);
         assert_eq!(kendall_tau_b(&[pair(1.0, 2.0), pair(2.0, 1.0)]), Some(-1.0));
     }

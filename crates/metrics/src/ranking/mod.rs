@@ -1,5 +1,5 @@
-//! How well scores rank runtimes: the metrics of the TpuGraphs paper (arXiv 2308.13490, section 4)
-//! and of its Kaggle competition. Lower scores are predictions of lower runtimes.
+//! Ranking metrics of the TpuGraphs paper (arXiv 2308.13490, section 4) and of its Kaggle competition: how well scores
+//! rank runtimes. Lower scores predict lower runtimes.
 //!
 //! | metric | of a configuration without a score | of one graph |
 //! |---|---|---|
@@ -8,8 +8,8 @@
 //! | `kendall_tau_b`, `layout_score` | left out | tau-b, with ties corrected |
 //! | `ordered_pair_accuracy` | left out | pairs in the right order; equal scores are wrong |
 //!
-//! Rows without a runtime are left out. Of equal scores the lower `index` comes first, or, where
-//! none is given, the row that came first.
+//! Rows without a runtime are ignored. Equal scores are ordered by `index`, or by the order of the rows if no index is
+//! given.
 
 pub(crate) mod agreement;
 mod kendall;
@@ -19,12 +19,12 @@ mod top_k;
 
 pub use kendall::kendall_tau_b;
 pub use ordered_pairs::ordered_pair_accuracy;
-pub use pair::Pair;
+pub use pair::ScoredConfig;
 pub use top_k::{TILE_K, tile_score, top_k_error};
 
 use crate::metric::Metric;
 
-/// Those of rankings.
+/// Ranking metrics.
 pub const METRICS: &[Metric] = &[
     top_k::ERROR,
     kendall::TAU_B,

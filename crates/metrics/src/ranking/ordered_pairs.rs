@@ -1,8 +1,8 @@
-//! `ordered_pair_accuracy`: the share of pairs that are in the right order.
+//! `ordered_pair_accuracy`: the fraction of pairs in the right order.
 
-use super::agreement::{agreement, exact};
-use super::pair::{Pair, RUNTIME, SCORE, scored};
-use crate::metric::{Gives, Metric};
+use super::agreement::{count_as_f64, count_pairs};
+use super::pair::{RUNTIME, SCORE, ScoredConfig, scored_configs};
+use crate::metric::{Evaluation, Metric};
 
 pub(super) const ACCURACY: Metric = Metric {
     name: "ordered_pair_accuracy",
@@ -10,16 +10,18 @@ pub(super) const ACCURACY: Metric = Metric {
     arguments: &[RUNTIME, SCORE],
     example: "SELECT ordered_pair_accuracy(runtime, score) FROM (VALUES (10.0, 0.1), (12.0, 0.2)) AS t(runtime, score)",
     source: "TpuGraphs (arXiv 2308.13490), section 4",
-    gives: Gives::Number(|group| Ok(ordered_pair_accuracy(&scored(group)))),
+    gives: Evaluation::Number(|group| Ok(ordered_pair_accuracy(&scored_configs(group)))),
 };
 
-/// Share of the pairs with different runtimes that the scores order the same way; equal scores
-/// count as wrong. [`pairwise_accuracy`](crate::throughput::pairwise_accuracy) is another number where there are equal ones. `None` where all runtimes are equal.
-pub fn ordered_pair_accuracy(pairs: &[Pair]) -> Option<f64> {
-    let found = agreement(pairs);
+/// Fraction of the pairs with different runtimes that the scores put in the same order; equal scores count as wrong.
+///
+/// [`pairwise_accuracy`](crate::throughput::pairwise_accuracy) treats equal values differently. Returns `None` if all
+/// runtimes are equal.
+pub fn ordered_pair_accuracy(pairs: &[ScoredConfig]) -> Option<f64> {
+    let found = count_pairs(pairs);
     let comparable = found.pairs - found.runtime_ties;
     let untied = comparable + found.both_ties - found.score_ties;
-    (comparable > 0).then(|| exact(untied - found.discordant) / exact(comparable))
+    (comparable > 0).then(|| count_as_f64(untied - found.discordant) / count_as_f64(comparable))
 }
 
 #[cfg(test)]
@@ -28,7 +30,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_wrong() {
-        let pair = |runtime, score| Pair { runtime, score };
+        let pair = |runtime, score| ScoredConfig { runtime, score };
         assert_eq!(ordered_pair_accuracy(&[pair(1.0, 1.0)]), None);
         let tied = [pair(1.0, 0.0), pair(2.0, 0.0), pair(3.0, 1.0)];
         assert_eq!(ordered_pair_accuracy(&tied), Some(2.0 / 3.0));

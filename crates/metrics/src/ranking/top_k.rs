@@ -1,13 +1,13 @@
-//! `top_k_error` and `tile_score`: how much slower the best of those is that scores choose.
+//! `top_k_error` and `tile_score`: slowdown of the best configuration among those with the lowest scores.
 
 use super::agreement::nan_last;
-use super::pair::{INDEX, Pair, RUNTIME, SCORE, scored};
-use crate::metric::{Argument, Gives, Group, Kind, Metric};
+use super::pair::{INDEX, RUNTIME, SCORE, ScoredConfig, scored_configs};
+use crate::metric::{Argument, Evaluation, Metric, RowGroup, ValueKind};
 
-/// Configurations that a row of Kaggle's tile collection names.
+/// Number of configurations in a row of Kaggle's tile collection.
 pub const TILE_K: usize = 5;
 
-const K: Argument = Argument::of_group("k", Kind::Whole, "how many are chosen, 1 or more");
+const K: Argument = Argument::per_group("k", ValueKind::Whole, "how many are chosen, 1 or more");
 
 pub(super) const ERROR: Metric = Metric {
     name: "top_k_error",
@@ -15,7 +15,7 @@ pub(super) const ERROR: Metric = Metric {
     arguments: &[RUNTIME, SCORE, K, INDEX],
     example: "SELECT top_k_error(runtime, score, 1) FROM (VALUES (10.0, 0.2), (12.0, 0.1)) AS t(runtime, score)",
     source: "TpuGraphs (arXiv 2308.13490), section 4",
-    gives: Gives::Number(error),
+    gives: Evaluation::Number(error),
 };
 
 pub(super) const TILE_SCORE: Metric = Metric {
@@ -24,35 +24,40 @@ pub(super) const TILE_SCORE: Metric = Metric {
     arguments: &[RUNTIME, SCORE, INDEX],
     example: "SELECT tile_score(runtime, score) FROM (VALUES (10.0, 0.2), (12.0, 0.1)) AS t(runtime, score)",
     source: "Kaggle, \"Google - Fast or Slow?\", evaluation",
-    gives: Gives::Number(|group| Ok(tile_score(best(group), &scored(group)))),
+    gives: Evaluation::Number(|group| Ok(tile_score(best_runtime(group), &scored_configs(group)))),
 };
 
-/// Runtime of the best of the `k` configurations with the lowest scores, over the best of all,
-/// minus 1. `all` are the runtimes of all configurations, `scored` those with a score in the order
-/// of their indices: of equal scores the lower index counts first. `None` without any.
-pub fn top_k_error(best_of_all: Option<f64>, scored: &[Pair], k: usize) -> Option<f64> {
-    let mut order: Vec<&Pair> = scored.iter().collect();
+/// Runtime of the best of the `k` configurations with the lowest scores, over the best of all, minus 1.
+///
+/// `best_of_all` is the minimum runtime of all configurations, `scored` those with a score in the order of their
+/// indices: for equal scores the lower index is first. Returns `None` without configurations.
+pub fn top_k_error(best_of_all: Option<f64>, scored: &[ScoredConfig], k: usize) -> Option<f64> {
+    let mut order: Vec<&ScoredConfig> = scored.iter().collect();
     order.sort_by(|a, b| nan_last(a.score, b.score));
     let chosen = order.iter().take(k).map(|pair| pair.runtime);
     let best = chosen.min_by(f64::total_cmp)?;
     Some(best / best_of_all? - 1.0)
 }
 
-/// 1 minus the [`top_k_error`] of the best [`TILE_K`]; as there, `None` without any.
-pub fn tile_score(best_of_all: Option<f64>, scored: &[Pair]) -> Option<f64> {
+/// 1 minus the [`top_k_error`] of the best [`TILE_K`]; `None` without configurations.
+pub fn tile_score(best_of_all: Option<f64>, scored: &[ScoredConfig]) -> Option<f64> {
     top_k_error(best_of_all, scored, TILE_K).map(|error| 1.0 - error)
 }
 
-fn error(group: &Group) -> Result<Option<f64>, String> {
+fn error(group: &RowGroup) -> Result<Option<f64>, String> {
     match group.number(K.name) {
         None => Ok(None),
-        Some(k) if k >= 1.0 => Ok(top_k_error(best(group), &scored(group), whole(k))),
+        Some(k) if k >= 1.0 => Ok(top_k_error(
+            best_runtime(group),
+            &scored_configs(group),
+            to_k(k),
+        )),
         Some(k) => Err(format!("top_k_error: k is {k}, it must be 1 or more")),
     }
 }
 
-/// The least runtime of all.
-fn best(group: &Group) -> Option<f64> {
+/// Minimum runtime of all configurations.
+fn best_runtime(group: &RowGroup) -> Option<f64> {
     let runtimes = group.numbers(RUNTIME.name).iter().flatten();
     runtimes.copied().reduce(f64::min)
 }
@@ -62,7 +67,7 @@ fn best(group: &Group) -> Option<f64> {
     clippy::cast_sign_loss,
     reason = "it is at least 1, and a k that is too large takes all"
 )]
-fn whole(k: f64) -> usize {
+fn to_k(k: f64) -> usize {
     k as usize
 }
 
@@ -70,9 +75,9 @@ fn whole(k: f64) -> usize {
 mod tests {
     use super::*;
 
-    fn pairs(runtimes: &[f64], scores: &[f64]) -> Vec<Pair> {
+    fn pairs(runtimes: &[f64], scores: &[f64]) -> Vec<ScoredConfig> {
         let both = runtimes.iter().zip(scores);
-        both.map(|(&runtime, &score)| Pair { runtime, score })
+        both.map(|(&runtime, &score)| ScoredConfig { runtime, score })
             .collect()
     }
 
@@ -89,12 +94,12 @@ mod tests {
 
     #[test]
     fn of_equal_scores_the_lower_index_comes_first() {
-        let mut group = Group::new(ERROR.arguments);
+        let mut group = RowGroup::new(ERROR.arguments);
         group.add_numbers(0, [Some(4.0), Some(2.0), Some(1.0), None]);
         group.add_numbers(1, [Some(0.5), Some(0.5), None, Some(0.1)]);
         group.add_numbers(2, [Some(1.0); 4]);
         group.add_numbers(3, [Some(7.0), Some(3.0), Some(1.0), Some(2.0)]);
-        // The one without a score is the best of all; the one without a runtime is none.
+        // The row without a score is the best of all; the row without a runtime does not count.
         assert_eq!(error(&group), Ok(Some(1.0)));
     }
 }

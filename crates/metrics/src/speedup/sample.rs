@@ -1,42 +1,47 @@
-//! A run as the scores see it, the parameters of a score, and the arguments of a metric that both come from.
+//! Input of speedup metrics: a sample, the parameters, and the SQL arguments that define them.
 
 use super::tolerance::Interpretation;
-use crate::metric::{Argument, Group, Kind};
+use crate::metric::{Argument, RowGroup, ValueKind};
 
-pub(super) const SPEEDUP: Argument = Argument::of_row(
+pub(super) const SPEEDUP: Argument = Argument::per_row(
     "speedup",
-    Kind::Number,
+    ValueKind::Number,
     "eager over compiled time, as `runs.speedup`",
 );
 
-pub(super) const PASSES: Argument = Argument::of_row(
+pub(super) const PASSES: Argument = Argument::per_row(
     "passes",
-    Kind::Bits,
+    ValueKind::Bits,
     "at which tolerances all outputs are right, as `runs.passes`",
 );
 
-pub(super) const STATUS: Argument = Argument::of_row(
+pub(super) const STATUS: Argument = Argument::per_row(
     "status",
-    Kind::Text,
+    ValueKind::Text,
     "what became of the run, as `runs.upstream_status`; a row without one does not count",
 );
 
-pub(super) const T: Argument = Argument::of_group("t", Kind::Whole, "the tolerance, from -10 to 5");
+pub(super) const T: Argument =
+    Argument::per_group("t", ValueKind::Whole, "the tolerance, from -10 to 5");
 
-pub(super) const P: Argument =
-    Argument::of_group("p", Kind::Number, "power that is added to slowdowns (0)").optional();
+pub(super) const P: Argument = Argument::per_group(
+    "p",
+    ValueKind::Number,
+    "power that is added to slowdowns (0)",
+)
+.optional();
 
 pub(super) const B: Argument =
-    Argument::of_group("b", Kind::Number, "what a failure counts (0.1)").optional();
+    Argument::per_group("b", ValueKind::Number, "what a failure counts (0.1)").optional();
 
-pub(super) const INTERPRETATION: Argument = Argument::of_group(
+pub(super) const INTERPRETATION: Argument = Argument::per_group(
     "interpretation",
-    Kind::Text,
+    ValueKind::Text,
     "which failures are tolerated from which t on: 'default' or 'mismatch_extended'",
 )
 .optional();
 
-/// Fail type of a sample without a speedup that is correct otherwise.
+/// Fail type of a sample that is correct but has no speedup.
 const NO_SPEEDUP: &str = "no_speedup";
 
 /// One sample of a run.
@@ -44,7 +49,7 @@ const NO_SPEEDUP: &str = "no_speedup";
 pub struct Sample {
     /// Eager over compiled end-to-end time (`[Speedup][e2e]`).
     pub speedup: Option<f64>,
-    /// Bit `t + 10` for t of -10 to 5: every output passes at this level. Others do not pass.
+    /// Bit `t + 10`, for t of -10 to 5, is set if every output passes at this level.
     pub passes: u32,
     /// Status by upstream's rules; anything but `correct` is a failure.
     pub status: String,
@@ -52,16 +57,16 @@ pub struct Sample {
 
 /// Parameters of the scores (GraphNet paper, section on the speedup score).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Params {
+pub struct ScoreParams {
     /// Extra exponent of slowdowns; upstream's `--negative-speedup-penalty`.
     pub p: f64,
     /// Speedup that a failure counts as; upstream's `--fpdb`.
     pub b: f64,
-    /// Which errors are tolerated.
+    /// Assignment of errors to tolerance levels.
     pub interpretation: Interpretation,
 }
 
-impl Default for Params {
+impl Default for ScoreParams {
     /// The values of upstream's code and of the tables in the paper: p = 0, b = 0.1.
     fn default() -> Self {
         Self {
@@ -93,8 +98,8 @@ impl Sample {
     }
 }
 
-/// The samples of a group: rows with a status.
-pub(super) fn samples(group: &Group) -> Vec<Sample> {
+/// Returns the samples of a group: rows with a status.
+pub(super) fn samples(group: &RowGroup) -> Vec<Sample> {
     let columns = group.numbers(SPEEDUP.name).iter();
     let columns = columns.zip(group.numbers(PASSES.name));
     let mut samples = Vec::new();
@@ -102,7 +107,7 @@ pub(super) fn samples(group: &Group) -> Vec<Sample> {
         if let Some(status) = status {
             samples.push(Sample {
                 speedup: *speedup,
-                passes: passes.map_or(0, mask),
+                passes: passes.map_or(0, to_mask),
                 status: status.clone(),
             });
         }
@@ -110,28 +115,28 @@ pub(super) fn samples(group: &Group) -> Vec<Sample> {
     samples
 }
 
-/// The parameters that a group sets.
-pub(super) fn params(group: &Group) -> Result<Params, String> {
-    let usual = Params::default();
+/// Returns the parameters that a group sets.
+pub(super) fn params(group: &RowGroup) -> Result<ScoreParams, String> {
+    let usual = ScoreParams::default();
     let interpretation = match group.text(INTERPRETATION.name) {
         None => usual.interpretation,
-        Some(name) => Interpretation::named(name).ok_or_else(|| {
+        Some(name) => Interpretation::from_name(name).ok_or_else(|| {
             format!("interpretation `{name}`: it is 'default' or 'mismatch_extended'")
         })?,
     };
-    Ok(Params {
+    Ok(ScoreParams {
         p: group.number(P.name).unwrap_or(usual.p),
         b: group.number(B.name).unwrap_or(usual.b),
         interpretation,
     })
 }
 
-/// The tolerance that a group sets.
+/// Returns the tolerance that a group sets.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "levels beyond those of a bit mask pass nowhere"
 )]
-pub(super) fn tolerance(group: &Group) -> i32 {
+pub(super) fn tolerance(group: &RowGroup) -> i32 {
     group.number(T.name).map_or(0, |t| t as i32)
 }
 
@@ -139,16 +144,16 @@ pub(super) fn tolerance(group: &Group) -> i32 {
     clippy::cast_possible_truncation,
     reason = "it was an Int32, which a double holds"
 )]
-fn mask(bits: f64) -> u32 {
+fn to_mask(bits: f64) -> u32 {
     (bits as i32).cast_unsigned()
 }
 
 pub(super) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = number(values.len());
+    let count = length_as_f64(values.len());
     (count > 0.0).then(|| (values.map(f64::ln).sum::<f64>() / count).exp())
 }
 
-/// A length as a number; lengths above 2^32 are out of the question for samples.
-pub(super) fn number(length: usize) -> f64 {
+/// Converts a length to `f64`. Lengths above 2^32 do not occur for samples.
+pub(super) fn length_as_f64(length: usize) -> f64 {
     f64::from(u32::try_from(length).unwrap_or(u32::MAX))
 }

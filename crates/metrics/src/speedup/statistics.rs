@@ -1,31 +1,33 @@
 //! The aggregated numbers, and the scores by the paper's formula.
 
-use super::sample::{Params, Sample, geometric_mean, number, params, samples, tolerance};
+use super::sample::{
+    Sample, ScoreParams, geometric_mean, length_as_f64, params, samples, tolerance,
+};
 use super::scores::SCORE;
-use super::tolerance::{FAILURES, Failure};
-use crate::metric::{Gives, Group, Kind, Metric, Several};
+use super::tolerance::{FAILURES, FailureKind};
+use crate::metric::{Evaluation, Metric, OptionalNumbers, RowGroup, ValueKind};
 
 pub(super) const STATISTICS: Metric = Metric {
     name: "speedup_statistics",
     description: "alpha, beta, lambda, eta, gamma, the scores by the formula, and counts",
     example: "SELECT speedup_statistics(speedup, arrow_cast(passes, 'Int32'), status, 0) FROM (VALUES (2.0, 1024, 'correct'), (NULL, 0, 'compile_fail')) AS t(speedup, passes, status)",
     source: "GraphNet paper, appendices B and C; upstream's `samples_statistics.py`",
-    gives: Gives::Numbers(NAMES, statistics),
+    gives: Evaluation::Numbers(NAMES, statistics),
     ..SCORE
 };
 
-/// What the statistics consist of.
-const NAMES: &[(&str, Kind)] = &[
-    ("alpha", Kind::Number),
-    ("beta", Kind::Number),
-    ("lambda", Kind::Number),
-    ("eta", Kind::Number),
-    ("gamma", Kind::Number),
-    ("s", Kind::Number),
-    ("es", Kind::Number),
-    ("correct", Kind::Whole),
-    ("total", Kind::Whole),
-    ("slowdowns", Kind::Whole),
+/// Names and types of the statistics.
+const NAMES: &[(&str, ValueKind)] = &[
+    ("alpha", ValueKind::Number),
+    ("beta", ValueKind::Number),
+    ("lambda", ValueKind::Number),
+    ("eta", ValueKind::Number),
+    ("gamma", ValueKind::Number),
+    ("s", ValueKind::Number),
+    ("es", ValueKind::Number),
+    ("correct", ValueKind::Whole),
+    ("total", ValueKind::Whole),
+    ("slowdowns", ValueKind::Whole),
 ];
 
 /// The aggregated numbers at one level (GraphNet paper, Appendices B and C).
@@ -35,9 +37,9 @@ pub struct Statistics {
     pub alpha: f64,
     /// Geometric mean of the speedups below 1 of the correct samples; 1 if there are none.
     pub beta: f64,
-    /// Share of correct samples in all.
+    /// Fraction of correct samples.
     pub lambda: f64,
-    /// Share of slowdowns in the correct samples; 0 if there are none.
+    /// Fraction of slowdowns among the correct samples; 0 if there are none.
     pub eta: f64,
     /// Mean penalty of an error.
     pub gamma: f64,
@@ -45,8 +47,8 @@ pub struct Statistics {
     pub s: f64,
     /// ES(t) by the formula.
     pub es: f64,
-    /// Share of each kind of error in all errors, by upstream's number of the kind; only kinds that
-    /// occur, and empty below t = 1. Names as upstream's `get_error_type`.
+    /// Fraction of each kind of error among all errors, by upstream's number of the kind. Only kinds that occur; empty
+    /// below t = 1. Names as in upstream's `get_error_type`.
     pub pi: Vec<(String, f64)>,
     /// Number of correct samples.
     pub correct: u64,
@@ -56,16 +58,15 @@ pub struct Statistics {
     pub slowdowns: u64,
 }
 
-/// The aggregated numbers at level `t`; from t = 1 on all of them but gamma are those of t = 1.
-/// `None` without samples.
+/// The aggregated numbers at level `t`. From t = 1 on all of them but gamma are those of t = 1. Returns `None` without
+/// samples.
 ///
-/// With the extended interpretation `es` differs from
-/// [`error_aware_speedup_score`](super::error_aware_speedup_score) where eager runs failed: the
-/// aggregated form tolerates these from 3 on. From t = 2 on `s` differs from
-/// [`speedup_score`](super::speedup_score) where a sample is correct at t but not at 1. Both are as
-/// upstream.
+/// With the extended interpretation `es` differs from [`error_aware_speedup_score`](super::error_aware_speedup_score)
+/// if eager runs failed: the aggregated form tolerates these from 3 on. From t = 2 on `s` differs from
+/// [`speedup_score`](super::speedup_score) if a sample is correct at t but not at 1. Both are as upstream.
+///
 /// Source: `samples_statistics.py`; GraphNet paper, Appendices B and C.
-pub fn speedup_statistics(samples: &[Sample], t: i32, params: &Params) -> Option<Statistics> {
+pub fn speedup_statistics(samples: &[Sample], t: i32, params: &ScoreParams) -> Option<Statistics> {
     if samples.is_empty() {
         return None;
     }
@@ -82,15 +83,15 @@ pub fn speedup_statistics(samples: &[Sample], t: i32, params: &Params) -> Option
         .copied()
         .filter(|speedup| *speedup < 1.0)
         .collect();
-    let (correct, total) = (number(speedups.len()), number(samples.len()));
-    let errors = number(kinds.len());
+    let (correct, total) = (length_as_f64(speedups.len()), length_as_f64(samples.len()));
+    let errors = length_as_f64(kinds.len());
     let mut pi = Vec::new();
     let mut penalized = 0.0;
     if t >= 1 {
         for name in FAILURES {
-            let same: Vec<&Failure> = kinds.iter().filter(|kind| kind.name == name).collect();
+            let same: Vec<&FailureKind> = kinds.iter().filter(|kind| kind.name == name).collect();
             let Some(kind) = same.first() else { continue };
-            let share = number(same.len()) / errors;
+            let share = length_as_f64(same.len()) / errors;
             if t < kind.tolerated_from {
                 penalized += share;
             }
@@ -103,7 +104,7 @@ pub fn speedup_statistics(samples: &[Sample], t: i32, params: &Params) -> Option
     let eta = if speedups.is_empty() {
         0.0
     } else {
-        number(slowdowns.len()) / correct
+        length_as_f64(slowdowns.len()) / correct
     };
     let gamma = if t < 1 {
         params.b
@@ -119,9 +120,9 @@ pub fn speedup_statistics(samples: &[Sample], t: i32, params: &Params) -> Option
         s: macro_speedup_score(alpha, beta, lambda, eta, params.p, params.b),
         es: macro_speedup_score(alpha, beta, lambda, eta, params.p, gamma),
         pi,
-        correct: count(speedups.len()),
-        total: count(samples.len()),
-        slowdowns: count(slowdowns.len()),
+        correct: length_as_u64(speedups.len()),
+        total: length_as_u64(samples.len()),
+        slowdowns: length_as_u64(slowdowns.len()),
     })
 }
 
@@ -141,8 +142,8 @@ pub fn macro_speedup_score(
     alpha.powf(lambda) * beta.powf(lambda * eta * p) * penalty.powf(1.0 - lambda)
 }
 
-/// In the order of [`NAMES`].
-fn statistics(group: &Group) -> Result<Option<Several>, String> {
+/// Values in the order of [`NAMES`].
+fn statistics(group: &RowGroup) -> Result<Option<OptionalNumbers>, String> {
     let found = speedup_statistics(&samples(group), tolerance(group), &params(group)?);
     Ok(found.map(|found| {
         let numbers = [
@@ -153,19 +154,19 @@ fn statistics(group: &Group) -> Result<Option<Several>, String> {
             found.gamma,
             found.s,
             found.es,
-            exact(found.correct),
-            exact(found.total),
-            exact(found.slowdowns),
+            count_as_f64(found.correct),
+            count_as_f64(found.total),
+            count_as_f64(found.slowdowns),
         ];
         numbers.map(Some).to_vec()
     }))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of samples in memory")]
-fn exact(count: u64) -> f64 {
+fn count_as_f64(count: u64) -> f64 {
     count as f64
 }
 
-fn count(length: usize) -> u64 {
+fn length_as_u64(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

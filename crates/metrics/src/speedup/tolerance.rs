@@ -1,9 +1,8 @@
-//! Which failures are tolerated from which level on.
+//! Tolerance levels of failures.
 
 use std::ops::RangeInclusive;
 
-/// Which errors count as tolerated from which level on
-/// (`*_positive_tolerance_interpretation.py`).
+/// Assignment of errors to the level from which they are tolerated (`*_positive_tolerance_interpretation.py`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpretation {
     /// Wrong values from 1 on, everything else from 3 on.
@@ -15,8 +14,8 @@ pub enum Interpretation {
 }
 
 impl Interpretation {
-    /// By the name that upstream gives it.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Finds an interpretation by upstream's name.
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "default" => Some(Self::Default),
             "mismatch_extended" => Some(Self::MismatchExtended),
@@ -24,7 +23,7 @@ impl Interpretation {
         }
     }
 
-    /// Levels that upstream computes scores for.
+    /// Levels for which upstream computes scores.
     pub fn levels(self) -> RangeInclusive<i32> {
         match self {
             Self::Default => -10..=4,
@@ -40,12 +39,12 @@ impl Interpretation {
         }
     }
 
-    /// Kind of a failure in the aggregated form. Upstream looks for parts of words, and here a
-    /// failure of the eager run is an error at run time in both interpretations.
-    pub(super) fn failure(self, fail_type: &str) -> Failure {
+    /// Kind of a failure in the aggregated form. Upstream searches for substrings, and in both interpretations a
+    /// failure of the eager run is a runtime error.
+    pub(super) fn failure(self, fail_type: &str) -> FailureKind {
         let text = fail_type.to_lowercase();
         let mismatch = ["nan", "inf", "type_mismatch", "shape_mismatch"];
-        let kind = |name, tolerated_from| Failure {
+        let kind = |name, tolerated_from| FailureKind {
             name,
             tolerated_from,
         };
@@ -64,12 +63,12 @@ impl Interpretation {
 
 /// A kind of error in the aggregated form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Failure {
+pub(super) struct FailureKind {
     pub(super) name: &'static str,
     pub(super) tolerated_from: i32,
 }
 
-/// Order of the kinds: upstream's numbers.
+/// Kinds in the order of upstream's numbers.
 pub(super) const FAILURES: [&str; 4] = [
     "accuracy",
     "type/shape_mismatch",

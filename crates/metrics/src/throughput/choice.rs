@@ -1,9 +1,9 @@
-//! `recall_at_k` and `peak_at_k`: what the first k by prediction are worth.
+//! `recall_at_k` and `peak_at_k`: quality of the first k programs by prediction.
 
-use super::row::{INDEX, K, LABEL, PREDICTION, Row, float, k_of, rankable, rows};
+use super::row::{INDEX, K, LABEL, PREDICTION, PredictedRow, float, parse_k, rankable_count, rows};
 use super::undefined::Undefined;
-use crate::metric::{Gives, Group, Metric};
-use crate::ranking::agreement::{key, nan_last};
+use crate::metric::{Evaluation, Metric, RowGroup};
+use crate::ranking::agreement::{nan_last, sort_key};
 
 pub(super) const RECALL: Metric = Metric {
     name: "recall_at_k",
@@ -11,7 +11,7 @@ pub(super) const RECALL: Metric = Metric {
     arguments: &[LABEL, PREDICTION, K, INDEX],
     example: "SELECT recall_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_top_k_recall` in `cost_model/metric.py`",
-    gives: Gives::Number(|group| of_k(group, "recall_at_k", recall_at_k)),
+    gives: Evaluation::Number(|group| metric_at_k(group, "recall_at_k", recall_at_k)),
 };
 
 pub(super) const PEAK: Metric = Metric {
@@ -19,35 +19,35 @@ pub(super) const PEAK: Metric = Metric {
     description: "Mean over the first k rows by prediction of the highest label so far, over the highest of all. NULL of one row, of equal labels, and where a prediction is NaN or infinite",
     example: "SELECT peak_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_peak_score` in `cost_model/metric.py`",
-    gives: Gives::Number(|group| of_k(group, "peak_at_k", peak_at_k)),
+    gives: Evaluation::Number(|group| metric_at_k(group, "peak_at_k", peak_at_k)),
     ..RECALL
 };
 
-fn of_k(
-    group: &Group,
+fn metric_at_k(
+    group: &RowGroup,
     name: &str,
-    of: fn(&[Row], usize) -> Result<f64, Undefined>,
+    of: fn(&[PredictedRow], usize) -> Result<f64, Undefined>,
 ) -> Result<Option<f64>, String> {
-    let k = k_of(group, name)?;
+    let k = parse_k(group, name)?;
     Ok(k.and_then(|k| of(&rows(group), k).ok()))
 }
 
-/// How many of the `k` rows with the highest labels are among the `k` with the highest predictions, over `k`.
+/// Number of the `k` rows with the highest labels that are among the `k` with the highest predictions, over `k`.
 ///
-/// Of equal numbers the earlier row comes first. Where that does not decide either, it is as few as it can be.
+/// Ties are broken by row order, earlier rows first. Remaining ties count as misses.
 ///
 /// # Errors
-/// [`Undefined`] without rows, of one row, of equal labels, where a number is not finite.
-pub fn recall_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
-    rankable(rows)?;
-    let mut order: Vec<&Row> = rows.iter().collect();
-    let by_prediction = |a: &&Row, b: &&Row| {
+/// [`Undefined`] without rows, for one row, for equal labels, and if a number is not finite.
+pub fn recall_at_k(rows: &[PredictedRow], k: usize) -> Result<f64, Undefined> {
+    rankable_count(rows)?;
+    let mut order: Vec<&PredictedRow> = rows.iter().collect();
+    let by_prediction = |a: &&PredictedRow, b: &&PredictedRow| {
         let first = nan_last(b.prediction, a.prediction).then(nan_last(a.index, b.index));
         first.then(nan_last(a.label, b.label))
     };
     order.sort_unstable_by(by_prediction);
     let chosen = |place: usize| place < k;
-    let mut best: Vec<(bool, &Row)> = order
+    let mut best: Vec<(bool, &PredictedRow)> = order
         .into_iter()
         .enumerate()
         .map(|(place, row)| (chosen(place), row))
@@ -60,20 +60,24 @@ pub fn recall_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
     Ok(float(found) / float(k))
 }
 
-/// Mean over the first `k` rows by prediction of the highest label so far, over the highest of all.
+/// Mean, over the first `k` rows by prediction, of the highest label so far, over the highest label of all.
 ///
-/// Of equal predictions the later row comes first (upstream turns round a sorted list), and where that does not decide the lower label.
+/// Ties of predictions are broken by row order, later rows first (upstream reverses a sorted list), then by the lower
+/// label.
 ///
 /// # Errors
-/// [`Undefined`] without rows, of one row, of equal labels, where a number is not finite.
-pub fn peak_at_k(rows: &[Row], k: usize) -> Result<f64, Undefined> {
+/// [`Undefined`] without rows, for one row, for equal labels, and if a number is not finite.
+pub fn peak_at_k(rows: &[PredictedRow], k: usize) -> Result<f64, Undefined> {
     let [peak] = peaks(rows, [k]);
     peak
 }
 
-/// The same for each of several k.
-pub(super) fn peaks<const N: usize>(rows: &[Row], ks: [usize; N]) -> [Result<f64, Undefined>; N] {
-    let highest = rankable(rows).and_then(|_| {
+/// [`peak_at_k`] for several k.
+pub(super) fn peaks<const N: usize>(
+    rows: &[PredictedRow],
+    ks: [usize; N],
+) -> [Result<f64, Undefined>; N] {
+    let highest = rankable_count(rows).and_then(|_| {
         let highest = rows.iter().map(|row| row.label).reduce(f64::max);
         highest.filter(|one| *one > 0.0).ok_or(Undefined::Label)
     });
@@ -83,7 +87,11 @@ pub(super) fn peaks<const N: usize>(rows: &[Row], ks: [usize; N]) -> [Result<f64
     };
     let most = ks.into_iter().max().unwrap_or_default();
     let first = first_k(rows, most, |row| {
-        [!key(row.prediction), !key(row.index), key(row.label)]
+        [
+            !sort_key(row.prediction),
+            !sort_key(row.index),
+            sort_key(row.label),
+        ]
     });
     ks.map(|k| {
         let (mut peak, mut sum) = (f64::NEG_INFINITY, 0.0);
@@ -95,23 +103,31 @@ pub(super) fn peaks<const N: usize>(rows: &[Row], ks: [usize; N]) -> [Result<f64
     })
 }
 
-/// The least `cost` of the first `k` rows by prediction, for each of several k; of equal predictions the earlier row comes first, and where that
-/// does not decide the higher cost. `None` without rows.
-pub fn least_of_k<const N: usize>(
-    rows: &[Row],
-    cost: impl Fn(&Row) -> f64,
+/// Minimum `cost` of the first `k` rows by prediction, for each of several k. Ties of predictions are broken by row
+/// order, earlier rows first, then by the higher cost. `None` without rows.
+pub fn min_cost_at_k<const N: usize>(
+    rows: &[PredictedRow],
+    cost: impl Fn(&PredictedRow) -> f64,
     ks: [usize; N],
 ) -> [Option<f64>; N] {
     let most = ks.into_iter().max().unwrap_or_default();
     let first = first_k(rows, most, |row| {
-        [!key(row.prediction), key(row.index), !key(cost(row))]
+        [
+            !sort_key(row.prediction),
+            sort_key(row.index),
+            !sort_key(cost(row)),
+        ]
     });
     ks.map(|k| first.iter().take(k).map(|row| cost(row)).reduce(f64::min))
 }
 
-/// The first `k` by their keys, in order.
-fn first_k(rows: &[Row], k: usize, by: impl Fn(&Row) -> [u64; 3]) -> Vec<&Row> {
-    let mut order: Vec<([u64; 3], &Row)> = rows.iter().map(|row| (by(row), row)).collect();
+/// Returns the first `k` rows by key, in order.
+fn first_k(
+    rows: &[PredictedRow],
+    k: usize,
+    by: impl Fn(&PredictedRow) -> [u64; 3],
+) -> Vec<&PredictedRow> {
+    let mut order: Vec<([u64; 3], &PredictedRow)> = rows.iter().map(|row| (by(row), row)).collect();
     if (1..order.len()).contains(&k) {
         order.select_nth_unstable_by_key(k - 1, |(by, _)| *by);
     }

@@ -1,11 +1,11 @@
-//! `rmse`, `r2`, `mape`: how far predicted labels are from those that were measured.
+//! `rmse`, `r2`, `mape`: errors of predicted labels.
 
-use super::row::{LABEL, PREDICTION, Row, finite, rankable, rows};
+use super::row::{LABEL, PREDICTION, PredictedRow, finite_count, rankable_count, rows};
 use super::undefined::Undefined;
-use crate::metric::{Gives, Metric};
+use crate::metric::{Evaluation, Metric};
 
-/// Below this sum of squares upstream calls labels equal.
-const LEAST_SPREAD: f64 = 1e-6;
+/// Sum of squares below which upstream treats labels as equal.
+const MIN_SQUARED_SPREAD: f64 = 1e-6;
 
 pub(super) const RMSE: Metric = Metric {
     name: "rmse",
@@ -13,7 +13,7 @@ pub(super) const RMSE: Metric = Metric {
     arguments: &[LABEL, PREDICTION],
     example: "SELECT rmse(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_rmse` in `cost_model/metric.py`",
-    gives: Gives::Number(|group| Ok(rmse(&rows(group)).ok())),
+    gives: Evaluation::Number(|group| Ok(rmse(&rows(group)).ok())),
 };
 
 pub(super) const R2: Metric = Metric {
@@ -21,7 +21,7 @@ pub(super) const R2: Metric = Metric {
     description: "1 minus the squared differences over those of the labels from their mean (regr_r2 is the square of a correlation). NULL of one row, of equal labels, and where a prediction is NaN or infinite",
     example: "SELECT r2(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_r_squared` in `cost_model/metric.py`, which gives 1 for equal labels",
-    gives: Gives::Number(|group| Ok(r2(&rows(group)).ok())),
+    gives: Evaluation::Number(|group| Ok(r2(&rows(group)).ok())),
     ..RMSE
 };
 
@@ -30,47 +30,49 @@ pub(super) const MAPE: Metric = Metric {
     description: "Mean of the differences over the labels, as a share. Infinite where a label is 0; NULL where a prediction is NaN or infinite",
     example: "SELECT mape(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_mape` in `cost_model/metric.py`",
-    gives: Gives::Number(|group| Ok(mape(&rows(group)).ok())),
+    gives: Evaluation::Number(|group| Ok(mape(&rows(group)).ok())),
     ..RMSE
 };
 
-/// Root of the mean squared difference of predictions and labels.
+/// Root of the mean squared error.
 ///
 /// # Errors
-/// [`Undefined`] without rows, or where a number is not finite.
-pub fn rmse(rows: &[Row]) -> Result<f64, Undefined> {
-    let count = finite(rows)?;
-    Ok((squares(rows) / count).sqrt())
+/// [`Undefined`] without rows, or if a number is not finite.
+pub fn rmse(rows: &[PredictedRow]) -> Result<f64, Undefined> {
+    let count = finite_count(rows)?;
+    Ok((squared_error(rows) / count).sqrt())
 }
 
-/// 1 minus the squared differences over those of the labels from their mean.
+/// Coefficient of determination: 1 minus the sum of squared errors over the sum of squared distances of the labels from
+/// their mean.
 ///
 /// # Errors
-/// As [`rmse`], and for one row or labels whose squared distances from their mean sum up to less than 1e-6, where upstream gives 1.
-pub fn r2(rows: &[Row]) -> Result<f64, Undefined> {
-    let count = rankable(rows)?;
+/// As [`rmse`], and for one row or labels whose squared distances sum up to less than 1e-6, for which upstream returns
+/// 1.
+pub fn r2(rows: &[PredictedRow]) -> Result<f64, Undefined> {
+    let count = rankable_count(rows)?;
     let mean = rows.iter().map(|row| row.label).sum::<f64>() / count;
     let spread: f64 = rows.iter().map(|row| (row.label - mean).powi(2)).sum();
-    match spread < LEAST_SPREAD {
+    match spread < MIN_SQUARED_SPREAD {
         true => Err(Undefined::OneLabel),
-        false => Ok(1.0 - squares(rows) / spread),
+        false => Ok(1.0 - squared_error(rows) / spread),
     }
 }
 
-/// Mean of the differences over the labels, as a share; infinite where a label is 0.
+/// Mean of the absolute errors relative to the labels, as a fraction; infinite if a label is 0.
 ///
 /// # Errors
 /// As [`rmse`].
-pub fn mape(rows: &[Row]) -> Result<f64, Undefined> {
-    let count = finite(rows)?;
-    let off = |row: &Row| match row.label - row.prediction {
+pub fn mape(rows: &[PredictedRow]) -> Result<f64, Undefined> {
+    let count = finite_count(rows)?;
+    let off = |row: &PredictedRow| match row.label - row.prediction {
         0.0 => 0.0,
         off => (off / row.label).abs(),
     };
     Ok(rows.iter().map(off).sum::<f64>() / count)
 }
 
-fn squares(rows: &[Row]) -> f64 {
+fn squared_error(rows: &[PredictedRow]) -> f64 {
     let off = rows.iter().map(|row| row.prediction - row.label);
     off.map(|off| off * off).sum()
 }

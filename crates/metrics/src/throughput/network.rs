@@ -1,22 +1,22 @@
-//! `top_k_score`: what a network loses that takes the best of the k programs that predictions put first, task by task.
+//! `top_k_score`: loss of a network that uses the best of the first k programs by prediction for each task.
 
-use crate::metric::{Argument, Gives, Group, Kind, Metric};
+use crate::metric::{Argument, Evaluation, Metric, RowGroup, ValueKind};
 
-const BEST: Argument = Argument::of_row(
+const BEST: Argument = Argument::per_row(
     "best",
-    Kind::Number,
+    ValueKind::Number,
     "what the best program of a task takes, in any unit that all have",
 );
 
-const CHOSEN: Argument = Argument::of_row(
+const CHOSEN: Argument = Argument::per_row(
     "chosen",
-    Kind::Number,
+    ValueKind::Number,
     "what the best of those k takes that predictions put first",
 );
 
-const WEIGHT: Argument = Argument::of_row(
+const WEIGHT: Argument = Argument::per_row(
     "weight",
-    Kind::Number,
+    ValueKind::Number,
     "how often the network has the task [default: once]",
 )
 .optional();
@@ -27,22 +27,22 @@ pub(super) const TOP_K: Metric = Metric {
     arguments: &[BEST, CHOSEN, WEIGHT],
     example: "SELECT top_k_score(best, chosen, weight) FROM (VALUES (1.0, 1.0, 2), (3.0, 4.0, 1)) AS t(best, chosen, weight)",
     source: "TenSet (NeurIPS 2021), tables 3 and 4; `eval_model_on_dataset.py`; TLP, `tlp_eval.py`",
-    gives: Gives::Number(|group| Ok(top_k_score(&tasks(group)))),
+    gives: Evaluation::Number(|group| Ok(top_k_score(&tasks(group)))),
 };
 
 /// A task of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TaskLatency {
-    /// What its best program takes.
+    /// Latency of the task's best program.
     pub best: f64,
-    /// What the best of those takes that predictions put first, in the same unit.
+    /// Latency of the best of the first k programs by prediction, in the same unit.
     pub chosen: f64,
-    /// How often the network has it.
+    /// Number of occurrences in the network.
     pub weight: f64,
 }
 
-/// The weighted sum of the best over that of the chosen, in 0 to 1. `None` without tasks, where all take no time, and where a number is
-/// negative or not finite.
+/// Weighted sum of the best latencies over that of the chosen ones, from 0 to 1. Returns `None` without tasks, if all
+/// latencies are 0, and if a number is negative or not finite.
 pub fn top_k_score(tasks: &[TaskLatency]) -> Option<f64> {
     let (mut best, mut chosen) = (0.0, 0.0);
     for task in tasks {
@@ -56,7 +56,7 @@ pub fn top_k_score(tasks: &[TaskLatency]) -> Option<f64> {
     (chosen > 0.0).then(|| best / chosen)
 }
 
-fn tasks(group: &Group) -> Vec<TaskLatency> {
+fn tasks(group: &RowGroup) -> Vec<TaskLatency> {
     let (chosen, weights) = (group.numbers(CHOSEN.name), group.numbers(WEIGHT.name));
     let is_weighted = group.arguments().any(|one| one.name == WEIGHT.name);
     let best = group.numbers(BEST.name).iter().enumerate();

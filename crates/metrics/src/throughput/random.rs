@@ -1,30 +1,30 @@
-//! What a predictor scores on average that says the labels of a task in an order drawn at random.
+//! Expected scores of a predictor that returns a task's labels in random order.
 //!
-//! Expected values over all orders, so that no seed is needed. The squared error is twice the variance of the labels on average, and so
-//! r2 is -1.
+//! They are expectations over all permutations, so that no seed is needed. The expected squared error is twice the
+//! variance of the labels, and so r2 is -1.
 
 use super::row::float;
 use super::undefined::Undefined;
 use crate::ranking::agreement::nan_last;
 
-/// Pairs of equal labels count as right where both predictions happen to be equal, too.
+/// Expected pairwise accuracy. Pairs of equal labels count as right if both predictions are equal, too.
 ///
-/// With a share t of the pairs being equal it is (1 + t²) / 2.
+/// With a fraction t of equal pairs it is (1 + t²) / 2.
 ///
 /// # Errors
-/// [`Undefined`] of fewer than two labels, and of equal ones.
+/// [`Undefined`] for fewer than two labels, and for equal ones.
 pub fn random_pairwise_accuracy(labels: &[f64]) -> Result<f64, Undefined> {
-    let labels = ranked(labels)?;
+    let labels = sort_distinct(labels)?;
     let pairs = |count: usize| float(count) * (float(count) - 1.0) / 2.0;
     let ties = labels.chunk_by(|a, b| nan_last(*a, *b).is_eq());
     let tied = ties.map(|tie| pairs(tie.len())).sum::<f64>() / pairs(labels.len());
     Ok((1.0 + tied * tied) / 2.0)
 }
 
-/// Mean of |a - b| / |a| over all pairs of labels, each with itself, too.
+/// Mean of |a - b| / |a| over all pairs of labels, including each label with itself.
 ///
 /// # Errors
-/// [`Undefined`] of no labels.
+/// [`Undefined`] without labels.
 pub fn random_mape(labels: &[f64]) -> Result<f64, Undefined> {
     let mut labels = labels.to_vec();
     labels.sort_unstable_by(f64::total_cmp);
@@ -34,7 +34,7 @@ pub fn random_mape(labels: &[f64]) -> Result<f64, Undefined> {
         let above = all - below - label;
         let off = label * float(place) - below + above - label * (count - float(place) - 1.0);
         below += label;
-        // Rounding leaves a little below 0 where all are equal.
+        // Rounding may give a small negative number if all are equal.
         let off = off.max(0.0);
         if off > 0.0 {
             sum += off / label.abs();
@@ -46,29 +46,30 @@ pub fn random_mape(labels: &[f64]) -> Result<f64, Undefined> {
     }
 }
 
-/// The [`peak_at_k`](super::peak_at_k()) of a random order.
+/// Expected [`peak_at_k`](super::peak_at_k()) of a random order.
 ///
 /// # Errors
-/// [`Undefined`] of fewer than two labels, and of equal ones.
+/// [`Undefined`] for fewer than two labels, and for equal ones.
 pub fn random_peak_at_k(labels: &[f64], k: usize) -> Result<f64, Undefined> {
-    let mut labels = ranked(labels)?;
+    let mut labels = sort_distinct(labels)?;
     labels.reverse();
     let highest = labels.first().copied().filter(|one| *one > 0.0);
     let highest = highest.ok_or(Undefined::Label)?;
     let drawn = k.min(labels.len());
-    let sum: f64 = (1..=drawn).map(|k| first_of_k(&labels, k)).sum();
+    let sum: f64 = (1..=drawn).map(|k| expected_min_of_k(&labels, k)).sum();
     Ok(sum / float(drawn) / highest)
 }
 
-/// The least of `k` costs that are drawn at random, on average; `None` without costs.
-pub fn random_least_of_k(costs: &[f64], k: usize) -> Option<f64> {
+/// Expected minimum of `k` costs drawn at random; `None` without costs.
+pub fn random_min_cost_at_k(costs: &[f64], k: usize) -> Option<f64> {
     let mut costs = costs.to_vec();
     costs.sort_unstable_by(f64::total_cmp);
-    (!costs.is_empty()).then(|| first_of_k(&costs, k.min(costs.len())))
+    (!costs.is_empty()).then(|| expected_min_of_k(&costs, k.min(costs.len())))
 }
 
-/// The first in order of `k` that are drawn of all: the one at place r is it in C(n - 1 - r, k - 1) of C(n, k) draws.
-fn first_of_k(sorted: &[f64], k: usize) -> f64 {
+/// Expected first value in sorted order among `k` drawn values: the value at rank r is first in C(n - 1 - r, k - 1) of
+/// C(n, k) draws.
+fn expected_min_of_k(sorted: &[f64], k: usize) -> f64 {
     let mut chance = float(k) / float(sorted.len());
     let (mut mean, mut left) = (0.0, sorted.len());
     for value in sorted.iter().take(sorted.len() + 1 - k) {
@@ -82,8 +83,11 @@ fn first_of_k(sorted: &[f64], k: usize) -> f64 {
     mean
 }
 
-/// In rising order, if there are several that are not all equal.
-fn ranked(labels: &[f64]) -> Result<Vec<f64>, Undefined> {
+/// Sorts the labels.
+///
+/// # Errors
+/// [`Undefined`] for fewer than two labels, and for equal ones.
+fn sort_distinct(labels: &[f64]) -> Result<Vec<f64>, Undefined> {
     let mut labels = labels.to_vec();
     labels.sort_unstable_by(f64::total_cmp);
     match labels.as_slice() {

@@ -1,48 +1,48 @@
-//! A row as these metrics see it, and the arguments that it comes from.
+//! Input of throughput metrics: a program, and the SQL arguments that define it.
 
 use super::undefined::Undefined;
-use crate::metric::{Argument, Group, Kind};
+use crate::metric::{Argument, RowGroup, ValueKind};
 use crate::ranking::agreement::nan_last;
 
-pub(super) const LABEL: Argument = Argument::of_row(
+pub(super) const LABEL: Argument = Argument::per_row(
     "label",
-    Kind::Number,
+    ValueKind::Number,
     "what was measured, higher for a faster program: its throughput relative to the best",
 );
 
-pub(super) const PREDICTION: Argument = Argument::of_row(
+pub(super) const PREDICTION: Argument = Argument::per_row(
     "prediction",
-    Kind::Number,
+    ValueKind::Number,
     "what was predicted, higher for a faster program",
 );
 
-pub(super) const INDEX: Argument = Argument::of_row(
+pub(super) const INDEX: Argument = Argument::per_row(
     "index",
-    Kind::Whole,
+    ValueKind::Whole,
     "place of the row, by which equal numbers are ordered as upstream does",
 )
 .optional();
 
 pub(super) const K: Argument =
-    Argument::of_group("k", Kind::Whole, "how many are chosen, 1 or more");
+    Argument::per_group("k", ValueKind::Whole, "how many are chosen, 1 or more");
 
-/// One program: its label, what was predicted, and its place.
+/// A program with its label and its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct PredictedRow {
     /// Throughput relative to the task's best, in 0 to 1.
     pub label: f64,
-    /// What was predicted, higher for a faster program.
+    /// Prediction: higher for a faster program.
     pub prediction: f64,
-    /// Its place among the rows; NaN where none is known.
+    /// Position among the rows; NaN if unknown.
     pub index: f64,
 }
 
-/// The rows that have a label and a prediction.
-pub(super) fn rows(group: &Group) -> Vec<Row> {
+/// Returns the rows that have a label and a prediction.
+pub(super) fn rows(group: &RowGroup) -> Vec<PredictedRow> {
     let (predictions, indices) = (group.numbers(PREDICTION.name), group.numbers(INDEX.name));
     let labels = group.numbers(LABEL.name).iter().enumerate();
     let row = |(place, label): (usize, &Option<f64>)| {
-        Some(Row {
+        Some(PredictedRow {
             label: (*label)?,
             prediction: predictions.get(place).copied().flatten()?,
             index: indices.get(place).copied().flatten().unwrap_or(f64::NAN),
@@ -51,8 +51,8 @@ pub(super) fn rows(group: &Group) -> Vec<Row> {
     labels.filter_map(row).collect()
 }
 
-/// The number of rows, if there are some and all their numbers are finite.
-pub(super) fn finite(rows: &[Row]) -> Result<f64, Undefined> {
+/// Number of rows, if there are any and all their numbers are finite.
+pub(super) fn finite_count(rows: &[PredictedRow]) -> Result<f64, Undefined> {
     if rows.iter().any(|row| !row.prediction.is_finite()) {
         return Err(Undefined::Prediction);
     }
@@ -65,14 +65,14 @@ pub(super) fn finite(rows: &[Row]) -> Result<f64, Undefined> {
     }
 }
 
-/// The same, if they can be ranked: there are several, and not all labels are equal.
-pub(super) fn rankable(rows: &[Row]) -> Result<f64, Undefined> {
-    let count = finite(rows)?;
+/// Number of rows, if they can be ranked: at least two, with different labels.
+pub(super) fn rankable_count(rows: &[PredictedRow]) -> Result<f64, Undefined> {
+    let count = finite_count(rows)?;
     let (first, others) = rows.split_first().ok_or(Undefined::NoRows)?;
     if others.is_empty() {
         return Err(Undefined::OneRow);
     }
-    let is_as_first = |row: &Row| nan_last(row.label, first.label).is_eq();
+    let is_as_first = |row: &PredictedRow| nan_last(row.label, first.label).is_eq();
     match others.iter().all(is_as_first) {
         true => Err(Undefined::OneLabel),
         false => Ok(count),
@@ -84,8 +84,8 @@ pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// A k of 1 or more, or what is wrong with it; `None` where none is said.
-pub(super) fn k_of(group: &Group, name: &str) -> Result<Option<usize>, String> {
+/// Parses a k, which must be at least 1; `None` if it is not given.
+pub(super) fn parse_k(group: &RowGroup, name: &str) -> Result<Option<usize>, String> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -1,36 +1,38 @@
-//! `tenset_scores`: everything that is said of the predictions for one task, from runtimes.
+//! `tenset_scores`: all scores of the predictions for one task, from runtimes.
 
-use super::choice::{least_of_k, peaks};
+use super::choice::{min_cost_at_k, peaks};
 use super::error::{mape, r2, rmse};
 use super::pairs::pairwise_accuracy;
-use super::random::{random_least_of_k, random_mape, random_pairwise_accuracy, random_peak_at_k};
-use super::row::{INDEX, PREDICTION, Row, finite, float};
+use super::random::{
+    random_mape, random_min_cost_at_k, random_pairwise_accuracy, random_peak_at_k,
+};
+use super::row::{INDEX, PREDICTION, PredictedRow, finite_count, float};
 use super::undefined::Undefined;
-use crate::metric::{Argument, Gives, Group, Kind, Metric, Several};
+use crate::metric::{Argument, Evaluation, Metric, OptionalNumbers, RowGroup, ValueKind};
 
-/// Each k that peaks are told of.
+/// Values of k for the peaks.
 pub const PEAKS: [usize; 2] = [1, 5];
 
-/// Each k that the best of k is told of.
+/// Values of k for the best of k.
 pub const TOPS: [usize; 4] = [1, 5, 10, 20];
 
-/// What a failed program costs, in seconds.
+/// Cost of a failed program, in seconds.
 const FAILED_COST_S: f32 = 1e10;
 
-/// No program counts as more than 1e5 times as slow as the best.
-const LEAST_LABEL: f64 = 1e-5;
+/// Minimum label: no program counts as more than 1e5 times slower than the best.
+const MIN_LABEL: f64 = 1e-5;
 
 const NS: f64 = 1e9;
 
-const RUNTIME_NS: Argument = Argument::of_row(
+const RUNTIME_NS: Argument = Argument::per_row(
     "runtime_ns",
-    Kind::Number,
+    ValueKind::Number,
     "what the program took, in nanoseconds; NULL where it failed",
 );
 
-const VARIANT: Argument = Argument::of_group(
+const VARIANT: Argument = Argument::per_group(
     "variant",
-    Kind::Text,
+    ValueKind::Text,
     "'tenset': a failed program costs 1e10 s; 'valid': it is left out [default: tenset]",
 )
 .optional();
@@ -41,37 +43,37 @@ pub(super) const SCORES: Metric = Metric {
     arguments: &[RUNTIME_NS, PREDICTION, INDEX, VARIANT],
     example: "SELECT tenset_scores(runtime_ns, 1 / runtime_ns, line, 'valid') FROM records",
     source: "TenSet, `evaluate_model` in `scripts/train_model.py` and `eval_model_on_dataset.py`",
-    gives: Gives::Numbers(NAMES, scores),
+    gives: Evaluation::Numbers(NAMES, scores),
 };
 
-const NAMES: &[(&str, Kind)] = &[
-    ("rows", Kind::Whole),
-    ("failed", Kind::Whole),
-    ("rmse", Kind::Number),
-    ("r2", Kind::Number),
-    ("mape", Kind::Number),
-    ("pairwise_accuracy", Kind::Number),
-    ("peak_at_1", Kind::Number),
-    ("peak_at_5", Kind::Number),
-    ("best_ns", Kind::Number),
-    ("top_1_ns", Kind::Number),
-    ("top_5_ns", Kind::Number),
-    ("top_10_ns", Kind::Number),
-    ("top_20_ns", Kind::Number),
+const NAMES: &[(&str, ValueKind)] = &[
+    ("rows", ValueKind::Whole),
+    ("failed", ValueKind::Whole),
+    ("rmse", ValueKind::Number),
+    ("r2", ValueKind::Number),
+    ("mape", ValueKind::Number),
+    ("pairwise_accuracy", ValueKind::Number),
+    ("peak_at_1", ValueKind::Number),
+    ("peak_at_5", ValueKind::Number),
+    ("best_ns", ValueKind::Number),
+    ("top_1_ns", ValueKind::Number),
+    ("top_5_ns", ValueKind::Number),
+    ("top_10_ns", ValueKind::Number),
+    ("top_20_ns", ValueKind::Number),
 ];
 
-/// What becomes of failed programs.
+/// Treatment of failed programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Variant {
     /// They cost 1e10 s, as in TenSet and TLP.
     #[default]
     Tenset,
-    /// They are left out.
+    /// They are ignored.
     Valid,
 }
 
 impl Variant {
-    /// Its name in SQL and on the command line.
+    /// Name in SQL and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tenset => "tenset",
@@ -79,8 +81,8 @@ impl Variant {
         }
     }
 
-    /// The variant of this name.
-    pub fn of(name: &str) -> Option<Self> {
+    /// Finds a variant by its name.
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Tenset, Self::Valid]
             .into_iter()
             .find(|one| one.name() == name)
@@ -90,20 +92,20 @@ impl Variant {
 /// A program of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Program {
-    /// What it took in nanoseconds; `None` where it failed.
+    /// Measured runtime in nanoseconds; `None` if it failed.
     pub runtime_ns: Option<f64>,
-    /// What was predicted, higher for a faster program; `None` where nothing was.
+    /// Prediction: higher for a faster program; `None` if missing.
     pub prediction: Option<f64>,
-    /// Its place among the programs; NaN where none is known.
+    /// Position among the programs; NaN if unknown.
     pub index: f64,
 }
 
-/// What is said of the predictions for a task. A score that would flatter is [`Undefined`].
+/// Scores of the predictions for a task. A misleadingly good score is [`Undefined`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskScores {
-    /// Programs with a prediction, without those that are left out.
+    /// Number of programs with a prediction, without ignored ones.
     pub rows: u64,
-    /// Programs that failed, with a prediction or without.
+    /// Number of failed programs, with or without a prediction.
     pub failed: u64,
     /// Root of the mean squared error of predicted labels.
     pub rmse: Result<f64, Undefined>,
@@ -111,19 +113,20 @@ pub struct TaskScores {
     pub r2: Result<f64, Undefined>,
     /// Mean of the relative errors.
     pub mape: Result<f64, Undefined>,
-    /// Share of the pairs that are ranked as they are.
+    /// Fraction of correctly ranked pairs.
     pub pairwise_accuracy: Result<f64, Undefined>,
-    /// Peak at each of [`PEAKS`].
+    /// Peak at each k of [`PEAKS`].
     pub peaks: [Result<f64, Undefined>; PEAKS.len()],
-    /// What the best of all programs takes, in nanoseconds.
+    /// Runtime of the best program, in nanoseconds.
     pub best_ns: Result<f64, Undefined>,
-    /// What the best of the first by prediction takes, at each of [`TOPS`], in nanoseconds.
+    /// Runtime of the best of the first k by prediction, for each k of [`TOPS`], in nanoseconds.
     pub tops_ns: [Result<f64, Undefined>; TOPS.len()],
 }
 
-/// The label of each program, and the least cost in seconds: both as upstream has them, in single precision.
+/// Returns the label of each program, and the minimum cost in seconds, both in single precision as upstream.
 ///
-/// A label is `None` where the program is left out; so are all of a task of which every program failed, where upstream calls all of them best.
+/// A label is `None` if the program is ignored. If every program of a task failed, all labels are `None`; upstream
+/// labels all of them as best.
 ///
 /// # Errors
 /// [`Undefined::NoRows`] and [`Undefined::AllFailed`].
@@ -152,38 +155,38 @@ pub fn labels(
     Ok((labels.collect(), f64::from(least)))
 }
 
-/// What a program counts as that has this label.
+/// Runtime of a program with this label, in nanoseconds.
 fn latency_ns(least_s: f64, label: f64) -> f64 {
-    least_s / label.max(LEAST_LABEL) * NS
+    least_s / label.max(MIN_LABEL) * NS
 }
 
-/// The scores of the predictions for the programs of a task.
+/// Computes the scores of the predictions for the programs of a task.
 pub fn task_scores(programs: &[Program], variant: Variant) -> TaskScores {
     let failed = programs.iter().filter(|one| one.runtime_ns.is_none());
     let failed = failed.count() as u64;
     match labels(programs.iter().map(|one| one.runtime_ns), variant) {
         Err(why) => TaskScores {
             failed,
-            ..TaskScores::without(why)
+            ..TaskScores::undefined(why)
         },
         Ok((labels, least_s)) => {
             let row = |(program, label): (&Program, &Option<f64>)| {
-                Some(Row {
+                Some(PredictedRow {
                     label: (*label)?,
                     prediction: program.prediction?,
                     index: program.index,
                 })
             };
-            let rows: Vec<Row> = programs.iter().zip(&labels).filter_map(row).collect();
+            let rows: Vec<PredictedRow> = programs.iter().zip(&labels).filter_map(row).collect();
             TaskScores {
                 failed,
-                ..TaskScores::of(&rows, least_s)
+                ..TaskScores::from_rows(&rows, least_s)
             }
         }
     }
 }
 
-/// What a predictor scores on average that says the labels of those programs that have a prediction in an order drawn at random.
+/// Expected scores of a predictor that returns the labels of the programs with a prediction in random order.
 pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores {
     let failed = programs.iter().filter(|one| one.runtime_ns.is_none());
     let failed = failed.count() as u64;
@@ -193,25 +196,25 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
         Err(why) => {
             return TaskScores {
                 failed,
-                ..TaskScores::without(why)
+                ..TaskScores::undefined(why)
             };
         }
     };
     let known = programs.iter().zip(labels);
     let known = known.filter(|(program, _)| program.prediction.is_some());
     let mut labels: Vec<f64> = known.filter_map(|(_, label)| label).collect();
-    // Sorted once: what sorts them again has little to do.
+    // Sorted once, so that later sorts are cheap.
     labels.sort_unstable_by(f64::total_cmp);
     if labels.iter().any(|label| !label.is_finite()) {
-        return TaskScores::without(Undefined::Label);
+        return TaskScores::undefined(Undefined::Label);
     }
-    // Each label as its own prediction: what has no score of its own has none here.
-    let row = |label: &f64| Row {
+    // Each label is its own prediction, to find the undefined scores.
+    let row = |label: &f64| PredictedRow {
         label: *label,
         prediction: *label,
         index: f64::NAN,
     };
-    let rows: Vec<Row> = labels.iter().map(row).collect();
+    let rows: Vec<PredictedRow> = labels.iter().map(row).collect();
     let costs: Vec<f64> = labels
         .iter()
         .map(|label| latency_ns(least_s, *label))
@@ -219,7 +222,7 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
     TaskScores {
         rows: labels.len() as u64,
         failed,
-        rmse: finite(&rows).map(|count| {
+        rmse: finite_count(&rows).map(|count| {
             let mean = labels.iter().sum::<f64>() / count;
             let squares = labels.iter().map(|label| (label - mean).powi(2));
             (2.0 * squares.sum::<f64>() / count).sqrt()
@@ -229,15 +232,15 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
         pairwise_accuracy: random_pairwise_accuracy(&labels),
         peaks: PEAKS.map(|k| random_peak_at_k(&labels, k)),
         best_ns: Ok(least_s * NS),
-        tops_ns: TOPS.map(|k| random_least_of_k(&costs, k).ok_or(Undefined::NoRows)),
+        tops_ns: TOPS.map(|k| random_min_cost_at_k(&costs, k).ok_or(Undefined::NoRows)),
     }
 }
 
 impl TaskScores {
-    /// Those of rows, where the best program takes `least_s` seconds.
-    fn of(rows: &[Row], least_s: f64) -> Self {
-        let latency = |row: &Row| latency_ns(least_s, row.label);
-        let is_finite = finite(rows);
+    /// Scores of rows, where the best program takes `least_s` seconds.
+    fn from_rows(rows: &[PredictedRow], least_s: f64) -> Self {
+        let latency = |row: &PredictedRow| latency_ns(least_s, row.label);
+        let is_finite = finite_count(rows);
         let top = |least: Option<f64>| {
             is_finite?;
             least.ok_or(Undefined::NoRows)
@@ -251,12 +254,12 @@ impl TaskScores {
             pairwise_accuracy: pairwise_accuracy(rows),
             peaks: peaks(rows, PEAKS),
             best_ns: Ok(least_s * NS),
-            tops_ns: least_of_k(rows, latency, TOPS).map(top),
+            tops_ns: min_cost_at_k(rows, latency, TOPS).map(top),
         }
     }
 
-    /// None, for one reason.
-    pub fn without(why: Undefined) -> Self {
+    /// Scores that are all undefined for one reason.
+    pub fn undefined(why: Undefined) -> Self {
         Self {
             rows: 0,
             failed: 0,
@@ -271,10 +274,10 @@ impl TaskScores {
     }
 }
 
-fn scores(group: &Group) -> Result<Option<Several>, String> {
+fn scores(group: &RowGroup) -> Result<Option<OptionalNumbers>, String> {
     let variant = match group.text(VARIANT.name) {
         None => Variant::default(),
-        Some(name) => Variant::of(name).ok_or_else(|| {
+        Some(name) => Variant::from_name(name).ok_or_else(|| {
             format!("tenset_scores: there is no variant `{name}`, but `tenset` and `valid`")
         })?,
     };

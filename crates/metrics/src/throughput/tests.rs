@@ -1,12 +1,12 @@
-//! Against upstream's code, written out pair by pair and row by row, and against orders drawn one by one.
+//! Compares with upstream's code, written out pair by pair and row by row, and with enumerated permutations.
 
 use proptest::prelude::*;
 
 use super::*;
 
 /// Rows in this order.
-fn rows(values: &[(f64, f64)]) -> Vec<Row> {
-    let row = |((label, prediction), index): (&(f64, f64), u32)| Row {
+fn rows(values: &[(f64, f64)]) -> Vec<PredictedRow> {
+    let row = |((label, prediction), index): (&(f64, f64), u32)| PredictedRow {
         label: *label,
         prediction: *prediction,
         index: f64::from(index),
@@ -14,17 +14,17 @@ fn rows(values: &[(f64, f64)]) -> Vec<Row> {
     values.iter().zip(0..).map(row).collect()
 }
 
-/// The same without their places.
-fn unplaced(rows: &[Row]) -> Vec<Row> {
-    let row = |row: &Row| Row {
+/// The same rows without indices.
+fn without_index(rows: &[PredictedRow]) -> Vec<PredictedRow> {
+    let row = |row: &PredictedRow| PredictedRow {
         index: f64::NAN,
         ..*row
     };
     rows.iter().map(row).collect()
 }
 
-/// `metric_pairwise_comp_accuracy`, where `later` says whether a pair stands the other way round.
-fn pairs_by_hand(rows: &[Row]) -> f64 {
+/// `metric_pairwise_comp_accuracy`; `later` says whether a pair is reversed.
+fn pairs_by_hand(rows: &[PredictedRow]) -> f64 {
     let (mut right, mut all) = (0.0, 0.0);
     for (place, a) in rows.iter().enumerate() {
         for b in &rows[place + 1..] {
@@ -37,15 +37,15 @@ fn pairs_by_hand(rows: &[Row]) -> f64 {
     right / all
 }
 
-/// `np.argsort` where it is stable, of numbers in falling order.
-fn falling(rows: &[Row], of: fn(&Row) -> f64) -> Vec<usize> {
+/// Stable `np.argsort`, in descending order.
+fn falling(rows: &[PredictedRow], of: fn(&PredictedRow) -> f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|a, b| (-of(&rows[*a])).total_cmp(&-of(&rows[*b])));
     order
 }
 
 /// `metric_top_k_recall`.
-fn recall_by_hand(rows: &[Row], k: usize) -> f64 {
+fn recall_by_hand(rows: &[PredictedRow], k: usize) -> f64 {
     let real: Vec<usize> = falling(rows, |row| row.label).into_iter().take(k).collect();
     let chosen = falling(rows, |row| row.prediction).into_iter().take(k);
     let found = chosen.filter(|row| real.contains(row)).count();
@@ -53,7 +53,7 @@ fn recall_by_hand(rows: &[Row], k: usize) -> f64 {
 }
 
 /// `metric_peak_score`.
-fn peak_by_hand(rows: &[Row], k: usize) -> f64 {
+fn peak_by_hand(rows: &[PredictedRow], k: usize) -> f64 {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|a, b| rows[*a].prediction.total_cmp(&rows[*b].prediction));
     order.reverse();
@@ -112,11 +112,11 @@ proptest! {
         k in 1_usize..50,
     ) {
         let (ordered, shuffled) = (rows(&values), rows(&shuffled));
-        let (a, b) = (unplaced(&ordered), unplaced(&shuffled));
+        let (a, b) = (without_index(&ordered), without_index(&shuffled));
         prop_assert_eq!(pairwise_accuracy(&a), pairwise_accuracy(&b));
         prop_assert_eq!(recall_at_k(&a, k), recall_at_k(&b, k));
         prop_assert_eq!(peak_at_k(&a, k), peak_at_k(&b, k));
-        // Ties never flatter: a pair counts its mean over both orders, the others the least.
+        // Ties are never misleadingly good: a pair counts its mean over both orders, the other metrics their minimum.
         if let (Ok(pairs), Ok(recall), Ok(peak)) =
             (pairwise_accuracy(&a), recall_at_k(&a, k), peak_at_k(&a, k))
         {
@@ -132,7 +132,7 @@ proptest! {
 
 #[test]
 fn errors_are_those_of_a_calculation_by_hand() {
-    // Differences -0.1, 0.2; labels 0.25 from their mean each.
+    // Differences -0.1 and 0.2; both labels differ by 0.25 from their mean.
     let two = rows(&[(1.0, 0.9), (0.5, 0.7)]);
     close(rmse(&two).unwrap(), (0.05_f64 / 2.0).sqrt());
     close(r2(&two).unwrap(), 1.0 - 0.05 / 0.125);
@@ -143,7 +143,7 @@ fn errors_are_those_of_a_calculation_by_hand() {
 
 #[test]
 fn nothing_that_flatters_is_a_number() {
-    let of_all = |rows: &[Row]| {
+    let of_all = |rows: &[PredictedRow]| {
         [
             r2(rows),
             pairwise_accuracy(rows),
@@ -165,7 +165,7 @@ fn nothing_that_flatters_is_a_number() {
     }
     let nearly = rows(&[(1.0, 0.3), (1.0 - 1e-6, 0.4)]);
     assert_eq!(r2(&nearly), Err(Undefined::OneLabel));
-    // Zeros are alike.
+    // Zeros of both signs are equal.
     assert_eq!(
         pairwise_accuracy(&rows(&[(0.0, 1.0), (-0.0, 2.0)])),
         Err(Undefined::OneLabel)
@@ -191,7 +191,7 @@ fn failed_programs_cost_much_or_are_left_out() {
     ];
     let tenset = task_scores(&programs, Variant::Tenset);
     assert_eq!((tenset.rows, tenset.failed), (3, 1));
-    // 500 ns is the best of all; the failed one counts 1e5 times that.
+    // 500 ns is the best of all; the failed program counts 1e5 times that.
     close(tenset.best_ns.unwrap() / 500.0, f64::from(5e-7_f32) / 5e-7);
     close(
         tenset.tops_ns[0].unwrap() / tenset.best_ns.unwrap() / 1e5,
@@ -254,7 +254,7 @@ fn a_network_is_the_ratio_of_weighted_sums() {
     assert_eq!(top_k_score(&[task(1.0, 2.0, -1.0)]), None);
 }
 
-/// All orders of these.
+/// All permutations.
 fn orders(values: &[f64]) -> Vec<Vec<f64>> {
     if values.is_empty() {
         return vec![Vec::new()];
@@ -278,10 +278,10 @@ fn a_random_order_scores_what_all_orders_score_on_average() {
         vec![1.0, 0.8, 0.5, 0.5, 0.5, 0.1],
     ] {
         let all = orders(&labels);
-        let mean = |of: &dyn Fn(&[Row]) -> f64| {
+        let mean = |of: &dyn Fn(&[PredictedRow]) -> f64| {
             let score = |order: &Vec<f64>| {
                 let both = labels.iter().copied().zip(order.iter().copied());
-                of(&unplaced(&rows(&both.collect::<Vec<_>>())))
+                of(&without_index(&rows(&both.collect::<Vec<_>>())))
             };
             all.iter().map(score).sum::<f64>() / row::float(all.len())
         };
@@ -296,22 +296,25 @@ fn a_random_order_scores_what_all_orders_score_on_average() {
         );
         close(mean(&|rows| r2(rows).unwrap()), -1.0);
         for k in 1..=labels.len() + 1 {
-            // Of equal predictions the slower comes first, and there are none in a random order.
+            // For equal predictions the slower program comes first; a random order has no equal predictions.
             if !is_tied {
                 close(
                     random_peak_at_k(&labels, k).unwrap(),
                     mean(&|rows| peak_at_k(rows, k).unwrap()),
                 );
-                let slow = |row: &Row| 1.0 / row.label;
+                let slow = |row: &PredictedRow| 1.0 / row.label;
                 close(
-                    random_least_of_k(&labels.iter().map(|one| 1.0 / one).collect::<Vec<_>>(), k)
-                        .unwrap(),
-                    mean(&|rows| least_of_k(rows, slow, [k])[0].unwrap()),
+                    random_min_cost_at_k(
+                        &labels.iter().map(|one| 1.0 / one).collect::<Vec<_>>(),
+                        k,
+                    )
+                    .unwrap(),
+                    mean(&|rows| min_cost_at_k(rows, slow, [k])[0].unwrap()),
                 );
             }
         }
     }
-    assert_eq!(random_least_of_k(&[], 3), None);
+    assert_eq!(random_min_cost_at_k(&[], 3), None);
     assert_eq!(
         random_pairwise_accuracy(&[1.0, 1.0]),
         Err(Undefined::OneLabel)
@@ -329,7 +332,7 @@ fn a_random_task_is_scored_by_the_programs_that_are_predicted() {
     ];
     let found = random_task_scores(&programs, Variant::Valid);
     assert_eq!((found.rows, found.failed), (2, 1));
-    // Labels 1/2 and 1/4 of the best, which is not predicted: their variance is 1/64.
+    // Labels 1/2 and 1/4 of the best, which has no prediction: their variance is 1/64.
     assert!((found.rmse.unwrap() - (2.0_f64 / 64.0).sqrt()).abs() < 1e-7);
     assert_eq!((found.r2, found.pairwise_accuracy), (Ok(-1.0), Ok(0.5)));
     assert!((found.tops_ns[0].unwrap() / 1500.0 - 1.0).abs() < 1e-6);

@@ -1,19 +1,19 @@
-//! Why a group has no score.
+//! Reasons for a group without a score.
 
 use std::fmt::{self, Display, Formatter};
 
-/// Why a group has no score: whatever number stood there would say nothing of the predictions.
+/// Reason for a group without a score, where any number would be meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Undefined {
-    /// There is no row with a label and a prediction.
+    /// No row has a label and a prediction.
     NoRows,
-    /// There is one row: every predictor ranks it right.
+    /// There is one row, which every predictor ranks correctly.
     OneRow,
-    /// All labels are equal: every predictor ranks them right.
+    /// All labels are equal, so that every predictor ranks them correctly.
     OneLabel,
     /// A prediction is NaN or infinite.
     Prediction,
-    /// A label is NaN or infinite, or none is above 0: so are those of a task whose best runtime is 0.
+    /// A label is NaN or infinite, or none is above 0, as for a task whose best runtime is 0.
     Label,
     /// All rows have failed.
     AllFailed,

@@ -1,21 +1,21 @@
-//! An axis: from values to places, and what is written beside it.
+//! Axes: mapping from values to positions, ticks and labels.
 
 use chrono::{DateTime, Datelike as _, Months, NaiveDate, Utc};
 
 use super::unit::{self, Unit};
 use crate::number::float;
 
-/// From this ratio on an axis of times is logarithmic unless told otherwise: two decades.
-const WIDE: f64 = 100.0;
+/// Minimum ratio of maximum to minimum for which an axis of times is logarithmic by default: two decades.
+const LOG_MIN_RATIO: f64 = 100.0;
 
-/// What an axis runs over.
+/// Kind of scale.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Scale {
+pub(crate) enum AxisScale {
     Linear,
     Log,
     /// Seconds since 1970.
     Time,
-    /// Names, each in the middle of its share.
+    /// Names, each in the middle of its slot.
     Words(Vec<String>),
 }
 
@@ -23,53 +23,53 @@ pub(crate) enum Scale {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) title: String,
-    pub(crate) scale: Scale,
-    /// The ends, as [`Axis::along`] has them.
+    pub(crate) scale: AxisScale,
+    /// Minimum and maximum coordinate: see [`Axis::coordinate`].
     pub(crate) ends: (f64, f64),
-    /// By what values are divided before they are written.
+    /// Divisor of values for display.
     pub(crate) factor: f64,
-    /// The unit that they are written in.
+    /// Unit for display.
     pub(crate) unit: String,
 }
 
-/// What is known of a column that an axis is made for.
+/// Properties of a column for which an axis is created.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct AxisColumn<'a> {
     pub(crate) name: &'a str,
     pub(crate) unit: Option<&'a str>,
-    /// The least and the greatest value.
+    /// Minimum and maximum value.
     pub(crate) range: (f64, f64),
-    /// The least that is above 0.
+    /// Minimum of the values above 0.
     pub(crate) above: f64,
-    /// Is the axis logarithmic? Chosen where nothing is said.
+    /// Whether the axis is logarithmic; `None` chooses automatically.
     pub(crate) log: Option<bool>,
-    /// Does it begin at 0?
+    /// Whether it starts at 0.
     pub(crate) has_zero: bool,
 }
 
 impl Axis {
-    pub(crate) fn words(title: &str, names: Vec<String>) -> Self {
+    pub(crate) fn categorical(title: &str, names: Vec<String>) -> Self {
         Self {
-            title: unit::title(title, Some("\0"), ""),
+            title: unit::axis_title(title, Some("\0"), ""),
             ends: (0.0, float(names.len().max(1))),
-            scale: Scale::Words(names),
+            scale: AxisScale::Words(names),
             factor: 1.0,
             unit: String::new(),
         }
     }
 
-    /// Numbers without a unit, such as shares and counts.
-    pub(crate) fn plain(title: &str, ends: (f64, f64)) -> Self {
+    /// Numbers without a unit, such as fractions and counts.
+    pub(crate) fn unitless(title: &str, ends: (f64, f64)) -> Self {
         Self {
             title: title.to_owned(),
-            scale: Scale::Linear,
+            scale: AxisScale::Linear,
             ends,
             factor: 1.0,
             unit: String::new(),
         }
     }
 
-    pub(crate) fn times(title: &str, (low, high): (f64, f64)) -> Self {
+    pub(crate) fn time(title: &str, (low, high): (f64, f64)) -> Self {
         let room = if high > low {
             0.02 * (high - low)
         } else {
@@ -77,17 +77,17 @@ impl Axis {
         };
         Self {
             title: title.replace('_', " "),
-            scale: Scale::Time,
+            scale: AxisScale::Time,
             ends: (low - room, high + room),
             factor: 1.0,
             unit: String::new(),
         }
     }
 
-    pub(crate) fn numbers(of: &Measured<'_>) -> Self {
+    pub(crate) fn numeric(of: &AxisColumn<'_>) -> Self {
         let (low, high) = of.range;
-        let unit = Unit::of(of.name, of.unit);
-        let is_wide = low > 0.0 && high / low > WIDE;
+        let unit = Unit::for_column(of.name, of.unit);
+        let is_wide = low > 0.0 && high / low > LOG_MIN_RATIO;
         let is_log = of.log.unwrap_or(unit.is_time() && is_wide && !of.has_zero) && high > 0.0;
         let (ends, typical) = if is_log {
             let (low, high) = (of.above.log10(), high.log10());
@@ -104,7 +104,7 @@ impl Axis {
                 _ if low == 0.0 => 1.0,
                 _ => 0.1 * low.abs(),
             };
-            // Bars stand on their axis.
+            // Bars have no gap to their axis.
             let below = if of.has_zero && low == 0.0 { 0.0 } else { room };
             let over = if of.has_zero && high == 0.0 && low < 0.0 {
                 0.0
@@ -113,56 +113,62 @@ impl Axis {
             };
             ((low - below, high + over), low.abs().max(high.abs()))
         };
-        let (unit, factor) = unit.fitting(typical);
+        let (unit, factor) = unit.scale_for(typical);
         Self {
-            title: unit::title(of.name, of.unit, &unit),
-            scale: if is_log { Scale::Log } else { Scale::Linear },
+            title: unit::axis_title(of.name, of.unit, &unit),
+            scale: if is_log {
+                AxisScale::Log
+            } else {
+                AxisScale::Linear
+            },
             ends,
             factor,
             unit,
         }
     }
 
-    /// A value as the axis runs: its logarithm, the middle of its name. `None` for what the axis does not have.
-    pub(crate) fn along(&self, value: f64) -> Option<f64> {
+    /// Coordinate of a value along the axis: its logarithm, or the middle of its name. `None` if the axis cannot show
+    /// the value.
+    pub(crate) fn coordinate(&self, value: f64) -> Option<f64> {
         let along = match self.scale {
-            Scale::Linear | Scale::Time => value,
-            Scale::Log => value.log10(),
-            Scale::Words(_) => value + 0.5,
+            AxisScale::Linear | AxisScale::Time => value,
+            AxisScale::Log => value.log10(),
+            AxisScale::Words(_) => value + 0.5,
         };
         along.is_finite().then_some(along)
     }
 
-    /// The share of the axis that is before a value.
-    pub(crate) fn share(&self, value: f64) -> Option<f64> {
-        self.along(value).map(|along| self.part(along))
+    /// Fraction of the axis before a value.
+    pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
+        self.coordinate(value)
+            .map(|along| self.fraction_of_range(along))
     }
 
-    fn part(&self, along: f64) -> f64 {
+    fn fraction_of_range(&self, along: f64) -> f64 {
         let (low, high) = self.ends;
         (along - low) / (high - low)
     }
 
-    /// The value at a share, of an axis of numbers.
+    /// Value at a fraction of a numeric axis.
     pub(crate) fn value(&self, share: f64) -> f64 {
         let along = self.ends.0 + share * (self.ends.1 - self.ends.0);
         match self.scale {
-            Scale::Log => 10_f64.powf(along),
+            AxisScale::Log => 10_f64.powf(along),
             _ => along,
         }
     }
 
-    /// A value as it is written, with its unit.
-    pub(crate) fn said(&self, value: f64) -> String {
+    /// Formats a value with its unit.
+    pub(crate) fn format_value(&self, value: f64) -> String {
         match &self.scale {
-            Scale::Time => moment(value),
-            Scale::Words(names) => {
+            AxisScale::Time => format_time(value),
+            AxisScale::Words(names) => {
                 let place = crate::number::whole(value);
                 names.get(place).cloned().unwrap_or_default()
             }
             _ if !value.is_finite() => "no number".to_owned(),
             _ => {
-                let number = plain(rounded(value / self.factor));
+                let number = format_number(strip_float_noise(value / self.factor));
                 match self.unit.as_str() {
                     "" => number,
                     unit => format!("{number} {unit}"),
@@ -171,38 +177,40 @@ impl Axis {
         }
     }
 
-    /// Where something is written beside the axis, and what: at most about `count` of them.
+    /// Positions and labels of at most about `count` ticks.
     pub(crate) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         let within = |share: &f64| (-1e-6..=1.0 + 1e-6).contains(share);
         let found: Vec<(f64, String)> = match &self.scale {
-            Scale::Words(names) => {
-                let at = |place| self.part(float(place) + 0.5);
+            AxisScale::Words(names) => {
+                let at = |place| self.fraction_of_range(float(place) + 0.5);
                 let named = names.iter().enumerate();
                 named
                     .map(|(place, name)| (at(place), name.clone()))
                     .collect()
             }
-            Scale::Linear => {
+            AxisScale::Linear => {
                 let (low, high) = self.ends;
-                let steps = steps(low / self.factor, high / self.factor, count);
-                let texts = linear(&steps);
-                let at = steps.iter().map(|step| self.part(step * self.factor));
+                let steps = linear_steps(low / self.factor, high / self.factor, count);
+                let texts = linear_labels(&steps);
+                let at = steps
+                    .iter()
+                    .map(|step| self.fraction_of_range(step * self.factor));
                 at.zip(texts).collect()
             }
-            Scale::Log => {
+            AxisScale::Log => {
                 let shift = self.factor.log10();
-                let found = logarithmic(self.ends.0 - shift, self.ends.1 - shift, count);
-                let at = |value: f64| self.part(value.log10() + shift);
+                let found = log_steps(self.ends.0 - shift, self.ends.1 - shift, count);
+                let at = |value: f64| self.fraction_of_range(value.log10() + shift);
                 found
                     .into_iter()
-                    .map(|value| (at(value), plain(value)))
+                    .map(|value| (at(value), format_number(value)))
                     .collect()
             }
-            Scale::Time => {
-                let found = dates(self.ends, count);
+            AxisScale::Time => {
+                let found = date_ticks(self.ends, count);
                 found
                     .into_iter()
-                    .map(|(at, text)| (self.part(at), text))
+                    .map(|(at, text)| (self.fraction_of_range(at), text))
                     .collect()
             }
         };
@@ -214,7 +222,7 @@ impl Axis {
 }
 
 /// Multiples of 1, 2 or 5 times a power of ten, about `count` of them.
-fn steps(low: f64, high: f64, count: f64) -> Vec<f64> {
+fn linear_steps(low: f64, high: f64, count: f64) -> Vec<f64> {
     let rough = (high - low) / count.max(1.0);
     if !rough.is_finite() || rough <= 0.0 {
         return Vec::new();
@@ -231,8 +239,8 @@ fn steps(low: f64, high: f64, count: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Steps as text: with as many decimals as they need, large ones as thousands and millions.
-fn linear(steps: &[f64]) -> Vec<String> {
+/// Formats steps: with as many decimals as needed, large ones in thousands and millions.
+fn linear_labels(steps: &[f64]) -> Vec<String> {
     let most = steps
         .iter()
         .fold(0.0, |most: f64, step| most.max(step.abs()));
@@ -242,7 +250,10 @@ fn linear(steps: &[f64]) -> Vec<String> {
         [] => return Vec::new(),
     };
     if most >= 1e15 || (most < 1e-4 && most > 0.0) {
-        return steps.iter().map(|value| plain(rounded(*value))).collect();
+        return steps
+            .iter()
+            .map(|value| format_number(strip_float_noise(*value)))
+            .collect();
     }
     let thousands = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let large = thousands.into_iter().find(|(size, _)| most >= *size);
@@ -256,8 +267,8 @@ fn linear(steps: &[f64]) -> Vec<String> {
     steps.iter().map(text).collect()
 }
 
-/// Powers of ten; with 2 and 5 times them where they are few.
-fn logarithmic(low: f64, high: f64, count: f64) -> Vec<f64> {
+/// Powers of ten; also 2 and 5 times them if there are few.
+fn log_steps(low: f64, high: f64, count: f64) -> Vec<f64> {
     let decades = high - low;
     if !decades.is_finite() || decades <= 0.0 {
         return Vec::new();
@@ -273,10 +284,10 @@ fn logarithmic(low: f64, high: f64, count: f64) -> Vec<f64> {
     let values = powers.flat_map(|power| parts.iter().map(move |part| (power, part)));
     let values = values.map(|(power, part)| (power + part.log10(), part * 10_f64.powf(power)));
     let inside = values.filter(|(at, _)| (low..=high).contains(at));
-    let found: Vec<f64> = inside.map(|(_, value)| rounded(value)).collect();
-    // Less than a decade has steps of its own.
+    let found: Vec<f64> = inside.map(|(_, value)| strip_float_noise(value)).collect();
+    // A range of less than a decade has linear steps.
     if found.len() < 2 {
-        return steps(10_f64.powf(low), 10_f64.powf(high), count.min(6.0))
+        return linear_steps(10_f64.powf(low), 10_f64.powf(high), count.min(6.0))
             .into_iter()
             .filter(|value| *value > 0.0)
             .collect();
@@ -284,16 +295,16 @@ fn logarithmic(low: f64, high: f64, count: f64) -> Vec<f64> {
     found
 }
 
-/// Without the noise of the last digits.
-pub(crate) fn rounded(value: f64) -> f64 {
+/// Removes floating-point noise in the last digits.
+pub(crate) fn strip_float_noise(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// A number as people write it.
-pub(crate) fn plain(value: f64) -> String {
+/// Formats a number for display.
+pub(crate) fn format_number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if !(1e-4..1e15).contains(&size) => format!("{value:e}"),
@@ -307,16 +318,16 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// A time as text, to the second.
-pub(crate) fn moment(seconds: f64) -> String {
-    let at = instant(seconds);
+/// Formats a time to the second.
+pub(crate) fn format_time(seconds: f64) -> String {
+    let at = to_utc(seconds);
     at.map_or_else(
         || "no time".to_owned(),
         |at| at.format("%Y-%m-%d %H:%M:%S").to_string(),
     )
 }
 
-fn instant(seconds: f64) -> Option<DateTime<Utc>> {
+fn to_utc(seconds: f64) -> Option<DateTime<Utc>> {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "stops at the ends of the range"
@@ -327,8 +338,8 @@ fn instant(seconds: f64) -> Option<DateTime<Utc>> {
         .then(|| DateTime::from_timestamp(whole, 0))?
 }
 
-/// Moments that are easily read: years, months, days, hours, minutes.
-fn dates((low, high): (f64, f64), count: f64) -> Vec<(f64, String)> {
+/// Ticks at round times: years, months, days, hours, minutes.
+fn date_ticks((low, high): (f64, f64), count: f64) -> Vec<(f64, String)> {
     let rough = (high - low) / count.max(1.0);
     let fixed = [
         (1.0, "%H:%M:%S"),
@@ -344,7 +355,7 @@ fn dates((low, high): (f64, f64), count: f64) -> Vec<(f64, String)> {
         let first = (low / step).ceil();
         let at = (0..100_u32).map(|place| (first + f64::from(place)) * step);
         let at = at.take_while(|at| *at <= high);
-        let texts = at.map(|at| (at, instant(at)));
+        let texts = at.map(|at| (at, to_utc(at)));
         return texts
             .filter_map(|(at, instant)| Some((at, instant?.format(format).to_string())))
             .collect();
@@ -353,7 +364,7 @@ fn dates((low, high): (f64, f64), count: f64) -> Vec<(f64, String)> {
     let fits = |months: &u32| f64::from(*months) * 30.5 * 86_400.0 >= rough;
     let months = months.into_iter().find(fits).unwrap_or(120_000);
     let format = if months >= 12 { "%Y" } else { "%Y-%m" };
-    let Some(start) = instant(low) else {
+    let Some(start) = to_utc(low) else {
         return Vec::new();
     };
     let years = i32::try_from(months / 12).unwrap_or(1).max(1);
@@ -380,7 +391,7 @@ mod tests {
     use super::*;
 
     fn axis(range: (f64, f64), log: Option<bool>, has_zero: bool) -> Axis {
-        Axis::numbers(&Measured {
+        Axis::numeric(&AxisColumn {
             name: "runtime_ns",
             unit: Some("ns"),
             range,
@@ -402,15 +413,18 @@ mod tests {
         let wide = axis((1e3, 2e8), None, false);
         assert_eq!(
             (wide.scale.clone(), wide.title.as_str()),
-            (Scale::Log, "runtime (µs)")
+            (AxisScale::Log, "runtime (µs)")
         );
         assert_eq!(
             texts(&wide, 8.0),
             ["1", "10", "100", "1000", "10000", "100000"]
         );
-        assert_eq!(axis((1e3, 9e4), None, false).scale, Scale::Linear);
-        assert_eq!(axis((1e3, 2e8), Some(false), false).scale, Scale::Linear);
-        assert_eq!(axis((-1.0, 2e8), None, false).scale, Scale::Linear);
+        assert_eq!(axis((1e3, 9e4), None, false).scale, AxisScale::Linear);
+        assert_eq!(
+            axis((1e3, 2e8), Some(false), false).scale,
+            AxisScale::Linear
+        );
+        assert_eq!(axis((-1.0, 2e8), None, false).scale, AxisScale::Linear);
         let narrow = axis((1e6, 3e6), Some(true), false);
         assert_eq!(texts(&narrow, 6.0), ["1", "2"]);
     }
@@ -418,36 +432,36 @@ mod tests {
     #[test]
     fn bars_stand_on_zero() {
         let bars = axis((2e6, 5e6), None, true);
-        assert_eq!(bars.share(0.0), Some(0.0));
+        assert_eq!(bars.fraction(0.0), Some(0.0));
         assert_eq!(texts(&bars, 5.0), ["0", "2", "4"]);
-        assert_eq!(bars.said(2_500_000.0), "2.5 ms");
+        assert_eq!(bars.format_value(2_500_000.0), "2.5 ms");
     }
 
     #[test]
     fn numbers_are_written_short() {
-        let of = |low, high| texts(&Axis::plain("rows", (low, high)), 5.0);
+        let of = |low, high| texts(&Axis::unitless("rows", (low, high)), 5.0);
         assert_eq!(of(0.0, 1.0), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(
             of(0.0, 2_000_000.0),
             ["0", "0.5M", "1.0M", "1.5M", "2.0M"].map(|text| text)
         );
         assert_eq!(of(0.0, 5e-6).last().unwrap(), "5e-6");
-        assert_eq!(plain(1.5e6), "1.5M");
-        assert_eq!(plain(123_456_789.0), "123456789");
+        assert_eq!(format_number(1.5e6), "1.5M");
+        assert_eq!(format_number(123_456_789.0), "123456789");
     }
 
     #[test]
     fn days_and_years_are_written_as_such() {
         let day = 86_400.0;
-        let days = Axis::times("at", (20_000.0 * day, 20_010.0 * day));
+        let days = Axis::time("at", (20_000.0 * day, 20_010.0 * day));
         // 2024-10-04 is day 20,000.
         assert_eq!(texts(&days, 12.0).first().unwrap(), "10-04");
-        let years = Axis::times("at", (10_000.0 * day, 20_000.0 * day));
+        let years = Axis::time("at", (10_000.0 * day, 20_000.0 * day));
         assert_eq!(
             texts(&years, 8.0),
             ["2000", "2005", "2010", "2015", "2020", "2025"]
         );
-        assert_eq!(moment(0.0), "1970-01-01 00:00:00");
+        assert_eq!(format_time(0.0), "1970-01-01 00:00:00");
     }
 
     #[test]
@@ -462,7 +476,7 @@ mod tests {
             for log in [None, Some(true), Some(false)] {
                 let axis = axis(range, log, false);
                 assert!(axis.ends.0 < axis.ends.1, "{range:?} {log:?} {axis:?}");
-                assert!(axis.share(range.0).is_none_or(f64::is_finite));
+                assert!(axis.fraction(range.0).is_none_or(f64::is_finite));
                 assert!(axis.ticks(6.0).len() < 100);
             }
         }

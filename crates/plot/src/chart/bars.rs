@@ -1,31 +1,31 @@
-//! A bar for each name, beside each other where there are several series.
+//! Bar charts, with bars side by side if there are several series.
 
 use super::axis::Axis;
-use super::data::{Data, Panel, Point};
-use super::groups::{Groups, slots};
-use super::marks::{Columns, Marks, Named, group, json, json_names};
-use super::place::Place;
+use super::data::{ChartData, Panel, Point};
+use super::groups::{GroupedAxis, slot_range};
+use super::marks::{ChartColumns, Marks, NamedColumn, json_names, json_numbers, series_attributes};
+use super::plot_area::PlotArea;
 use super::style::Style;
 use crate::scene::{Paint, Scene, Text};
 
-/// Up to so many bars have their number at their end.
-const NUMBERED: usize = 12;
+/// Maximum number of bars with a number at their end.
+const MAX_NUMBERED_BARS: usize = 12;
 
 pub(crate) struct Bars<'a> {
-    data: &'a Data,
-    columns: Columns<'a>,
-    groups: Groups,
-    /// Are there no values, so that rows are counted?
+    data: &'a ChartData,
+    columns: ChartColumns<'a>,
+    groups: GroupedAxis,
+    /// Whether the chart shows row counts, for lack of values.
     is_count: bool,
 }
 
 impl<'a> Bars<'a> {
-    pub(crate) fn new(data: &'a Data, columns: Columns<'a>, style: &Style) -> Self {
+    pub(crate) fn new(data: &'a ChartData, columns: ChartColumns<'a>, style: &Style) -> Self {
         let is_count = columns.y.name.is_empty();
         Self {
             data,
             columns,
-            groups: Groups::new(data, style),
+            groups: GroupedAxis::new(data, style),
             is_count,
         }
     }
@@ -34,11 +34,11 @@ impl<'a> Bars<'a> {
         if self.is_count { point.weight } else { point.y }
     }
 
-    fn measured(&self) -> Axis {
-        let values = self.data.all(|point| self.height(point));
+    fn value_axis(&self) -> Axis {
+        let values = self.data.numbers(|point| self.height(point));
         let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
         let named = match self.is_count {
-            true => Named {
+            true => NamedColumn {
                 name: "rows",
                 unit: None,
             },
@@ -51,25 +51,25 @@ impl<'a> Bars<'a> {
 
 impl Marks for Bars<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        self.groups.axes(self.columns.x.name, self.measured())
+        self.groups.axes(self.columns.x.name, self.value_axis())
     }
 
-    fn least(&self, style: &Style) -> f64 {
-        self.groups.least(style)
+    fn min_height(&self, style: &Style) -> f64 {
+        self.groups.min_height(style)
     }
 
     fn draw(
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         let count: usize = panel.points().count();
-        let measured = place.measured();
-        // On a logarithmic axis a bar begins where the axis does.
-        let foot = measured.share(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
+        let measured = place.value_axis();
+        // On a logarithmic axis a bar starts at the minimum of the axis.
+        let foot = measured.fraction(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
         for (order, series) in panel.series.iter().enumerate() {
             let named = |point: &Point| {
                 names
@@ -79,31 +79,31 @@ impl Marks for Bars<'_> {
             let heights = series.points.iter().map(|point| self.height(point));
             let lists = vec![
                 ("data-names", json_names(series.points.iter().map(named))),
-                ("data-y", json(heights)),
+                ("data-y", json_numbers(heights)),
             ];
-            scene.open(group(&series.name, lists));
+            scene.open(series_attributes(&series.name, lists));
             for point in &series.points {
                 let value = self.height(point);
-                let Some(share) = measured.share(value) else {
+                let Some(share) = measured.fraction(value) else {
                     continue;
                 };
-                let (from, to) = slots(point.x, order, panel.series.len());
+                let (from, to) = slot_range(point.x, order, panel.series.len());
                 let place_of = match self.data.is_coloured_by_x {
                     true => crate::number::whole(point.x),
                     false => series.place,
                 };
                 let said = match series.name.as_str() {
-                    "" => format!("{}\n{}", named(point), measured.said(value)),
-                    name => format!("{}\n{name}\n{}", named(point), measured.said(value)),
+                    "" => format!("{}\n{}", named(point), measured.format_value(value)),
+                    name => format!("{}\n{name}\n{}", named(point), measured.format_value(value)),
                 };
-                scene.say(said);
-                scene.block(
-                    place.among(from, foot),
-                    place.among(to, share),
+                scene.set_tooltip(said);
+                scene.rect(
+                    place.point_at_fractions(from, foot),
+                    place.point_at_fractions(to, share),
                     Paint::series(place_of),
                 );
-                if count <= NUMBERED && !style.is_terminal() {
-                    self.number(scene, style, place, ((from, to), share, value));
+                if count <= MAX_NUMBERED_BARS && !style.is_terminal() {
+                    self.draw_number(scene, style, place, ((from, to), share, value));
                 }
             }
             scene.close();
@@ -112,38 +112,38 @@ impl Marks for Bars<'_> {
 }
 
 impl Bars<'_> {
-    /// The number at the end of a bar, if there is room in its part.
-    fn number(
+    /// Draws the number at the end of a bar, if it fits into the slot.
+    fn draw_number(
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         ((from, to), share, value): ((f64, f64), f64, f64),
     ) {
         let size = 0.85 * style.label;
-        let number = value / place.measured().factor;
+        let number = value / place.value_axis().factor;
         let text = match number.abs() {
             0.0 => "0".to_owned(),
             1e5.. | ..1e-3 => format!("{number:.1e}"),
             100.0.. => format!("{number:.0}"),
-            10.0.. => trimmed(format!("{number:.1}")),
-            _ => trimmed(format!("{number:.2}")),
+            10.0.. => trim_decimals(format!("{number:.1}")),
+            _ => trim_decimals(format!("{number:.2}")),
         };
-        let (x, y) = place.among(f64::midpoint(from, to), share);
+        let (x, y) = place.point_at_fractions(f64::midpoint(from, to), share);
         let thick = (to - from) * place.slot();
         let field = place.field;
         let width = style.width_of(&text, size);
-        if place.is_turned() {
+        if place.is_horizontal() {
             if thick < 0.75 * size {
                 return;
             }
             let room = field.right - x;
-            let y = y - style.middle(size);
+            let y = y - style.glyph_middle(size);
             match room > width + 0.4 * style.label {
                 true => scene.text(&text, Text::new(size, x + 0.25 * style.label, y)),
                 false => {
-                    let inside = Text::new(size, x - 0.25 * style.label, y).right();
-                    scene.text(&text, inside.coloured(Paint::PAPER));
+                    let inside = Text::new(size, x - 0.25 * style.label, y).align_right();
+                    scene.text(&text, inside.with_paint(Paint::PAPER));
                 }
             }
         } else if width <= 1.2 * thick && y - field.top > 1.1 * size {
@@ -152,16 +152,16 @@ impl Bars<'_> {
             } else {
                 -1.1 * size
             };
-            scene.text(&text, Text::new(size, x, y + above).centred());
+            scene.text(&text, Text::new(size, x, y + above).align_centre());
         } else if width <= thick && field.bottom - y > 1.5 * size {
-            // What reaches the top has its number inside.
-            let inside = Text::new(size, x, y + 0.25 * size).centred();
-            scene.text(&text, inside.coloured(Paint::PAPER));
+            // A bar that reaches the top has its number inside.
+            let inside = Text::new(size, x, y + 0.25 * size).align_centre();
+            scene.text(&text, inside.with_paint(Paint::PAPER));
         }
     }
 }
 
-fn trimmed(text: String) -> String {
+fn trim_decimals(text: String) -> String {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,

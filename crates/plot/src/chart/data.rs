@@ -1,18 +1,18 @@
-//! Rows as pictures side by side, and series in each.
+//! Data of a chart: rows in panels, and series in each panel.
 
-use super::gather::grouped;
 use super::roles::Roles;
-use super::spec::Kind;
-use super::table::{Table, Values, Words};
+use super::row_sampler::group_digits;
+use super::spec::ChartKind;
+use super::table::{Categories, ColumnValues, PlotTable};
 
-/// Pictures side by side at most.
-const PANELS: usize = 12;
+/// Maximum number of panels.
+const MAX_PANELS: usize = 12;
 
-/// Series of one picture at most: each has a name, and a colour and form of its own.
-const SERIES: usize = 24;
+/// Maximum number of series in a panel: each has a name, a colour and a dot shape.
+const MAX_SERIES: usize = 24;
 
-/// Names along an axis at most.
-pub(crate) const NAMES: usize = 60;
+/// Maximum number of names along an axis.
+pub(crate) const MAX_NAMES: usize = 60;
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,20 +22,20 @@ pub(crate) struct Point {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) value: f64,
-    /// Rows of the answer that it stands for.
+    /// Number of result rows that it represents.
     pub(crate) weight: f64,
 }
 
-/// Rows of one name.
+/// Rows with the same series name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
-    /// Its place among all names, which is its colour.
+    /// Index among all series names, which selects the colour.
     pub(crate) place: usize,
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
 }
 
-/// One of the pictures side by side.
+/// One of the charts side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Panel {
     pub(crate) name: Option<String>,
@@ -50,92 +50,95 @@ impl Panel {
     }
 }
 
-/// All that is drawn.
+/// All data of a chart.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Data {
-    pub(crate) kind: Kind,
+pub(crate) struct ChartData {
+    pub(crate) kind: ChartKind,
     pub(crate) panels: Vec<Panel>,
-    /// Names of the series by their places; none where there is one without a name.
+    /// Series names by index; empty if the only series has no name.
     pub(crate) names: Vec<String>,
-    /// Names along the horizontal and the vertical axis, where they are names.
+    /// Names along the horizontal and the vertical axis, if they are categorical.
     pub(crate) x_names: Option<Vec<String>>,
     pub(crate) y_names: Option<Vec<String>>,
     pub(crate) is_x_time: bool,
     pub(crate) notes: Vec<String>,
-    /// Does a name of a group come with a colour of its own?
+    /// Whether each name along the axis has its own colour.
     pub(crate) is_coloured_by_x: bool,
 }
 
-/// A column as names, where the kind wants names or it has them.
-fn words(table: &Table, place: Option<usize>, is_wanted: bool) -> Option<Words> {
+/// Returns a column as names, if the chart kind requires names or the column has them.
+fn to_categories(table: &PlotTable, place: Option<usize>, is_wanted: bool) -> Option<Categories> {
     let values = &table.columns.get(place?)?.values;
     match values {
-        Values::Words(words) => Some(words.clone()),
-        values => is_wanted.then(|| values.named()),
+        ColumnValues::Words(words) => Some(words.clone()),
+        values => is_wanted.then(|| values.to_categories()),
     }
 }
 
-fn is_time(table: &Table, place: Option<usize>) -> bool {
+fn is_time(table: &PlotTable, place: Option<usize>) -> bool {
     let column = place.and_then(|place| table.columns.get(place));
-    column.is_some_and(|column| matches!(column.values, Values::Times(_)))
+    column.is_some_and(|column| matches!(column.values, ColumnValues::Times(_)))
 }
 
-impl Data {
-    pub(crate) fn of(table: &Table, roles: &Roles) -> Self {
+impl ChartData {
+    pub(crate) fn from_table(table: &PlotTable, roles: &Roles) -> Self {
         let kind = roles.kind;
-        let wants_names = matches!(kind, Kind::Bar | Kind::Box | Kind::Violin | Kind::Heat);
-        let x = words(table, roles.x, wants_names);
-        let y = words(table, roles.y, kind == Kind::Heat);
-        let by = words(
+        let wants_names = matches!(
+            kind,
+            ChartKind::Bar | ChartKind::Box | ChartKind::Violin | ChartKind::Heat
+        );
+        let x = to_categories(table, roles.x, wants_names);
+        let y = to_categories(table, roles.y, kind == ChartKind::Heat);
+        let by = to_categories(
             table,
             roles.by.filter(|by| Some(*by) != roles.x || !wants_names),
             true,
         );
-        let facet = words(table, roles.facet, true);
+        let facet = to_categories(table, roles.facet, true);
         let mut notes = table.notes.clone();
-        let mut cut = |names: Option<&Words>, most: usize, what: &str| {
+        let mut cut = |names: Option<&Categories>, most: usize, what: &str| {
             let all = names.map_or(0, |names| names.names().len());
             if all > most {
                 notes.push(format!(
                     "{} {what} more are not drawn",
-                    grouped((all - most) as u64)
+                    group_digits((all - most) as u64)
                 ));
             }
         };
-        cut(facet.as_ref(), PANELS, "pictures");
-        cut(by.as_ref(), SERIES, "series");
+        cut(facet.as_ref(), MAX_PANELS, "pictures");
+        cut(by.as_ref(), MAX_SERIES, "series");
         if wants_names {
-            cut(x.as_ref(), NAMES, "names");
-            cut(y.as_ref(), NAMES, "names");
+            cut(x.as_ref(), MAX_NAMES, "names");
+            cut(y.as_ref(), MAX_NAMES, "names");
         }
         let mut data = Self {
             kind,
             panels: Vec::new(),
             names: by
                 .as_ref()
-                .map(|by| by.names().iter().take(SERIES).cloned().collect())
+                .map(|by| by.names().iter().take(MAX_SERIES).cloned().collect())
                 .unwrap_or_default(),
-            x_names: x.as_ref().map(|x| kept(x, wants_names)),
-            y_names: y.as_ref().map(|y| kept(y, wants_names)),
+            x_names: x.as_ref().map(|x| visible_names(x, wants_names)),
+            y_names: y.as_ref().map(|y| visible_names(y, wants_names)),
             is_x_time: is_time(table, roles.x),
             notes,
             is_coloured_by_x: roles.by.is_some() && roles.by == roles.x && wants_names,
         };
-        let code = |words: Option<&Words>, row: usize| {
+        let code = |words: Option<&Categories>, row: usize| {
             let code = words.and_then(|words| words.codes().get(row)).copied();
             code.map_or(0, |code| code as usize)
         };
         let at = |place: Option<usize>, row: usize| {
             let column = place.and_then(|place| table.columns.get(place));
-            column.map_or(f64::NAN, |column| column.values.at(row))
+            column.map_or(f64::NAN, |column| column.values.number_at(row))
         };
         for row in 0..table.rows() {
             let panel = code(facet.as_ref(), row);
             let series = code(by.as_ref(), row);
-            if panel >= PANELS || series >= SERIES {
+            if panel >= MAX_PANELS || series >= MAX_SERIES {
                 continue;
             }
-            let along = |words: Option<&Words>, place| match words {
+            let along = |words: Option<&Categories>, place| match words {
                 Some(words) => words
                     .codes()
                     .get(row)
@@ -143,8 +146,8 @@ impl Data {
                 None => at(place, row),
             };
             let (x, y) = (along(x.as_ref(), roles.x), along(y.as_ref(), roles.y));
-            let most = crate::number::float(NAMES);
-            if wants_names && (x >= most || kind == Kind::Heat && y >= most) {
+            let most = crate::number::float(MAX_NAMES);
+            if wants_names && (x >= most || kind == ChartKind::Heat && y >= most) {
                 continue;
             }
             let point = Point {
@@ -174,50 +177,51 @@ impl Data {
             }
             if panel.note.is_none() {
                 let column = roles.note.and_then(|place| table.columns.get(place));
-                panel.note = column.and_then(|column| said(&column.name, &column.values, row));
+                panel.note =
+                    column.and_then(|column| describe_value(&column.name, &column.values, row));
             }
         }
         data
     }
 
-    /// Numbers that are drawn, of which `of` is one.
-    pub(crate) fn all(&self, of: impl Fn(&Point) -> f64) -> impl Iterator<Item = f64> {
+    /// Numbers of all points, as selected by `of`.
+    pub(crate) fn numbers(&self, of: impl Fn(&Point) -> f64) -> impl Iterator<Item = f64> {
         let points = self.panels.iter().flat_map(Panel::points);
         points.map(of).filter(|value| value.is_finite())
     }
 
-    /// Counts rows that a picture cannot show.
-    pub(crate) fn tell_left_out(&mut self, count: usize, one: &str, several: &str) {
+    /// Counts rows that a chart cannot show.
+    pub(crate) fn note_left_out(&mut self, count: usize, one: &str, several: &str) {
         match count {
             0 => {}
             1 => self.notes.push(format!("1 row {one}")),
             _ => self
                 .notes
-                .push(format!("{} rows {several}", grouped(count as u64))),
+                .push(format!("{} rows {several}", group_digits(count as u64))),
         }
     }
 }
 
-fn kept(words: &Words, is_cut: bool) -> Vec<String> {
-    let most = if is_cut { NAMES } else { usize::MAX };
+fn visible_names(words: &Categories, is_cut: bool) -> Vec<String> {
+    let most = if is_cut { MAX_NAMES } else { usize::MAX };
     words.names().iter().take(most).cloned().collect()
 }
 
-/// What a column says of a picture.
-fn said(name: &str, values: &Values, row: usize) -> Option<String> {
+/// Text with the value of a column, for a panel.
+fn describe_value(name: &str, values: &ColumnValues, row: usize) -> Option<String> {
     let name = name.replace('_', " ");
     match values {
-        Values::Words(words) => {
+        ColumnValues::Words(words) => {
             let code = words.codes().get(row)?;
             let text = words.names().get(*code as usize)?;
             Some(format!("{name}: {text}"))
         }
-        Values::Times(_) => None,
-        Values::Numbers(_) => {
-            let value = values.at(row);
-            let value = super::axis::plain((value * 1e3).round() / 1e3);
+        ColumnValues::Times(_) => None,
+        ColumnValues::Numbers(_) => {
+            let value = values.number_at(row);
+            let value = super::axis::format_number((value * 1e3).round() / 1e3);
             values
-                .at(row)
+                .number_at(row)
                 .is_finite()
                 .then(|| format!("{name} = {value}"))
         }

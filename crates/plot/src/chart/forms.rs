@@ -1,9 +1,9 @@
-//! Lines and dots of a series, which differ where its colour comes again.
+//! Lines and dots of a series; their form differs when its colour repeats.
 
 use super::style::Style;
-use crate::scene::{Paint, Scene, is_dashed, shape};
+use crate::scene::{Paint, Scene, dot_shape, is_dashed};
 
-/// Draws the line of a series: with gaps where its colour comes again.
+/// Draws the line of a series, dashed if its colour repeats.
 pub(crate) fn stroke(
     scene: &mut Scene,
     style: &Style,
@@ -20,14 +20,14 @@ pub(crate) fn stroke(
     }
 }
 
-/// The dot of a series, in its shape.
+/// Draws the dot of a series, in its shape.
 pub(crate) fn dot(
     scene: &mut Scene,
     (x, y): (f64, f64),
     size: f64,
     (place, paint): (usize, Paint),
 ) {
-    let corners: &[(f64, f64)] = match shape(place) % 4 {
+    let corners: &[(f64, f64)] = match dot_shape(place) % 4 {
         0 => return scene.circle((x, y), size, paint),
         1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
@@ -35,5 +35,5 @@ pub(crate) fn dot(
     };
     let corner = |(right, down): &(f64, f64)| (x + size * right, y + size * down);
     let corners: Vec<(f64, f64)> = corners.iter().map(corner).collect();
-    scene.filled(&corners, paint);
+    scene.area(&corners, paint);
 }

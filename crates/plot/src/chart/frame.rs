@@ -1,87 +1,88 @@
-//! What is around the data: title, legend, axes with their numbers and names, remarks.
+//! Frame around the data: title, legend, axes with ticks and labels, notes.
 
-use super::axis::{Axis, Scale};
-use super::legend::{Entry, legend, legend_height};
-use super::names::Names;
-use super::place::Field;
+use super::axis::{Axis, AxisScale};
+use super::axis_labels::AxisLabels;
+use super::legend::{LegendEntry, legend, legend_height};
+use super::plot_area::PlotRect;
 use super::style::Style;
 use crate::number::{float, whole};
 use crate::scene::{Paint, Role, Scene, Text};
 
-/// All that is around the data.
-pub(crate) struct Around<'a> {
+/// Content of the frame.
+pub(crate) struct FrameContent<'a> {
     pub(crate) title: &'a str,
-    /// What is said below the title.
-    pub(crate) legend: &'a [Entry],
+    /// Legend entries below the title.
+    pub(crate) legend: &'a [LegendEntry],
     pub(crate) notes: &'a [String],
-    /// Names of the pictures side by side, and what is said of each.
+    /// Names of the panels, and the note of each.
     pub(crate) panels: &'a [(Option<String>, Option<String>)],
     pub(crate) across: &'a Axis,
     pub(crate) up: &'a Axis,
-    /// What the colours of a range are.
+    /// Axis of the colour range.
     pub(crate) ramp: Option<&'a Axis>,
-    /// The least height of the data.
+    /// Minimum height of the data area.
     pub(crate) least: f64,
 }
 
-/// Lines that a title and all remarks have at most.
+/// Maximum number of lines of a title and of all notes.
 const TITLE_LINES: usize = 3;
 const NOTE_LINES: usize = 6;
 
-/// Draws what is around; the picture, and where the data of each panel belong.
-pub(crate) fn framed(style: &Style, around: &Around<'_>) -> (Scene, Vec<Field>) {
-    let grid = Grid::of(style, around);
+/// Draws the frame. Returns the scene, and the data area of each panel.
+pub(crate) fn draw_frame(style: &Style, around: &FrameContent<'_>) -> (Scene, Vec<PlotRect>) {
+    let grid = PanelGrid::new(style, around);
     let mut scene = Scene::new(style.width, grid.height, around.title);
     let mut y = style.margin;
     for line in &grid.title {
-        let at = Text::new(style.title, style.width / 2.0, y).centred();
+        let at = Text::new(style.title, style.width / 2.0, y).align_centre();
         scene.text(line, at);
-        y += style.lead(style.title);
+        y += style.line_height(style.title);
     }
     let beside = (style.margin, style.width - style.margin);
     y = legend(&mut scene, style, around.legend, (beside, y));
     if style.is_terminal() {
         scene.text(&around.up.title, Text::new(style.axis, 0.0, y));
     }
-    let fields: Vec<Field> = (0..around.panels.len().max(1))
+    let fields: Vec<PlotRect> = (0..around.panels.len().max(1))
         .map(|place| grid.field(place))
         .collect();
     for (place, field) in fields.iter().enumerate() {
-        grid.panel(&mut scene, around, (place, *field));
+        grid.draw_panel(&mut scene, around, (place, *field));
     }
-    grid.titles(&mut scene, around, &fields);
+    grid.draw_titles(&mut scene, around, &fields);
     if let (Some(ramp), Some(field)) = (around.ramp, fields.first()) {
-        coloured(&mut scene, style, ramp, (grid.ramp_left, *field));
+        draw_colour_bar(&mut scene, style, ramp, (grid.ramp_left, *field));
     }
-    let mut y = grid.height - style.margin - float(grid.notes.len()) * style.lead(style.remark);
+    let mut y =
+        grid.height - style.margin - float(grid.notes.len()) * style.line_height(style.remark);
     for line in &grid.notes {
         let at = Text::new(style.remark, style.margin, y);
-        scene.text(line, at.coloured(Paint::GREY));
-        y += style.lead(style.remark);
+        scene.text(line, at.with_paint(Paint::GREY));
+        y += style.line_height(style.remark);
     }
     (scene, fields)
 }
 
-/// How the picture is divided.
-struct Grid<'a> {
+/// Division of the chart into panels.
+struct PanelGrid<'a> {
     style: &'a Style,
     title: Vec<String>,
     notes: Vec<String>,
     columns: usize,
     count: usize,
-    /// Left of the first panel, right of the last, above the first and below the last.
-    inner: Field,
-    /// Between panels, and what is above each.
+    /// Area of all panels.
+    inner: PlotRect,
+    /// Distance between panels, and height of the header of each.
     gap: f64,
     head: f64,
     height: f64,
     ticks_up: Vec<(f64, String)>,
-    names: Names,
+    names: AxisLabels,
     ramp_left: f64,
 }
 
-impl<'a> Grid<'a> {
-    fn of(style: &'a Style, around: &Around<'_>) -> Self {
+impl<'a> PanelGrid<'a> {
+    fn new(style: &'a Style, around: &FrameContent<'_>) -> Self {
         let room = style.width - 2.0 * style.margin;
         let title = style.lines(around.title, style.title, room, TITLE_LINES);
         let mut notes = Vec::new();
@@ -94,13 +95,13 @@ impl<'a> Grid<'a> {
         let columns = count.min(most).min(whole(float(count).sqrt().ceil()));
         let rows = count.div_ceil(columns);
         let legend = legend_height(style, around.legend, room);
-        let above = style.margin + float(title.len()) * style.lead(style.title) + legend;
+        let above = style.margin + float(title.len()) * style.line_height(style.title) + legend;
         let above = match style.is_terminal() {
-            true => above + style.lead(style.axis),
+            true => above + style.line_height(style.axis),
             false => above + 0.3 * style.label,
         };
-        let below = float(notes.len()) * style.lead(style.remark) + style.margin;
-        // Numbers at the vertical axis, as many as fit into what is about its height.
+        let below = float(notes.len()) * style.line_height(style.remark) + style.margin;
+        // Ticks of the vertical axis, as many as fit into an estimate of its height.
         let has_names = around.panels.iter().any(|(name, _)| name.is_some());
         let has_heads = around
             .panels
@@ -109,13 +110,13 @@ impl<'a> Grid<'a> {
         let has_notes = around.panels.iter().any(|(_, note)| note.is_some());
         let head = match (has_heads, has_notes && has_names) {
             (false, _) => 0.0,
-            (true, false) => style.lead(style.label),
-            (true, true) => style.lead(style.label) + style.lead(style.remark),
+            (true, false) => style.line_height(style.label),
+            (true, true) => style.line_height(style.label) + style.line_height(style.remark),
         };
         let rough = (style.height - above - below) / float(rows) - 3.0 * style.label - head;
         let rough = rough.max(around.least).max(7.0 * style.label);
         let ticks_up = around.up.ticks(rough / (2.4 * style.label));
-        let widest = if matches!(around.up.scale, Scale::Words(_)) {
+        let widest = if matches!(around.up.scale, AxisScale::Words(_)) {
             0.36
         } else {
             0.25
@@ -140,10 +141,10 @@ impl<'a> Grid<'a> {
             1.6 * style.label
         };
         let across = (right - left - gap * float(columns - 1)) / float(columns);
-        let names = Names::of(style, around.across, across);
+        let names = AxisLabels::new(style, around.across, across);
         let x_title = match around.across.title.is_empty() {
             true => 0.0,
-            false => style.lead(style.axis),
+            false => style.line_height(style.axis),
         };
         let under = 0.4 * style.label + names.height + x_title;
         let rows_gap = float(rows - 1) * 1.1 * gap;
@@ -158,7 +159,7 @@ impl<'a> Grid<'a> {
             notes,
             columns,
             count,
-            inner: Field {
+            inner: PlotRect {
                 left,
                 right,
                 top: above,
@@ -177,7 +178,7 @@ impl<'a> Grid<'a> {
         self.count.div_ceil(self.columns)
     }
 
-    fn field(&self, place: usize) -> Field {
+    fn field(&self, place: usize) -> PlotRect {
         let (row, column) = (place / self.columns, place % self.columns);
         let gaps = self.gap * float(self.columns - 1);
         let across = (self.inner.width() - gaps) / float(self.columns);
@@ -189,7 +190,7 @@ impl<'a> Grid<'a> {
             true => place.round(),
             false => place,
         };
-        Field {
+        PlotRect {
             left: crisp(left),
             right: crisp(left + across),
             top: crisp(top + self.head),
@@ -197,8 +198,13 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// Name, light lines, numbers and the frame of a panel.
-    fn panel(&self, scene: &mut Scene, around: &Around<'_>, (place, field): (usize, Field)) {
+    /// Draws name, grid lines, ticks and border of a panel.
+    fn draw_panel(
+        &self,
+        scene: &mut Scene,
+        around: &FrameContent<'_>,
+        (place, field): (usize, PlotRect),
+    ) {
         let style = self.style;
         if let Some((name, note)) = around.panels.get(place) {
             let room = field.width() + 0.5 * self.gap;
@@ -209,14 +215,14 @@ impl<'a> Grid<'a> {
                 let names = names.map(|(name, _)| name.clone().unwrap_or_default());
                 let names = style.names(&names.collect::<Vec<_>>(), style.label, room);
                 let line = names.get(place).map_or("", String::as_str);
-                scene.text(line, Text::new(style.label, middle, y).centred());
-                y += style.lead(style.label);
+                scene.text(line, Text::new(style.label, middle, y).align_centre());
+                y += style.line_height(style.label);
             }
             let note = note.as_deref().unwrap_or_default();
             for line in style.lines(note, style.remark, room, 1) {
-                let at = Text::new(style.remark, middle, y).centred();
-                scene.text(&line, at.coloured(Paint::GREY));
-                y += style.lead(style.remark);
+                let at = Text::new(style.remark, middle, y).align_centre();
+                scene.text(&line, at.with_paint(Paint::GREY));
+                y += style.line_height(style.remark);
             }
         }
         let is_first = place.is_multiple_of(self.columns);
@@ -224,7 +230,7 @@ impl<'a> Grid<'a> {
         let has_lines = !style.is_terminal();
         for (share, text) in &self.ticks_up {
             let y = field.y(around.up, *share);
-            if has_lines && !matches!(around.up.scale, Scale::Words(_)) {
+            if has_lines && !matches!(around.up.scale, AxisScale::Words(_)) {
                 scene.line(&[(field.left, y), (field.right, y)], Paint::RULE, 1.0);
             }
             if is_first {
@@ -232,14 +238,14 @@ impl<'a> Grid<'a> {
                 let at = Text::new(
                     style.label,
                     field.left - aside,
-                    y - style.middle(style.label),
+                    y - style.glyph_middle(style.label),
                 );
-                scene.text(text, at.right());
+                scene.text(text, at.align_right());
             }
         }
         let count = (field.width() / (4.2 * style.label)).max(2.0);
         for (share, _) in around.across.ticks(count) {
-            if has_lines && !matches!(around.across.scale, Scale::Words(_)) {
+            if has_lines && !matches!(around.across.scale, AxisScale::Words(_)) {
                 let x = field.x(share);
                 scene.line(&[(x, field.top), (x, field.bottom)], Paint::RULE, 1.0);
             }
@@ -255,7 +261,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn titles(&self, scene: &mut Scene, around: &Around<'_>, fields: &[Field]) {
+    fn draw_titles(&self, scene: &mut Scene, around: &FrameContent<'_>, fields: &[PlotRect]) {
         let style = self.style;
         let bottom = fields.iter().map(|field| field.bottom).fold(0.0, f64::max);
         let middle = f64::midpoint(self.inner.left, self.inner.right);
@@ -265,7 +271,7 @@ impl<'a> Grid<'a> {
             let half = style.width_of(&line, style.axis) / 2.0;
             let most = style.width - style.margin - half;
             let middle = middle.min(most).max(style.margin + half);
-            scene.text(&line, Text::new(style.axis, middle, y).centred());
+            scene.text(&line, Text::new(style.axis, middle, y).align_centre());
         }
         if style.is_terminal() {
             return;
@@ -277,7 +283,7 @@ impl<'a> Grid<'a> {
         let room = (bottom - top).max(8.0 * style.axis);
         for line in style.lines(&around.up.title, style.axis, room, 1) {
             let at = Text::new(style.axis, style.margin, f64::midpoint(top, bottom));
-            scene.text(&line, at.centred().upwards());
+            scene.text(&line, at.align_centre().rotate_up());
         }
     }
 }
@@ -288,11 +294,11 @@ fn ramp_width(style: &Style, ramp: &Axis) -> f64 {
     }
     let widths = ramp.ticks(5.0).into_iter();
     let own = widths.map(|(_, text)| style.width_of(&text, style.label));
-    own.fold(0.0, f64::max) + 2.4 * style.label + style.lead(style.axis)
+    own.fold(0.0, f64::max) + 2.4 * style.label + style.line_height(style.axis)
 }
 
-/// The colours of a range, beside the data.
-fn coloured(scene: &mut Scene, style: &Style, ramp: &Axis, (left, field): (f64, Field)) {
+/// Draws the colour bar beside the data.
+fn draw_colour_bar(scene: &mut Scene, style: &Style, ramp: &Axis, (left, field): (f64, PlotRect)) {
     if style.is_terminal() {
         return;
     }
@@ -304,15 +310,15 @@ fn coloured(scene: &mut Scene, style: &Style, ramp: &Axis, (left, field): (f64, 
     for step in 0..64_u8 {
         let share = f64::from(step) / 64.0;
         let at = |share: f64| bottom - share * (bottom - top);
-        // A little more than its share, so that no light is seen between.
+        // A slight overlap, so that no gap is visible between the steps.
         let until = (share + 1.0 / 64.0 + 0.004).min(1.0);
-        let paint = Paint::of(Role::Ramp(step * 4 + step / 16));
-        scene.block((left, at(share)), (right, at(until)), paint);
+        let paint = Paint::new(Role::Ramp(step * 4 + step / 16));
+        scene.rect((left, at(share)), (right, at(until)), paint);
     }
     let ticks = ramp.ticks(5.0);
     let mut widest = 0.0_f64;
     for (share, text) in &ticks {
-        let y = bottom - share * (bottom - top) - style.middle(style.label);
+        let y = bottom - share * (bottom - top) - style.glyph_middle(style.label);
         scene.text(text, Text::new(style.label, right + 0.3 * style.label, y));
         widest = widest.max(style.width_of(text, style.label));
     }
@@ -320,6 +326,6 @@ fn coloured(scene: &mut Scene, style: &Style, ramp: &Axis, (left, field): (f64, 
     for line in style.lines(&ramp.title, style.axis, room.max(6.0 * style.axis), 1) {
         let x = right + 0.6 * style.label + widest;
         let at = Text::new(style.axis, x, f64::midpoint(top, bottom));
-        scene.text(&line, at.centred().upwards());
+        scene.text(&line, at.align_centre().rotate_up());
     }
 }

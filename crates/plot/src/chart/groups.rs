@@ -1,22 +1,22 @@
-//! Names along an axis, and what belongs to each beside each other.
+//! Axis of names with several slots at each name.
 
 use super::axis::Axis;
-use super::data::Data;
-use super::names::fits;
+use super::axis_labels::labels_fit;
+use super::data::ChartData;
 use super::style::Style;
 use crate::number::float;
 
 /// Names of bars, boxes or violins.
-pub(crate) struct Groups {
+pub(crate) struct GroupedAxis {
     names: Vec<String>,
-    /// How many stand beside each other at one name at most.
+    /// Maximum number of slots at one name.
     beside: usize,
-    /// Do the names stand below each other, since they do not fit beside each other?
+    /// Whether the names are listed from top to bottom, for lack of horizontal space.
     is_turned: bool,
 }
 
-impl Groups {
-    pub(crate) fn new(data: &Data, style: &Style) -> Self {
+impl GroupedAxis {
+    pub(crate) fn new(data: &ChartData, style: &Style) -> Self {
         let names = data.x_names.clone().unwrap_or_else(|| vec![String::new()]);
         let beside = data.panels.iter().map(|panel| panel.series.len()).max();
         let columns = float(data.panels.len().max(1)).sqrt().ceil();
@@ -27,7 +27,7 @@ impl Groups {
             } else {
                 0.5 * style.label
             };
-        let is_turned = !fits(style, &names, slot) || slot < least;
+        let is_turned = !labels_fit(style, &names, slot) || slot < least;
         Self {
             names,
             beside: beside.unwrap_or(1),
@@ -35,18 +35,18 @@ impl Groups {
         }
     }
 
-    /// The axes: names, and what is measured.
+    /// Returns the axes: of the names, and of the values.
     pub(crate) fn axes(&self, title: &str, measured: Axis) -> (Axis, Axis) {
         let is_named = self.names.iter().any(|name| !name.is_empty());
-        let words = Axis::words(if is_named { title } else { "" }, self.names.clone());
+        let words = Axis::categorical(if is_named { title } else { "" }, self.names.clone());
         match self.is_turned {
             true => (measured, words),
             false => (words, measured),
         }
     }
 
-    /// Room for each name in a line, and for each of those beside each other.
-    pub(crate) fn least(&self, style: &Style) -> f64 {
+    /// Minimum height, for one line per name and for each slot.
+    pub(crate) fn min_height(&self, style: &Style) -> f64 {
         match self.is_turned {
             true => {
                 let each = match style.is_terminal() {
@@ -60,8 +60,8 @@ impl Groups {
     }
 }
 
-/// Where one of those beside each other is among the names.
-pub(crate) fn slots(name: f64, order: usize, beside: usize) -> (f64, f64) {
+/// Range of a slot among the names.
+pub(crate) fn slot_range(name: f64, order: usize, beside: usize) -> (f64, f64) {
     let room = 0.8;
     let each = room / float(beside.max(1));
     let from = name + (1.0 - room) / 2.0 + each * float(order);

@@ -1,22 +1,22 @@
-//! A colour for each pair of names.
+//! Heat maps: a colour for each pair of names.
 
 use super::axis::Axis;
-use super::data::{Data, Panel, Point};
-use super::marks::{Columns, Marks, Named, group, json, json_names};
-use super::place::Place;
-use super::points::byte;
+use super::data::{ChartData, Panel, Point};
+use super::marks::{ChartColumns, Marks, NamedColumn, json_names, json_numbers, series_attributes};
+use super::plot_area::PlotArea;
+use super::points::ramp_index;
 use super::style::Style;
 use crate::number::{float, whole};
 use crate::scene::{Paint, Role, Scene, Text};
 
 pub(crate) struct Heat<'a> {
-    data: &'a Data,
-    columns: Columns<'a>,
+    data: &'a ChartData,
+    columns: ChartColumns<'a>,
     is_count: bool,
 }
 
 impl<'a> Heat<'a> {
-    pub(crate) fn new(data: &'a Data, columns: Columns<'a>) -> Self {
+    pub(crate) fn new(data: &'a ChartData, columns: ChartColumns<'a>) -> Self {
         let is_count = columns.value.name.is_empty();
         Self {
             data,
@@ -34,9 +34,9 @@ impl<'a> Heat<'a> {
     }
 
     fn colours(&self) -> Axis {
-        let values = self.data.all(|point| self.value(point));
+        let values = self.data.numbers(|point| self.value(point));
         let named = match self.is_count {
-            true => Named {
+            true => NamedColumn {
                 name: "rows",
                 unit: None,
             },
@@ -50,8 +50,8 @@ impl Marks for Heat<'_> {
     fn axes(&self) -> (Axis, Axis) {
         let names = |names: &Option<Vec<String>>| names.clone().unwrap_or_default();
         (
-            Axis::words(self.columns.x.name, names(&self.data.x_names)),
-            Axis::words(self.columns.y.name, names(&self.data.y_names)),
+            Axis::categorical(self.columns.x.name, names(&self.data.x_names)),
+            Axis::categorical(self.columns.y.name, names(&self.data.y_names)),
         )
     }
 
@@ -59,7 +59,7 @@ impl Marks for Heat<'_> {
         Some(self.colours())
     }
 
-    fn least(&self, style: &Style) -> f64 {
+    fn min_height(&self, style: &Style) -> f64 {
         let rows = self.data.y_names.as_ref().map_or(1, Vec::len);
         float(rows) * 1.35 * style.label
     }
@@ -68,7 +68,7 @@ impl Marks for Heat<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let colours = self.colours();
@@ -89,13 +89,13 @@ impl Marks for Heat<'_> {
                 ("data-y", json_names(ys.iter().map(String::as_str))),
                 (
                     "data-value",
-                    json(series.points.iter().map(|point| self.value(point))),
+                    json_numbers(series.points.iter().map(|point| self.value(point))),
                 ),
             ];
-            scene.open(group(&series.name, lists));
+            scene.open(series_attributes(&series.name, lists));
             for point in &series.points {
                 let value = self.value(point);
-                let Some(share) = colours.share(value) else {
+                let Some(share) = colours.fraction(value) else {
                     continue;
                 };
                 let part = |at: f64, axis: &Axis| at / axis.ends.1.max(1.0);
@@ -104,24 +104,24 @@ impl Marks for Heat<'_> {
                 let right = field.x(part(point.x + 1.0, place.across));
                 let top = field.y(place.up, part(point.y, place.up));
                 let bottom = field.y(place.up, part(point.y + 1.0, place.up));
-                let shade = byte(share);
-                scene.say(format!(
+                let shade = ramp_index(share);
+                scene.set_tooltip(format!(
                     "{}\n{}\n{}",
                     x(point),
                     y(point),
-                    colours.said(value)
+                    colours.format_value(value)
                 ));
                 let paint = match style.is_terminal() {
-                    // A terminal has letters for it.
-                    true => Paint::of(Role::Ramp(shade)).with_alpha(if share < 0.34 {
+                    // A terminal shows shades as characters.
+                    true => Paint::new(Role::Ramp(shade)).with_alpha(if share < 0.34 {
                         0.4
                     } else {
                         1.0
                     }),
-                    false => Paint::of(Role::Ramp(shade)),
+                    false => Paint::new(Role::Ramp(shade)),
                 };
-                scene.block((left, top), (right, bottom), paint);
-                let text = short(value / colours.factor);
+                scene.rect((left, top), (right, bottom), paint);
+                let text = format_short(value / colours.factor);
                 let size = 0.85 * style.label;
                 let is_roomy = style.width_of(&text, size) < 0.92 * (right - left);
                 if is_roomy && bottom - top >= style.label {
@@ -130,14 +130,14 @@ impl Marks for Heat<'_> {
                     } else {
                         (255, 255, 255)
                     };
-                    let middle = f64::midpoint(top, bottom) - style.middle(size);
-                    let at = Text::new(size, f64::midpoint(left, right), middle).centred();
+                    let middle = f64::midpoint(top, bottom) - style.glyph_middle(size);
+                    let at = Text::new(size, f64::midpoint(left, right), middle).align_centre();
                     let ink = if style.is_terminal() {
                         Paint::INK
                     } else {
-                        Paint::of(Role::Fixed(ink))
+                        Paint::new(Role::Fixed(ink))
                     };
-                    scene.text(&text, at.coloured(ink));
+                    scene.text(&text, at.with_paint(ink));
                 }
             }
             scene.close();
@@ -145,8 +145,8 @@ impl Marks for Heat<'_> {
     }
 }
 
-/// A number with three digits.
-fn short(value: f64) -> String {
+/// Formats a number with three digits.
+fn format_short(value: f64) -> String {
     let text = match value.abs() {
         0.0 => return "0".to_owned(),
         1e5.. | ..1e-3 => return format!("{value:.1e}"),

@@ -1,53 +1,53 @@
-//! What the colours are.
+//! Legends: names of the series colours.
 
 use super::forms::{dot, stroke};
 use super::style::Style;
 use crate::number::float;
 use crate::scene::{Paint, Scene, Text};
 
-/// How a series is drawn.
+/// Symbol of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sample {
+pub(crate) enum LegendSample {
     Area,
     Line,
     Dot,
 }
 
-/// A series with its name.
+/// Name and symbol of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct LegendEntry {
     pub(crate) name: String,
-    pub(crate) sample: Sample,
+    pub(crate) sample: LegendSample,
 }
 
-/// Entries in lines, with their left ends and places.
-type Laid = Vec<Vec<(f64, usize, String)>>;
+/// Entries in lines, with their left edges and indices.
+type EntryLines = Vec<Vec<(f64, usize, String)>>;
 
-fn sample(style: &Style) -> f64 {
+fn sample_width(style: &Style) -> f64 {
     match style.is_terminal() {
         true => 4.0,
         false => 1.3 * style.label,
     }
 }
 
-/// Between a sample and its name.
-fn aside(style: &Style) -> f64 {
+/// Distance between a symbol and its name.
+fn sample_gap(style: &Style) -> f64 {
     match style.is_terminal() {
         true => 2.0,
         false => 0.3 * style.label,
     }
 }
 
-fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
+fn layout_entries(style: &Style, entries: &[LegendEntry], room: f64) -> EntryLines {
     let gap = if style.is_terminal() {
         4.0
     } else {
         0.9 * style.label
     };
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-    let mut lines: Laid = Vec::new();
+    let mut lines: EntryLines = Vec::new();
     let mut end = f64::MAX;
-    let before = sample(style) + aside(style);
+    let before = sample_width(style) + sample_gap(style);
     let texts = style.names(&names, style.label, room - before);
     for (place, text) in texts.into_iter().enumerate() {
         let width = before + style.width_of(&text, style.label);
@@ -63,29 +63,29 @@ fn laid(style: &Style, entries: &[Entry], room: f64) -> Laid {
     lines
 }
 
-pub(crate) fn legend_height(style: &Style, entries: &[Entry], room: f64) -> f64 {
-    let lines = laid(style, entries, room).len();
+pub(crate) fn legend_height(style: &Style, entries: &[LegendEntry], room: f64) -> f64 {
+    let lines = layout_entries(style, entries, room).len();
     let below = if lines > 0 && !style.is_terminal() {
         0.2 * style.label
     } else {
         0.0
     };
-    float(lines) * style.lead(style.label) + below
+    float(lines) * style.line_height(style.label) + below
 }
 
-/// Draws the entries; where what is below begins.
+/// Draws the entries; returns the top of the area below.
 pub(crate) fn legend(
     scene: &mut Scene,
     style: &Style,
-    entries: &[Entry],
+    entries: &[LegendEntry],
     ((left, right), top): ((f64, f64), f64),
 ) -> f64 {
     let room = right - left;
-    let width = sample(style);
+    let width = sample_width(style);
     scene.open(vec![("class", "legend".to_owned())]);
-    for (row, line) in laid(style, entries, room).iter().enumerate() {
-        let y = top + float(row) * style.lead(style.label);
-        let middle = y + style.middle(style.label);
+    for (row, line) in layout_entries(style, entries, room).iter().enumerate() {
+        let y = top + float(row) * style.line_height(style.label);
+        let middle = y + style.glyph_middle(style.label);
         for (x, place, text) in line {
             let x = left + x;
             let Some(entry) = entries.get(*place) else {
@@ -98,20 +98,20 @@ pub(crate) fn legend(
             scene.open(name);
             let paint = Paint::series(*place);
             match entry.sample {
-                Sample::Line => {
+                LegendSample::Line => {
                     let ends = [(x, middle), (x + width, middle)];
                     stroke(scene, style, &ends, (*place, 1.6 * style.line));
                 }
-                Sample::Dot if !style.is_terminal() => {
+                LegendSample::Dot if !style.is_terminal() => {
                     let at = (x + width / 2.0, middle);
                     dot(scene, at, 1.3 * style.dot, (*place, paint));
                 }
-                Sample::Area | Sample::Dot => {
+                LegendSample::Area | LegendSample::Dot => {
                     let half = 0.35 * style.label;
-                    scene.block((x, middle - half), (x + width, middle + half), paint);
+                    scene.rect((x, middle - half), (x + width, middle + half), paint);
                 }
             }
-            let at = Text::new(style.label, x + width + aside(style), y);
+            let at = Text::new(style.label, x + width + sample_gap(style), y);
             scene.text(text, at);
             scene.close();
         }

@@ -1,29 +1,29 @@
-//! Lines and steps, with bands.
+//! Line and step charts, with bands.
 
 use super::axis::Axis;
-use super::data::{Data, Panel, Point, Series};
+use super::data::{ChartData, Panel, Point, Series};
 use super::forms::stroke;
-use super::marks::{Columns, Marks, along, group, json};
-use super::place::Place;
-use super::spec::Kind;
+use super::marks::{ChartColumns, Marks, horizontal_axis, json_numbers, series_attributes};
+use super::plot_area::PlotArea;
+use super::spec::ChartKind;
 use super::style::Style;
 use crate::scene::{Paint, Scene};
 
-/// Up to so many points of a line have dots.
-const DOTTED: usize = 24;
+/// Maximum number of points for a line with dots.
+const MAX_DOTS: usize = 24;
 
-/// Up to so many are written beside it, for whoever points at them.
-const TOLD: usize = 2_000;
+/// Maximum number of points with tooltips.
+const MAX_TOOLTIPS: usize = 2_000;
 
 pub(crate) struct Lines<'a> {
-    data: &'a Data,
-    columns: Columns<'a>,
+    data: &'a ChartData,
+    columns: ChartColumns<'a>,
     is_step: bool,
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn new(data: &'a Data, columns: Columns<'a>) -> Self {
-        let is_step = data.kind == Kind::Step;
+    pub(crate) fn new(data: &'a ChartData, columns: ChartColumns<'a>) -> Self {
+        let is_step = data.kind == ChartKind::Step;
         Self {
             data,
             columns,
@@ -34,13 +34,13 @@ impl<'a> Lines<'a> {
 
 impl Marks for Lines<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        let across = along(self.data, &self.columns);
+        let across = horizontal_axis(self.data, &self.columns);
         let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
-        let values = self.data.all(|point| point.y);
+        let values = self.data.numbers(|point| point.y);
         let bands = self
             .data
-            .all(|point| point.low)
-            .chain(self.data.all(|point| point.high));
+            .numbers(|point| point.low)
+            .chain(self.data.numbers(|point| point.high));
         let all = values.chain(bands).chain(limits);
         let up = self.columns.y.axis(all, self.columns.is_y_log(), false);
         (across, up)
@@ -54,20 +54,20 @@ impl Marks for Lines<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         for series in &panel.series {
             let mut points = series.points.clone();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            let told = match points.len() <= TOLD {
+            let told = match points.len() <= MAX_TOOLTIPS {
                 true => vec![
-                    ("data-x", json(points.iter().map(|point| point.x))),
-                    ("data-y", json(points.iter().map(|point| point.y))),
+                    ("data-x", json_numbers(points.iter().map(|point| point.x))),
+                    ("data-y", json_numbers(points.iter().map(|point| point.y))),
                 ],
                 false => Vec::new(),
             };
-            scene.open(group(&series.name, told));
+            scene.open(series_attributes(&series.name, told));
             self.band(scene, place, series.place, &points);
             self.line(scene, style, place, (series, &points));
             scene.close();
@@ -76,11 +76,11 @@ impl Marks for Lines<'_> {
 }
 
 impl Lines<'_> {
-    fn band(&self, scene: &mut Scene, place: &Place<'_>, series: usize, points: &[Point]) {
+    fn band(&self, scene: &mut Scene, place: &PlotArea<'_>, series: usize, points: &[Point]) {
         let within = |point: &Point| {
             place
-                .at(point.x, point.low)
-                .zip(place.at(point.x, point.high))
+                .point(point.x, point.low)
+                .zip(place.point(point.x, point.high))
         };
         let ends: Vec<((f64, f64), (f64, f64))> = points.iter().filter_map(within).collect();
         if ends.len() < 2 {
@@ -88,43 +88,43 @@ impl Lines<'_> {
         }
         let low: Vec<(f64, f64)> = ends.iter().map(|(low, _)| *low).collect();
         let high: Vec<(f64, f64)> = ends.iter().map(|(_, high)| *high).collect();
-        let mut corners = self.stepped(&low);
-        let mut over = self.stepped(&high);
+        let mut corners = self.step_points(&low);
+        let mut over = self.step_points(&high);
         over.reverse();
         corners.extend(over);
-        scene.filled(&corners, Paint::series(series).with_alpha(0.2));
+        scene.area(&corners, Paint::series(series).with_alpha(0.2));
     }
 
     fn line(
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (series, points): (&Series, &[Point]),
     ) {
         let paint = Paint::series(series.place);
-        // A point that is none leaves a gap.
-        for part in points.split(|point| place.at(point.x, point.y).is_none()) {
+        // A missing point leaves a gap.
+        for part in points.split(|point| place.point(point.x, point.y).is_none()) {
             let at: Vec<(f64, f64)> = part
                 .iter()
-                .filter_map(|point| place.at(point.x, point.y))
+                .filter_map(|point| place.point(point.x, point.y))
                 .collect();
-            let thin = thinned(&at);
+            let thin = downsample(&at);
             stroke(
                 scene,
                 style,
-                &self.stepped(&thin),
+                &self.step_points(&thin),
                 (series.place, style.line),
             );
-            let is_dotted = part.len() <= DOTTED && !style.is_terminal() || part.len() == 1;
+            let is_dotted = part.len() <= MAX_DOTS && !style.is_terminal() || part.len() == 1;
             for (point, at) in part.iter().zip(&at).filter(|_| is_dotted) {
-                let said = said(&series.name, place, point);
-                scene.say(said).circle(*at, 0.8 * style.dot, paint);
+                let said = point_tooltip(&series.name, place, point);
+                scene.set_tooltip(said).circle(*at, 0.8 * style.dot, paint);
             }
         }
     }
 
-    fn stepped(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    fn step_points(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         if !self.is_step {
             return points.to_vec();
         }
@@ -139,17 +139,20 @@ impl Lines<'_> {
     }
 }
 
-/// What is said of a point.
-pub(crate) fn said(series: &str, place: &Place<'_>, point: &Point) -> String {
-    let (x, y) = (place.across.said(point.x), place.up.said(point.y));
+/// Tooltip of a point.
+pub(crate) fn point_tooltip(series: &str, place: &PlotArea<'_>, point: &Point) -> String {
+    let (x, y) = (
+        place.across.format_value(point.x),
+        place.up.format_value(point.y),
+    );
     match series {
         "" => format!("{x}\n{y}"),
         series => format!("{series}\n{x}\n{y}"),
     }
 }
 
-/// As many points as can be seen: the first, the lowest, the highest and the last of each half unit.
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+/// Reduces a line to its visible points: the first, lowest, highest and last in each half unit.
+fn downsample(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() < 4_000 {
         return points.to_vec();
     }
@@ -179,7 +182,7 @@ mod tests {
             .collect();
         points[5_003].1 = 9.0;
         points[5_004].1 = -9.0;
-        let thin = thinned(&points);
+        let thin = downsample(&points);
         assert!(thin.len() < 900, "{}", thin.len());
         assert_eq!((thin.first(), thin.last()), (points.first(), points.last()));
         assert!(thin.contains(&points[5_003]) && thin.contains(&points[5_004]));

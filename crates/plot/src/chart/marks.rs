@@ -1,69 +1,69 @@
-//! What all kinds of pictures have in common.
+//! Common interface of all chart kinds.
 
-use super::axis::{Axis, Measured};
-use super::data::{Data, Panel};
-use super::place::Place;
-use super::spec::Log;
+use super::axis::{Axis, AxisColumn};
+use super::data::{ChartData, Panel};
+use super::plot_area::PlotArea;
+use super::spec::LogAxes;
 use super::style::Style;
 use crate::scene::Scene;
 
-/// The data of one kind of picture, as they are drawn.
+/// Data of a chart kind, as drawn.
 pub(crate) trait Marks {
-    /// The horizontal and the vertical axis.
+    /// Horizontal and vertical axis.
     fn axes(&self) -> (Axis, Axis);
 
-    /// What the colours of a range are.
+    /// Axis of the colour range, if any.
     fn ramp(&self) -> Option<Axis> {
         None
     }
 
-    /// The least height of a panel.
-    fn least(&self, _: &Style) -> f64 {
+    /// Minimum height of a panel.
+    fn min_height(&self, _: &Style) -> f64 {
         0.0
     }
 
     /// Draws a panel.
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &Place<'_>, panel: (usize, &Panel));
+    fn draw(&self, scene: &mut Scene, style: &Style, place: &PlotArea<'_>, panel: (usize, &Panel));
 
-    /// Is it lines that have colours, not areas?
+    /// Whether colours apply to lines, not to areas.
     fn has_lines(&self) -> bool {
         false
     }
 
-    /// What is to be said of the marks.
+    /// Notes on the marks.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// A column that an axis is made for.
+/// A column with its name and unit, for an axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedColumn<'a> {
     pub(crate) name: &'a str,
     pub(crate) unit: Option<&'a str>,
 }
 
-/// The columns of a picture.
+/// Columns of a chart.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns<'a> {
-    pub(crate) x: Named<'a>,
-    pub(crate) y: Named<'a>,
-    pub(crate) value: Named<'a>,
-    pub(crate) log: Option<Log>,
+pub(crate) struct ChartColumns<'a> {
+    pub(crate) x: NamedColumn<'a>,
+    pub(crate) y: NamedColumn<'a>,
+    pub(crate) value: NamedColumn<'a>,
+    pub(crate) log: Option<LogAxes>,
 }
 
-impl Columns<'_> {
+impl ChartColumns<'_> {
     pub(crate) fn is_x_log(&self) -> Option<bool> {
-        self.log.map(|log| matches!(log, Log::X | Log::Xy))
+        self.log.map(|log| matches!(log, LogAxes::X | LogAxes::Xy))
     }
 
     pub(crate) fn is_y_log(&self) -> Option<bool> {
-        self.log.map(|log| matches!(log, Log::Y | Log::Xy))
+        self.log.map(|log| matches!(log, LogAxes::Y | LogAxes::Xy))
     }
 }
 
-impl Named<'_> {
-    /// An axis for such values.
+impl NamedColumn<'_> {
+    /// Creates an axis for these values.
     pub(crate) fn axis(
         &self,
         values: impl Iterator<Item = f64>,
@@ -78,7 +78,7 @@ impl Named<'_> {
             }
         }
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        Axis::numbers(&Measured {
+        Axis::numeric(&AxisColumn {
             name: self.name,
             unit: self.unit,
             range: (low, high),
@@ -89,24 +89,24 @@ impl Named<'_> {
     }
 }
 
-/// The horizontal axis of what runs along it.
-pub(crate) fn along(data: &Data, columns: &Columns<'_>) -> Axis {
+/// Creates the horizontal axis of the `x` column.
+pub(crate) fn horizontal_axis(data: &ChartData, columns: &ChartColumns<'_>) -> Axis {
     if let Some(names) = &data.x_names {
-        return Axis::words(columns.x.name, names.clone());
+        return Axis::categorical(columns.x.name, names.clone());
     }
-    let values = data.all(|point| point.x);
+    let values = data.numbers(|point| point.x);
     if data.is_x_time {
         let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
             (low.min(value), high.max(value))
         });
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
-        return Axis::times(columns.x.name, (low, high));
+        return Axis::time(columns.x.name, (low, high));
     }
     columns.x.axis(values, columns.is_x_log(), false)
 }
 
-/// Numbers as a list of JSON.
-pub(crate) fn json(values: impl Iterator<Item = f64>) -> String {
+/// Formats numbers as a JSON list.
+pub(crate) fn json_numbers(values: impl Iterator<Item = f64>) -> String {
     let text = |value: f64| match value.is_finite() {
         false => "null".to_owned(),
         true if value != 0.0 && !(1e-5..1e16).contains(&value.abs()) => format!("{value:e}"),
@@ -116,7 +116,7 @@ pub(crate) fn json(values: impl Iterator<Item = f64>) -> String {
     format!("[{}]", all.join(","))
 }
 
-/// Names as a list of JSON.
+/// Formats names as a JSON list.
 pub(crate) fn json_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let text = |name: &str| {
         let mut out = String::from("\"");
@@ -134,8 +134,11 @@ pub(crate) fn json_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("[{}]", all.join(","))
 }
 
-/// The group of a series, with its data where they are few.
-pub(crate) fn group(name: &str, lists: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+/// Attributes of the group of a series, with its data if they are few.
+pub(crate) fn series_attributes(
+    name: &str,
+    lists: Vec<(&'static str, String)>,
+) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("class", "series".to_owned()),
         ("data-series", name.to_owned()),

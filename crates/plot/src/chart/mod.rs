@@ -1,21 +1,21 @@
-//! Tables as pictures.
+//! Charts of tables.
 
 mod axis;
+mod axis_labels;
 mod bars;
 mod data;
-mod drawn;
 mod forms;
 mod frame;
-mod gather;
 mod groups;
 mod heat;
 mod legend;
 mod lines;
 mod marks;
-mod names;
-mod place;
+mod plot_area;
 mod points;
+mod render;
 mod roles;
+mod row_sampler;
 mod shares;
 mod spec;
 mod spread;
@@ -25,10 +25,10 @@ mod table;
 mod tests;
 mod unit;
 
-pub use drawn::Chart;
-pub use gather::Gather;
-pub(crate) use gather::{grouped, rows};
-pub use roles::{Roles, What};
-pub use spec::{Kind, Log, Spec};
-pub use style::{Look, Size};
-pub use table::{Column, Table, Values, Words};
+pub use render::Chart;
+pub use roles::{ColumnKind, Roles};
+pub use row_sampler::RowSampler;
+pub(crate) use row_sampler::{group_digits, row_count};
+pub use spec::{ChartKind, LogAxes, PlotSpec};
+pub use style::{Appearance, PlotSize};
+pub use table::{Categories, Column, ColumnValues, PlotTable};

@@ -1,23 +1,23 @@
-//! Which column is what in a picture.
+//! Assignment of columns to roles in a chart.
 
-use super::spec::{Kind, Spec};
+use super::spec::{ChartKind, PlotSpec};
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ColumnKind {
     /// Numbers.
     Number,
-    /// Moments.
+    /// Times.
     Time,
     /// Anything else, as text.
     Word,
 }
 
-/// Columns by their places in the answer, as a picture uses them.
+/// Columns of a chart, by their indices in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles {
-    /// The kind of picture.
-    pub kind: Kind,
+    /// Kind of chart.
+    pub kind: ChartKind,
     pub(crate) x: Option<usize>,
     pub(crate) y: Option<usize>,
     pub(crate) by: Option<usize>,
@@ -30,11 +30,11 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Finds the columns that a picture says, and chooses those that it does not.
+    /// Finds the columns that a specification names, and chooses the others.
     ///
     /// # Errors
-    /// For a column that the answer does not have, one that is missing for the kind, or text where a number is needed.
-    pub fn find(spec: &Spec, columns: &[(&str, What)]) -> Result<Self, String> {
+    /// For an unknown column, a required column that is missing, or text where a number is required.
+    pub fn find(spec: &PlotSpec, columns: &[(&str, ColumnKind)]) -> Result<Self, String> {
         let named = |name: &Option<String>| -> Result<Option<usize>, String> {
             let Some(name) = name else { return Ok(None) };
             let found = columns.iter().position(|(column, _)| column == name);
@@ -47,7 +47,7 @@ impl Roles {
             })
         };
         let mut roles = Self {
-            kind: Kind::Scatter,
+            kind: ChartKind::Scatter,
             x: named(&spec.x)?,
             y: named(&spec.y)?,
             by: named(&spec.by)?,
@@ -58,12 +58,12 @@ impl Roles {
             limit: named(&spec.limit)?,
             note: named(&spec.note)?,
         };
-        roles.kind = spec.kind.unwrap_or_else(|| roles.guessed(columns));
+        roles.kind = spec.kind.unwrap_or_else(|| roles.guess_kind(columns));
         roles.complete(columns);
-        roles.checked(columns)
+        roles.check(columns)
     }
 
-    /// The columns that are needed, each once.
+    /// Required columns, each once.
     #[must_use]
     pub fn columns(&self) -> Vec<usize> {
         let all = [
@@ -76,8 +76,8 @@ impl Roles {
         all
     }
 
-    /// Those of a table that has only the columns that are needed.
-    pub(crate) fn among(self, columns: &[usize]) -> Self {
+    /// Maps the indices to those of a table that has only the required columns.
+    pub(crate) fn remap(self, columns: &[usize]) -> Self {
         let place = |of: Option<usize>| of.and_then(|of| columns.iter().position(|one| *one == of));
         Self {
             kind: self.kind,
@@ -93,83 +93,98 @@ impl Roles {
         }
     }
 
-    /// The kind that shows such columns.
-    fn guessed(&self, columns: &[(&str, What)]) -> Kind {
+    /// Chooses the kind for these columns.
+    fn guess_kind(&self, columns: &[(&str, ColumnKind)]) -> ChartKind {
         let what =
             |place: Option<usize>| place.and_then(|at| columns.get(at)).map(|(_, what)| *what);
-        let first = |wanted| self.free(columns, |what| what == wanted);
+        let first = |wanted| self.first_free(columns, |what| what == wanted);
         let x = what(self.x).or_else(|| match self.y {
-            None => first(What::Time)
-                .or_else(|| first(What::Word))
+            None => first(ColumnKind::Time)
+                .or_else(|| first(ColumnKind::Word))
                 .and_then(|at| what(Some(at))),
-            Some(_) => self.free(columns, |_| true).and_then(|at| what(Some(at))),
+            Some(_) => self
+                .first_free(columns, |_| true)
+                .and_then(|at| what(Some(at))),
         });
-        let numbers = columns.iter().filter(|(_, what)| *what == What::Number);
+        let numbers = columns
+            .iter()
+            .filter(|(_, what)| *what == ColumnKind::Number);
         match x {
-            Some(What::Time) => Kind::Line,
-            Some(What::Word) => Kind::Bar,
-            _ if numbers.count() < 2 => Kind::Histogram,
-            _ => Kind::Scatter,
+            Some(ColumnKind::Time) => ChartKind::Line,
+            Some(ColumnKind::Word) => ChartKind::Bar,
+            _ if numbers.count() < 2 => ChartKind::Histogram,
+            _ => ChartKind::Scatter,
         }
     }
 
-    /// The first column without a role that is as wanted.
-    fn free(&self, columns: &[(&str, What)], wanted: impl Fn(What) -> bool) -> Option<usize> {
+    /// First column without a role for which `wanted` is true.
+    fn first_free(
+        &self,
+        columns: &[(&str, ColumnKind)],
+        wanted: impl Fn(ColumnKind) -> bool,
+    ) -> Option<usize> {
         let used = self.columns();
         let mut all = columns.iter().enumerate();
         let found = all.find(|(place, (_, what))| wanted(*what) && !used.contains(place));
         found.map(|(place, _)| place)
     }
 
-    fn complete(&mut self, columns: &[(&str, What)]) {
-        let is_number = |what| what == What::Number;
-        let is_word = |what| what == What::Word;
+    fn complete(&mut self, columns: &[(&str, ColumnKind)]) {
+        let is_number = |what| what == ColumnKind::Number;
+        let is_word = |what| what == ColumnKind::Word;
         let is_alone = self.x.is_none() && self.y.is_none();
         match self.kind {
-            Kind::Line | Kind::Step | Kind::Scatter => {
+            ChartKind::Line | ChartKind::Step | ChartKind::Scatter => {
                 if self.x.is_none() {
-                    let free = |wanted| self.free(columns, move |what| what == wanted);
-                    self.x = free(What::Time)
-                        .or_else(|| free(What::Number))
-                        .or_else(|| free(What::Word));
+                    let free = |wanted| self.first_free(columns, move |what| what == wanted);
+                    self.x = free(ColumnKind::Time)
+                        .or_else(|| free(ColumnKind::Number))
+                        .or_else(|| free(ColumnKind::Word));
                 }
-                self.y = self.y.or_else(|| self.free(columns, is_number));
+                self.y = self.y.or_else(|| self.first_free(columns, is_number));
             }
-            Kind::Histogram | Kind::Ecdf => {
-                self.x = self.x.or(self.y).or_else(|| self.free(columns, is_number));
+            ChartKind::Histogram | ChartKind::Ecdf => {
+                self.x = self
+                    .x
+                    .or(self.y)
+                    .or_else(|| self.first_free(columns, is_number));
                 self.y = None;
             }
-            Kind::Bar => {
-                let x = self.x.or_else(|| self.free(columns, is_word));
-                self.x = x.or_else(|| self.free(columns, |_| true));
+            ChartKind::Bar => {
+                let x = self.x.or_else(|| self.first_free(columns, is_word));
+                self.x = x.or_else(|| self.first_free(columns, |_| true));
                 if is_alone {
-                    self.y = self.free(columns, is_number);
+                    self.y = self.first_free(columns, is_number);
                 }
             }
-            Kind::Box | Kind::Violin => {
-                self.y = self.y.or_else(|| self.free(columns, is_number));
+            ChartKind::Box | ChartKind::Violin => {
+                self.y = self.y.or_else(|| self.first_free(columns, is_number));
                 if is_alone && self.by.is_none() {
-                    self.x = self.free(columns, is_word);
+                    self.x = self.first_free(columns, is_word);
                 }
-                // A group each, in colours of their own.
+                // One group for each name, in its own colour.
                 self.x = self.x.or(self.by);
             }
-            Kind::Heat => {
-                self.x = self.x.or_else(|| self.free(columns, |_| true));
-                self.y = self.y.or_else(|| self.free(columns, |_| true));
-                self.value = self.value.or_else(|| self.free(columns, is_number));
+            ChartKind::Heat => {
+                self.x = self.x.or_else(|| self.first_free(columns, |_| true));
+                self.y = self.y.or_else(|| self.first_free(columns, |_| true));
+                self.value = self.value.or_else(|| self.first_free(columns, is_number));
             }
         }
         let has_series = matches!(
             self.kind,
-            Kind::Line | Kind::Step | Kind::Scatter | Kind::Histogram | Kind::Ecdf
+            ChartKind::Line
+                | ChartKind::Step
+                | ChartKind::Scatter
+                | ChartKind::Histogram
+                | ChartKind::Ecdf
         );
         if is_alone && has_series && self.by.is_none() {
-            self.by = self.free(columns, is_word);
+            self.by = self.first_free(columns, is_word);
         }
     }
 
-    fn checked(self, columns: &[(&str, What)]) -> Result<Self, String> {
+    fn check(self, columns: &[(&str, ColumnKind)]) -> Result<Self, String> {
         let kind = self.kind;
         let needs = |role: Option<usize>, option: &str, what: &str| match role {
             Some(_) => Ok(()),
@@ -183,35 +198,35 @@ impl Roles {
                 return Ok(());
             };
             match what {
-                What::Number => Ok(()),
-                What::Time if may_be_time => Ok(()),
-                What::Time => Err(format!(
+                ColumnKind::Number => Ok(()),
+                ColumnKind::Time if may_be_time => Ok(()),
+                ColumnKind::Time => Err(format!(
                     "column `{name}` is a time, and a picture of the kind {kind} needs a number there"
                 )),
-                What::Word => Err(format!(
+                ColumnKind::Word => Err(format!(
                     "column `{name}` is text, and a picture of the kind {kind} needs a number there\nhint: CAST({name} AS DOUBLE), or --kind bar, which counts names"
                 )),
             }
         };
         match kind {
-            Kind::Line | Kind::Step | Kind::Scatter => {
+            ChartKind::Line | ChartKind::Step | ChartKind::Scatter => {
                 needs(self.x, "-x", "what runs along it")?;
                 needs(self.y, "-y", "numbers")?;
                 number(self.y, false)?;
             }
-            Kind::Histogram | Kind::Ecdf => {
+            ChartKind::Histogram | ChartKind::Ecdf => {
                 needs(self.x, "-x", "numbers")?;
                 number(self.x, true)?;
             }
-            Kind::Bar => {
+            ChartKind::Bar => {
                 needs(self.x, "-x", "names")?;
                 number(self.y, false)?;
             }
-            Kind::Box | Kind::Violin => {
+            ChartKind::Box | ChartKind::Violin => {
                 needs(self.y, "-y", "numbers")?;
                 number(self.y, false)?;
             }
-            Kind::Heat => {
+            ChartKind::Heat => {
                 needs(self.x, "-x", "names")?;
                 needs(self.y, "-y", "names of a second kind")?;
             }
@@ -227,57 +242,60 @@ impl Roles {
 mod tests {
     use super::*;
 
-    const COLUMNS: [(&str, What); 4] = [
-        ("op", What::Word),
-        ("trial", What::Number),
-        ("best_ns", What::Number),
-        ("at", What::Time),
+    const COLUMNS: [(&str, ColumnKind); 4] = [
+        ("op", ColumnKind::Word),
+        ("trial", ColumnKind::Number),
+        ("best_ns", ColumnKind::Number),
+        ("at", ColumnKind::Time),
     ];
 
-    fn found(spec: &str, columns: &[(&str, What)]) -> Result<Roles, String> {
+    fn find_roles(spec: &str, columns: &[(&str, ColumnKind)]) -> Result<Roles, String> {
         Roles::find(&spec.parse().unwrap(), columns)
     }
 
     #[test]
     fn what_is_not_said_is_chosen() {
-        let line = found("kind=line x=trial y=best_ns by=op", &COLUMNS).unwrap();
+        let line = find_roles("kind=line x=trial y=best_ns by=op", &COLUMNS).unwrap();
         assert_eq!((line.x, line.y, line.by), (Some(1), Some(2), Some(0)));
         assert_eq!(line.columns(), [0, 1, 2]);
-        let guess = |columns: &[(&str, What)]| found("", columns).unwrap();
+        let guess = |columns: &[(&str, ColumnKind)]| find_roles("", columns).unwrap();
         let time = guess(&COLUMNS);
         assert_eq!(
             (time.kind, time.x, time.y, time.by),
-            (Kind::Line, Some(3), Some(1), Some(0))
+            (ChartKind::Line, Some(3), Some(1), Some(0))
         );
         let bars = guess(&COLUMNS[..3]);
-        assert_eq!((bars.kind, bars.x, bars.y), (Kind::Bar, Some(0), Some(1)));
-        assert_eq!(guess(&COLUMNS[1..3]).kind, Kind::Scatter);
-        assert_eq!(guess(&COLUMNS[2..3]).kind, Kind::Histogram);
-        assert_eq!(guess(&COLUMNS[..1]).kind, Kind::Bar);
-        let violin = found("kind=violin y=best_ns by=op", &COLUMNS).unwrap();
+        assert_eq!(
+            (bars.kind, bars.x, bars.y),
+            (ChartKind::Bar, Some(0), Some(1))
+        );
+        assert_eq!(guess(&COLUMNS[1..3]).kind, ChartKind::Scatter);
+        assert_eq!(guess(&COLUMNS[2..3]).kind, ChartKind::Histogram);
+        assert_eq!(guess(&COLUMNS[..1]).kind, ChartKind::Bar);
+        let violin = find_roles("kind=violin y=best_ns by=op", &COLUMNS).unwrap();
         assert_eq!((violin.x, violin.by), (Some(0), Some(0)));
         assert_eq!(
-            found("kind=histogram y=best_ns", &COLUMNS).unwrap().x,
+            find_roles("kind=histogram y=best_ns", &COLUMNS).unwrap().x,
             Some(2)
         );
     }
 
     #[test]
     fn what_cannot_be_drawn_is_told() {
-        let told = |spec: &str| found(spec, &COLUMNS).unwrap_err();
+        let told = |spec: &str| find_roles(spec, &COLUMNS).unwrap_err();
         assert!(told("x=nothing").contains("no column `nothing`\nhint: it has op, trial"));
         assert!(told("kind=histogram x=op").contains("column `op` is text"));
         assert!(told("kind=line x=trial y=at").contains("column `at` is a time"));
         assert!(
-            found("kind=line", &COLUMNS[..1])
+            find_roles("kind=line", &COLUMNS[..1])
                 .unwrap_err()
                 .contains("needs numbers")
         );
         assert!(
-            found("kind=heat", &COLUMNS[..1])
+            find_roles("kind=heat", &COLUMNS[..1])
                 .unwrap_err()
                 .contains("second kind")
         );
-        assert!(found("", &[]).is_err());
+        assert!(find_roles("", &[]).is_err());
     }
 }

@@ -1,52 +1,52 @@
-//! Histograms, and shares of rows up to a value.
+//! Histograms and cumulative distributions.
 
 use tsql_metrics::stats::quantile;
 
 use super::axis::Axis;
-use super::data::{Data, Panel, Series};
+use super::data::{ChartData, Panel, Series};
 use super::forms::stroke;
-use super::gather::rows;
-use super::marks::{Columns, Marks, along, group, json};
-use super::place::Place;
-use super::spec::Kind;
+use super::marks::{ChartColumns, Marks, horizontal_axis, json_numbers, series_attributes};
+use super::plot_area::PlotArea;
+use super::row_sampler::row_count;
+use super::spec::ChartKind;
 use super::style::Style;
 use crate::number::{float, whole};
 use crate::scene::{Paint, Scene};
 
-/// Ranges of a histogram at least and at most.
+/// Minimum and maximum number of bins of a histogram.
 const BINS: (f64, f64) = (8.0, 60.0);
 
-/// Points of a line of shares at most.
+/// Maximum number of points of a cumulative distribution.
 const POINTS: usize = 600;
 
-pub(crate) struct Shares<'a> {
-    data: &'a Data,
-    columns: Columns<'a>,
+pub(crate) struct Distribution<'a> {
+    data: &'a ChartData,
+    columns: ChartColumns<'a>,
     is_histogram: bool,
     bins: usize,
 }
 
-impl<'a> Shares<'a> {
-    pub(crate) fn new(data: &'a Data, columns: Columns<'a>) -> Self {
+impl<'a> Distribution<'a> {
+    pub(crate) fn new(data: &'a ChartData, columns: ChartColumns<'a>) -> Self {
         let mut shares = Self {
             data,
             columns,
-            is_histogram: data.kind == Kind::Histogram,
+            is_histogram: data.kind == ChartKind::Histogram,
             bins: 1,
         };
-        shares.bins = bins(data, &shares.across());
+        shares.bins = bins(data, &shares.value_axis());
         shares
     }
 
-    fn across(&self) -> Axis {
-        along(self.data, &self.columns)
+    fn value_axis(&self) -> Axis {
+        horizontal_axis(self.data, &self.columns)
     }
 
-    /// Rows in each range of the axis.
+    /// Number of rows in each bin.
     fn counts(&self, series: &Series, across: &Axis) -> Vec<f64> {
         let mut counts = vec![0.0; self.bins];
         for point in &series.points {
-            if let Some(share) = across.share(point.x) {
+            if let Some(share) = across.fraction(point.x) {
                 let bin = whole((share * float(self.bins)).floor()).min(self.bins - 1);
                 if let Some(count) = counts.get_mut(bin) {
                     *count += point.weight;
@@ -57,11 +57,11 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// As many ranges as Freedman and Diaconis have.
-fn bins(data: &Data, across: &Axis) -> usize {
+/// Number of bins by the rule of Freedman and Diaconis.
+fn bins(data: &ChartData, across: &Axis) -> usize {
     let mut shares: Vec<f64> = data
-        .all(|point| point.x)
-        .filter_map(|value| across.share(value))
+        .numbers(|point| point.x)
+        .filter_map(|value| across.fraction(value))
         .collect();
     shares.sort_by(f64::total_cmp);
     let spread = quantile(&shares, 0.75) - quantile(&shares, 0.25);
@@ -74,11 +74,11 @@ fn bins(data: &Data, across: &Axis) -> usize {
     whole(wanted.clamp(BINS.0, BINS.1))
 }
 
-impl Marks for Shares<'_> {
+impl Marks for Distribution<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        let across = self.across();
+        let across = self.value_axis();
         if !self.is_histogram {
-            return (across, Axis::plain("share of rows", (0.0, 1.02)));
+            return (across, Axis::unitless("share of rows", (0.0, 1.02)));
         }
         let panels = self.data.panels.iter();
         let series = panels.flat_map(|panel| &panel.series);
@@ -86,12 +86,12 @@ impl Marks for Shares<'_> {
         let most = counts.fold(1.0, f64::max);
         let is_log = self.columns.is_y_log() == Some(true);
         let up = match is_log {
-            true => super::marks::Named {
+            true => super::marks::NamedColumn {
                 name: "rows",
                 unit: None,
             }
             .axis([0.7, most].into_iter(), Some(true), false),
-            false => Axis::plain("rows", (0.0, 1.05 * most)),
+            false => Axis::unitless("rows", (0.0, 1.05 * most)),
         };
         (across, up)
     }
@@ -104,33 +104,33 @@ impl Marks for Shares<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         for series in &panel.series {
             match self.is_histogram {
-                true => self.histogram(scene, style, place, (series, panel.series.len())),
-                false => ecdf(scene, style, place, series),
+                true => self.draw_histogram(scene, style, place, (series, panel.series.len())),
+                false => draw_ecdf(scene, style, place, series),
             }
         }
     }
 }
 
-impl Shares<'_> {
-    fn histogram(
+impl Distribution<'_> {
+    fn draw_histogram(
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (series, beside): (&Series, usize),
     ) {
         let counts = self.counts(series, place.across);
         let edge = |bin: usize| place.across.value(float(bin) / float(self.bins));
         let lists = vec![
-            ("data-from", json((0..self.bins).map(edge))),
-            ("data-y", json(counts.iter().copied())),
+            ("data-from", json_numbers((0..self.bins).map(edge))),
+            ("data-y", json_numbers(counts.iter().copied())),
         ];
-        scene.open(group(&series.name, lists));
+        scene.open(series_attributes(&series.name, lists));
         let paint = Paint::series(series.place);
         let alpha = match beside {
             1 => 0.85,
@@ -146,20 +146,20 @@ impl Shares<'_> {
             outline.extend([(left, top), (right, top)]);
             if *count > 0.0 {
                 let (from, to) = (
-                    place.across.said(edge(bin)),
-                    place.across.said(edge(bin + 1)),
+                    place.across.format_value(edge(bin)),
+                    place.across.format_value(edge(bin + 1)),
                 );
-                scene.say(format!(
+                scene.set_tooltip(format!(
                     "{}{from} to {to}\n{}",
-                    head(&series.name),
-                    rows(whole(*count) as u64)
+                    bin_label(&series.name),
+                    row_count(whole(*count) as u64)
                 ));
                 let gap = if beside > 1 || style.is_terminal() {
                     0.0
                 } else {
                     0.5
                 };
-                scene.block(
+                scene.rect(
                     (left + gap, top),
                     (right - gap, foot),
                     paint.with_alpha(alpha),
@@ -173,18 +173,18 @@ impl Shares<'_> {
     }
 }
 
-fn head(name: &str) -> String {
+fn bin_label(name: &str) -> String {
     match name {
         "" => String::new(),
         name => format!("{name}\n"),
     }
 }
 
-/// The share of rows that have at most a value.
-fn ecdf(scene: &mut Scene, style: &Style, place: &Place<'_>, series: &Series) {
+/// Draws the empirical cumulative distribution: the fraction of rows with at most a value.
+fn draw_ecdf(scene: &mut Scene, style: &Style, place: &PlotArea<'_>, series: &Series) {
     let points = series.points.iter().map(|point| point.x);
     let mut values: Vec<f64> = points
-        .filter(|value| place.across.share(*value).is_some())
+        .filter(|value| place.across.fraction(*value).is_some())
         .collect();
     values.sort_by(f64::total_cmp);
     let count = float(values.len());
@@ -196,14 +196,20 @@ fn ecdf(scene: &mut Scene, style: &Style, place: &Place<'_>, series: &Series) {
         .map(|(at, value)| (*value, float(at + 1) / count))
         .collect();
     let lists = vec![
-        ("data-x", json(steps.iter().map(|(value, _)| *value))),
-        ("data-y", json(steps.iter().map(|(_, share)| *share))),
+        (
+            "data-x",
+            json_numbers(steps.iter().map(|(value, _)| *value)),
+        ),
+        (
+            "data-y",
+            json_numbers(steps.iter().map(|(_, share)| *share)),
+        ),
     ];
-    scene.open(group(&series.name, lists));
+    scene.open(series_attributes(&series.name, lists));
     let mut line: Vec<(f64, f64)> = Vec::new();
     let mut before = 0.0;
     for (value, share) in steps {
-        let corners = [place.at(value, before), place.at(value, share)];
+        let corners = [place.point(value, before), place.point(value, share)];
         line.extend(corners.into_iter().flatten());
         before = share;
     }

@@ -1,24 +1,24 @@
-//! What is to be drawn of an answer.
+//! Specification of a chart.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A kind of picture.
+/// Kind of chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// A line from point to point.
     Line,
-    /// A line that stays until the next point.
+    /// A line that is constant until the next point.
     Step,
-    /// A dot for each row; counts of them where there are more than 5,000.
+    /// A dot for each row, or densities for more than 5,000 rows.
     Scatter,
-    /// A bar for each name: the value, or the mean of several, or how many rows there are.
+    /// A bar for each name: the value, the mean of several values, or the number of rows.
     Bar,
-    /// How many rows have a value in each range.
+    /// The number of rows in each range of values.
     Histogram,
-    /// Which share of the rows has at most a value.
+    /// The fraction of rows with at most a value.
     Ecdf,
-    /// Quartiles, and how far values are from them.
+    /// Quartiles, whiskers and outliers.
     Box,
     /// The density of the values, with quartiles.
     Violin,
@@ -26,8 +26,8 @@ pub enum Kind {
     Heat,
 }
 
-impl Kind {
-    /// All of them.
+impl ChartKind {
+    /// All kinds.
     pub const ALL: [Self; 9] = [
         Self::Line,
         Self::Step,
@@ -40,7 +40,7 @@ impl Kind {
         Self::Heat,
     ];
 
-    /// Its name.
+    /// Name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,13 +57,13 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ChartKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for ChartKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,20 +75,20 @@ impl FromStr for Kind {
     }
 }
 
-/// Which axes are logarithmic.
+/// Axes with a logarithmic scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Log {
+pub enum LogAxes {
     /// None.
     None,
-    /// The horizontal one.
+    /// The horizontal axis.
     X,
-    /// The vertical one.
+    /// The vertical axis.
     Y,
     /// Both.
     Xy,
 }
 
-impl FromStr for Log {
+impl FromStr for LogAxes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -104,46 +104,46 @@ impl FromStr for Log {
     }
 }
 
-/// What is drawn of an answer: columns by their names. What is not said is chosen by what there is.
+/// Specification of a chart of a query result: columns by name. Missing options are chosen automatically.
 ///
 /// ```
-/// use tsql_plot::{Kind, Spec};
-/// let spec: Spec = "kind=line x=trial y=best_ns by=platform".parse()?;
-/// assert_eq!((spec.kind, spec.by.as_deref()), (Some(Kind::Line), Some("platform")));
+/// use tsql_plot::{ChartKind, PlotSpec};
+/// let spec: PlotSpec = "kind=line x=trial y=best_ns by=platform".parse()?;
+/// assert_eq!((spec.kind, spec.by.as_deref()), (Some(ChartKind::Line), Some("platform")));
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spec {
-    /// The kind of picture.
-    pub kind: Option<Kind>,
-    /// The horizontal axis; of bars, boxes and violins the names.
+pub struct PlotSpec {
+    /// Kind of chart.
+    pub kind: Option<ChartKind>,
+    /// Column of the horizontal axis; the names for bars, boxes and violins.
     pub x: Option<String>,
-    /// The vertical axis.
+    /// Column of the vertical axis.
     pub y: Option<String>,
-    /// The names of the series, a colour each.
+    /// Column with the names of the series, which have a colour each.
     pub by: Option<String>,
-    /// The names of the pictures side by side.
+    /// Column with the names of the panels.
     pub facet: Option<String>,
-    /// Of a line: where its band begins.
+    /// Lower bound of the band of a line.
     pub low: Option<String>,
-    /// Of a line: where its band ends.
+    /// Upper bound of the band of a line.
     pub high: Option<String>,
-    /// Of a heat map: what the colours are.
+    /// Column of the colours of a heat map.
     pub value: Option<String>,
-    /// A value that is drawn as a line across: a peak, say.
+    /// Column of a limit that is drawn as a line across, such as a peak.
     pub limit: Option<String>,
-    /// A column whose first value is said in each picture: a correlation, say.
+    /// Column whose first value is shown in each panel, such as a correlation.
     pub note: Option<String>,
-    /// Which axes are logarithmic; chosen where nothing is said: those of times that span more than two decades.
-    pub log: Option<Log>,
-    /// What stands above the picture.
+    /// Axes with a logarithmic scale. By default those of times that span more than two decades.
+    pub log: Option<LogAxes>,
+    /// Title above the chart.
     pub title: Option<String>,
 }
 
-impl FromStr for Spec {
+impl FromStr for PlotSpec {
     type Err = String;
 
-    /// Reads `name=value` pairs with spaces between them; a value with spaces stands in quotes.
+    /// Parses `name=value` pairs separated by spaces. A value with spaces must be quoted.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut spec = Self::default();
         let mut rest = text.trim();
@@ -159,15 +159,15 @@ impl FromStr for Spec {
                     .ok_or_else(|| format!("`{name}=\"...` has no second quote"))?,
                 None => after.split_once(' ').unwrap_or((after, "")),
             };
-            spec.put(name.trim(), value)?;
+            spec.set(name.trim(), value)?;
             rest = left.trim_start();
         }
         Ok(spec)
     }
 }
 
-impl Spec {
-    fn put(&mut self, name: &str, value: &str) -> Result<(), String> {
+impl PlotSpec {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let column = match name {
             "kind" => {
                 self.kind = Some(value.parse()?);
@@ -197,7 +197,7 @@ impl Spec {
         Ok(())
     }
 
-    /// This one, with what it does not say as the other says it.
+    /// Fills missing options from `other`.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
         let or = |own: Option<String>, other: &Option<String>| own.or_else(|| other.clone());
@@ -224,14 +224,14 @@ mod tests {
 
     #[test]
     fn a_line_says_what_is_drawn() {
-        let spec: Spec = "kind=heat x=a y=b value=tau log=none title=\"two words\""
+        let spec: PlotSpec = "kind=heat x=a y=b value=tau log=none title=\"two words\""
             .parse()
             .unwrap();
-        assert_eq!(spec.kind, Some(Kind::Heat));
+        assert_eq!(spec.kind, Some(ChartKind::Heat));
         assert_eq!(spec.value.as_deref(), Some("tau"));
         assert_eq!(spec.title.as_deref(), Some("two words"));
-        assert_eq!(spec.log, Some(Log::None));
-        let over: Spec = "x=c".parse().unwrap();
+        assert_eq!(spec.log, Some(LogAxes::None));
+        let over: PlotSpec = "x=c".parse().unwrap();
         let both = over.or(&spec);
         assert_eq!(
             (both.x.as_deref(), both.y.as_deref()),
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told() {
-        let told = |text: &str| text.parse::<Spec>().unwrap_err();
+        let told = |text: &str| text.parse::<PlotSpec>().unwrap_err();
         assert!(told("kind=pie").contains("no kind of picture `pie`\nhint: there are line, step"));
         assert!(told("colour=red").contains("no `colour` of a picture"));
         assert!(told("line").contains("`line` says nothing"));

@@ -1,43 +1,43 @@
-//! Boxes and violins: how values are spread.
+//! Box plots and violin plots.
 
 use tsql_metrics::stats::quantile;
 
 use super::axis::Axis;
-use super::data::{Data, Panel, Series};
-use super::gather::rows;
-use super::groups::{Groups, slots};
-use super::marks::{Columns, Marks, group, json, json_names};
-use super::place::Place;
-use super::spec::Kind;
+use super::data::{ChartData, Panel, Series};
+use super::groups::{GroupedAxis, slot_range};
+use super::marks::{ChartColumns, Marks, json_names, json_numbers, series_attributes};
+use super::plot_area::PlotArea;
+use super::row_sampler::row_count;
+use super::spec::ChartKind;
 use super::style::Style;
 use crate::density::density;
 use crate::number::{float, whole};
 use crate::scene::{Paint, Scene};
 
-/// Values beyond the whiskers that are drawn at most, of each box.
-const OUTSIDE: usize = 40;
+/// Maximum number of outliers drawn for each box.
+const MAX_OUTLIERS: usize = 40;
 
-/// Fewer values than these are drawn as dots instead of a violin.
-const FEW: usize = 12;
+/// Minimum number of values for a violin; fewer values are drawn as dots.
+const MIN_VIOLIN_VALUES: usize = 12;
 
-/// Values of a group that its density is computed from at most.
-const SMOOTHED: usize = 4_000;
+/// Maximum number of values of a group for its density.
+const MAX_DENSITY_VALUES: usize = 4_000;
 
 pub(crate) struct Spread<'a> {
-    data: &'a Data,
-    columns: Columns<'a>,
-    groups: Groups,
+    data: &'a ChartData,
+    columns: ChartColumns<'a>,
+    groups: GroupedAxis,
     is_violin: bool,
 }
 
-/// The values of one name in rising order.
-struct Values {
+/// Values of one name in ascending order.
+struct SortedValues {
     name: f64,
     sorted: Vec<f64>,
 }
 
-fn by_name(series: &Series) -> Vec<Values> {
-    let mut found: Vec<Values> = Vec::new();
+fn values_by_name(series: &Series) -> Vec<SortedValues> {
+    let mut found: Vec<SortedValues> = Vec::new();
     for point in series.points.iter().filter(|point| point.y.is_finite()) {
         let name = if point.x.is_nan() { 0.0 } else { point.x };
         let known = found
@@ -45,7 +45,7 @@ fn by_name(series: &Series) -> Vec<Values> {
             .find(|values| (values.name - name).abs() < 0.5);
         match known {
             Some(values) => values.sorted.push(point.y),
-            None => found.push(Values {
+            None => found.push(SortedValues {
                 name,
                 sorted: vec![point.y],
             }),
@@ -58,12 +58,12 @@ fn by_name(series: &Series) -> Vec<Values> {
 }
 
 impl<'a> Spread<'a> {
-    pub(crate) fn new(data: &'a Data, columns: Columns<'a>, style: &Style) -> Self {
+    pub(crate) fn new(data: &'a ChartData, columns: ChartColumns<'a>, style: &Style) -> Self {
         Self {
             data,
             columns,
-            groups: Groups::new(data, style),
-            is_violin: data.kind == Kind::Violin,
+            groups: GroupedAxis::new(data, style),
+            is_violin: data.kind == ChartKind::Violin,
         }
     }
 }
@@ -71,13 +71,13 @@ impl<'a> Spread<'a> {
 impl Marks for Spread<'_> {
     fn axes(&self) -> (Axis, Axis) {
         let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
-        let values = self.data.all(|point| point.y).chain(limits);
+        let values = self.data.numbers(|point| point.y).chain(limits);
         let measured = self.columns.y.axis(values, self.columns.is_y_log(), false);
         self.groups.axes(self.columns.x.name, measured)
     }
 
-    fn least(&self, style: &Style) -> f64 {
-        self.groups.least(style) * if self.is_violin { 1.4 } else { 1.0 }
+    fn min_height(&self, style: &Style) -> f64 {
+        self.groups.min_height(style) * if self.is_violin { 1.4 } else { 1.0 }
     }
 
     fn notes(&self) -> Vec<String> {
@@ -92,16 +92,17 @@ impl Marks for Spread<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &Place<'_>,
+        place: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         for (order, series) in panel.series.iter().enumerate() {
-            let all = by_name(series);
+            let all = values_by_name(series);
             let named = all
                 .iter()
                 .map(|values| names.get(whole(values.name)).map_or("", |n| n.as_str()));
-            let at = |share: f64| json(all.iter().map(|values| quantile(&values.sorted, share)));
+            let at =
+                |share: f64| json_numbers(all.iter().map(|values| quantile(&values.sorted, share)));
             let lists = vec![
                 ("data-names", json_names(named)),
                 ("data-low", at(0.25)),
@@ -109,34 +110,34 @@ impl Marks for Spread<'_> {
                 ("data-high", at(0.75)),
                 (
                     "data-n",
-                    json(all.iter().map(|values| float(values.sorted.len()))),
+                    json_numbers(all.iter().map(|values| float(values.sorted.len()))),
                 ),
             ];
-            scene.open(group(&series.name, lists));
+            scene.open(series_attributes(&series.name, lists));
             for values in &all {
-                let slot = slots(values.name, order, panel.series.len());
+                let slot = slot_range(values.name, order, panel.series.len());
                 let colour = match self.data.is_coloured_by_x {
                     true => whole(values.name),
                     false => series.place,
                 };
-                let one = One {
+                let one = SpreadMark {
                     place,
                     style,
                     slot,
                     paint: Paint::series(colour),
                 };
-                let measured = place.measured();
+                let measured = place.value_axis();
                 let said = format!(
                     "{}\nmedian {}\nquartiles {} and {}\n{}",
                     names.get(whole(values.name)).map_or("", |n| n.as_str()),
-                    measured.said(quantile(&values.sorted, 0.5)),
-                    measured.said(quantile(&values.sorted, 0.25)),
-                    measured.said(quantile(&values.sorted, 0.75)),
-                    rows(values.sorted.len() as u64)
+                    measured.format_value(quantile(&values.sorted, 0.5)),
+                    measured.format_value(quantile(&values.sorted, 0.25)),
+                    measured.format_value(quantile(&values.sorted, 0.75)),
+                    row_count(values.sorted.len() as u64)
                 );
                 match self.is_violin {
-                    true => one.violin(scene, &values.sorted, said),
-                    false => one.boxed(scene, &values.sorted, said),
+                    true => one.draw_violin(scene, &values.sorted, said),
+                    false => one.draw_box(scene, &values.sorted, said),
                 }
             }
             scene.close();
@@ -145,38 +146,44 @@ impl Marks for Spread<'_> {
 }
 
 /// One box or violin.
-struct One<'a> {
-    place: &'a Place<'a>,
+struct SpreadMark<'a> {
+    place: &'a PlotArea<'a>,
     style: &'a Style,
     slot: (f64, f64),
     paint: Paint,
 }
 
-impl One<'_> {
+impl SpreadMark<'_> {
     fn middle(&self) -> f64 {
         f64::midpoint(self.slot.0, self.slot.1)
     }
 
-    /// Half of the width, never wider than is good to see.
+    /// Half of the width, limited to a readable maximum.
     fn half(&self, most: f64) -> f64 {
         let own = (self.slot.1 - self.slot.0) / 2.0 * 0.9;
         own.min(most * self.style.label / self.place.slot())
     }
 
     fn share(&self, value: f64) -> Option<f64> {
-        self.place.measured().share(value)
+        self.place.value_axis().fraction(value)
     }
 
-    /// A line across the box at a value.
-    fn across(&self, scene: &mut Scene, value: f64, half: f64, (paint, width): (Paint, f64)) {
+    /// Draws a line across the box at a value.
+    fn draw_crossbar(
+        &self,
+        scene: &mut Scene,
+        value: f64,
+        half: f64,
+        (paint, width): (Paint, f64),
+    ) {
         if let Some(share) = self.share(value) {
             let ends = [self.middle() - half, self.middle() + half];
-            let ends = ends.map(|at| self.place.among(at, share));
+            let ends = ends.map(|at| self.place.point_at_fractions(at, share));
             scene.line(&ends, paint, width);
         }
     }
 
-    fn boxed(&self, scene: &mut Scene, sorted: &[f64], said: String) {
+    fn draw_box(&self, scene: &mut Scene, sorted: &[f64], said: String) {
         let at = |share: f64| quantile(sorted, share);
         let (low, high) = (at(0.25), at(0.75));
         let reach = 1.5 * (high - low);
@@ -188,30 +195,32 @@ impl One<'_> {
         let half = self.half(1.6);
         for (from, to) in [(first.min(low), low), (high, last)] {
             if let Some((from, to)) = self.share(from).zip(self.share(to)) {
-                let ends = [from, to].map(|share| self.place.among(self.middle(), share));
+                let ends =
+                    [from, to].map(|share| self.place.point_at_fractions(self.middle(), share));
                 scene.line(&ends, self.paint, 0.6 * self.style.line);
             }
         }
         for end in [first.min(low), last] {
-            self.across(scene, end, 0.5 * half, (self.paint, 0.6 * self.style.line));
+            self.draw_crossbar(scene, end, 0.5 * half, (self.paint, 0.6 * self.style.line));
         }
         if let Some((from, to)) = self.share(low).zip(self.share(high)) {
-            let corner = |at: f64, share: f64| self.place.among(self.middle() + at, share);
-            scene.say(said);
-            scene.block(
+            let corner =
+                |at: f64, share: f64| self.place.point_at_fractions(self.middle() + at, share);
+            scene.set_tooltip(said);
+            scene.rect(
                 corner(-half, from),
                 corner(half, to),
                 self.paint.with_alpha(0.45),
             );
         }
-        self.across(scene, at(0.5), half, (self.paint, 1.4 * self.style.line));
+        self.draw_crossbar(scene, at(0.5), half, (self.paint, 1.4 * self.style.line));
         let outside: Vec<f64> = sorted
             .iter()
             .copied()
             .filter(|value| *value < first.min(low) || *value > last)
             .collect();
-        let step = outside.len().div_ceil(OUTSIDE).max(1);
-        // The farthest are seen, of the others some.
+        let step = outside.len().div_ceil(MAX_OUTLIERS).max(1);
+        // The farthest outliers are always drawn, the others are sampled.
         let ends = [outside.first(), outside.last()];
         let some = outside
             .iter()
@@ -219,32 +228,36 @@ impl One<'_> {
             .chain(ends.into_iter().flatten());
         for value in some {
             if let Some(share) = self.share(*value) {
-                let at = self.place.among(self.middle(), share);
+                let at = self.place.point_at_fractions(self.middle(), share);
                 scene.circle(at, 0.5 * self.style.dot, self.paint.with_alpha(0.7));
             }
         }
     }
 
-    fn violin(&self, scene: &mut Scene, sorted: &[f64], said: String) {
+    fn draw_violin(&self, scene: &mut Scene, sorted: &[f64], said: String) {
         let shares: Vec<f64> = sorted
             .iter()
             .filter_map(|value| self.share(*value))
             .collect();
         let half = self.half(3.0);
-        let step = shares.len().div_ceil(SMOOTHED).max(1);
+        let step = shares.len().div_ceil(MAX_DENSITY_VALUES).max(1);
         let some: Vec<f64> = shares.iter().copied().step_by(step).collect();
-        let outline = match shares.len() < FEW {
+        let outline = match shares.len() < MIN_VIOLIN_VALUES {
             true => Vec::new(),
             false => density(&some),
         };
         if outline.is_empty() {
-            let alpha = if shares.len() < FEW { 0.9 } else { 0.2 };
+            let alpha = if shares.len() < MIN_VIOLIN_VALUES {
+                0.9
+            } else {
+                0.2
+            };
             for share in shares.iter().take(200) {
-                let at = self.place.among(self.middle(), *share);
+                let at = self.place.point_at_fractions(self.middle(), *share);
                 scene.circle(at, 0.7 * self.style.dot, self.paint.with_alpha(alpha));
             }
-            scene.say(said);
-            self.across(
+            scene.set_tooltip(said);
+            self.draw_crossbar(
                 scene,
                 quantile(sorted, 0.5),
                 0.6 * half,
@@ -257,12 +270,12 @@ impl One<'_> {
             let points = outline.iter();
             points.map(move |(share, width)| {
                 self.place
-                    .among(self.middle() + sign * half * width / most, *share)
+                    .point_at_fractions(self.middle() + sign * half * width / most, *share)
             })
         };
         let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
-        scene.say(said);
-        scene.filled(&around, self.paint.with_alpha(0.35));
+        scene.set_tooltip(said);
+        scene.area(&around, self.paint.with_alpha(0.35));
         around.extend(around.first().copied());
         scene.line(&around, self.paint, 0.6 * self.style.line);
         let quartiles = self
@@ -270,10 +283,11 @@ impl One<'_> {
             .zip(self.share(quantile(sorted, 0.75)));
         if let Some((from, to)) = quartiles {
             let thick = (0.16 * half).min(0.5);
-            let corner = |at: f64, share: f64| self.place.among(self.middle() + at, share);
-            scene.block(corner(-thick, from), corner(thick, to), self.paint);
+            let corner =
+                |at: f64, share: f64| self.place.point_at_fractions(self.middle() + at, share);
+            scene.rect(corner(-thick, from), corner(thick, to), self.paint);
         }
-        self.across(
+        self.draw_crossbar(
             scene,
             quantile(sorted, 0.5),
             0.3 * half,

@@ -1,46 +1,46 @@
-//! How large letters and lines are.
+//! Sizes of text and lines.
 
 use crate::scene::Theme;
-use crate::text::Letters;
+use crate::text::TextMetrics;
 
-/// How large a picture is, in units of which a label has 18 across its height.
+/// Size of a chart, in units. A label is 18 units high.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Size {
-    /// 640 by 400: letters of 6 to 7.5 points where it is as wide as the column of a paper (84 mm).
+pub enum PlotSize {
+    /// 640 by 400: text of 6 to 7.5 points at the width of a paper column (84 mm).
     #[default]
     Column,
-    /// 1280 by 720: the page of a slide.
+    /// 1280 by 720: a slide.
     Slide,
-    /// Others, with the letters of a column.
+    /// Custom size, with the text size of a column.
     Units {
-        /// Units across.
+        /// Width in units.
         width: u32,
-        /// Units down, at least: what needs more gets more.
+        /// Minimum height in units; extended if required.
         height: u32,
     },
 }
 
-/// What a picture looks like.
+/// Appearance of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
-    /// Its paper.
+pub struct Appearance {
+    /// Colour theme.
     pub theme: Theme,
-    /// Its size.
-    pub size: Size,
+    /// Size.
+    pub size: PlotSize,
 }
 
-/// Lengths in units of the picture.
+/// Lengths in units of the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Style {
     pub(crate) width: f64,
-    /// More where there is more to be shown.
+    /// Minimum height; extended if required.
     pub(crate) height: f64,
-    pub(crate) letters: Letters,
+    pub(crate) letters: TextMetrics,
     pub(crate) title: f64,
     pub(crate) axis: f64,
     pub(crate) label: f64,
     pub(crate) remark: f64,
-    /// From line to line, by the size of the letters.
+    /// Line height relative to the text size.
     pub(crate) leading: f64,
     pub(crate) line: f64,
     pub(crate) dot: f64,
@@ -48,16 +48,16 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    pub(crate) fn of(size: Size) -> Self {
+    pub(crate) fn for_size(size: PlotSize) -> Self {
         let (width, height, label) = match size {
-            Size::Column => (640, 400, 18.0),
-            Size::Slide => (1280, 720, 22.0),
-            Size::Units { width, height } => (width.max(240), height.max(160), 18.0),
+            PlotSize::Column => (640, 400, 18.0),
+            PlotSize::Slide => (1280, 720, 22.0),
+            PlotSize::Units { width, height } => (width.max(240), height.max(160), 18.0),
         };
         Self {
             width: f64::from(width),
             height: f64::from(height),
-            letters: Letters::Font,
+            letters: TextMetrics::Font,
             title: 1.2 * label,
             axis: label,
             label,
@@ -69,12 +69,12 @@ impl Style {
         }
     }
 
-    /// Of a terminal: a unit is a dot, two across and four down a letter.
-    pub(crate) fn of_terminal(columns: usize, rows: usize) -> Self {
+    /// Style for a terminal: a unit is a dot, and a character is two dots wide and four dots high.
+    pub(crate) fn for_terminal(columns: usize, rows: usize) -> Self {
         Self {
             width: 2.0 * crate::number::float(columns),
             height: 4.0 * crate::number::float(rows),
-            letters: Letters::Cells,
+            letters: TextMetrics::Cells,
             title: 4.0,
             axis: 4.0,
             label: 4.0,
@@ -87,30 +87,30 @@ impl Style {
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
-        self.letters == Letters::Cells
+        self.letters == TextMetrics::Cells
     }
 
     pub(crate) fn width_of(&self, text: &str, size: f64) -> f64 {
         self.letters.width(text, size)
     }
 
-    /// At most `most` lines in the `room` that there is.
+    /// Breaks text into at most `most` lines of width `room`.
     pub(crate) fn lines(&self, text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
         self.letters.wrap(text, size, room, most)
     }
 
-    /// Names on one line each, no two different ones alike.
+    /// Shortens names to one line each; different names stay different.
     pub(crate) fn names(&self, names: &[String], size: f64, room: f64) -> Vec<String> {
-        self.letters.distinct(names, size, room)
+        self.letters.distinct_lines(names, size, room)
     }
 
-    /// From the top of a line to that of the next.
-    pub(crate) fn lead(&self, size: f64) -> f64 {
+    /// Distance between the tops of two lines.
+    pub(crate) fn line_height(&self, size: f64) -> f64 {
         self.leading * size
     }
 
-    /// How far below the top of its line the middle of a letter is.
-    pub(crate) fn middle(&self, size: f64) -> f64 {
+    /// Distance from the top of a line to the middle of its letters.
+    pub(crate) fn glyph_middle(&self, size: f64) -> f64 {
         match self.is_terminal() {
             true => 0.5 * size,
             false => 0.41 * size,

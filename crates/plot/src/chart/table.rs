@@ -1,42 +1,42 @@
-//! The rows that a picture is drawn from.
+//! Table of rows from which a chart is drawn.
 
 use std::collections::HashMap;
 
-/// What stands for a name that there is not.
+/// Placeholder of a missing name.
 pub(crate) const NO_NAME: &str = "(none)";
 
-/// A column of an answer.
+/// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name in the answer.
+    /// Name in the result.
     pub name: String,
-    /// What its numbers are measured in, where that is known: `ns`, `bytes`, `percent`, ...
+    /// Unit of the numbers, if known: `ns`, `bytes`, `percent`, ...
     pub unit: Option<String>,
-    /// Its values.
-    pub values: Values,
+    /// Values.
+    pub values: ColumnValues,
 }
 
-/// The values of a column, one for each row.
+/// Values of a column, one for each row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Numbers; NaN where there is none.
+pub enum ColumnValues {
+    /// Numbers; NaN if missing.
     Numbers(Vec<f64>),
-    /// Seconds since 1970, in UTC; NaN where there is none.
+    /// Seconds since 1970, in UTC; NaN if missing.
     Times(Vec<f64>),
     /// Names.
-    Words(Words),
+    Words(Categories),
 }
 
-/// Names by their numbers, in the order in which they were first met.
+/// Dictionary-encoded names, in order of first occurrence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Words {
+pub struct Categories {
     names: Vec<String>,
     places: HashMap<String, u32>,
     codes: Vec<u32>,
 }
 
-impl Words {
-    /// The number of a name, which is given one where it is new.
+impl Categories {
+    /// Returns the code of a name; adds new names.
     pub fn code(&mut self, name: Option<&str>) -> u32 {
         let name = name.unwrap_or(NO_NAME);
         if let Some(code) = self.places.get(name) {
@@ -48,7 +48,7 @@ impl Words {
         code
     }
 
-    /// One row more.
+    /// Appends a row.
     pub fn push(&mut self, name: Option<&str>) {
         let code = self.code(name);
         self.codes.push(code);
@@ -63,7 +63,7 @@ impl Words {
     }
 }
 
-impl<'a> FromIterator<Option<&'a str>> for Words {
+impl<'a> FromIterator<Option<&'a str>> for Categories {
     fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(names: I) -> Self {
         let mut words = Self::default();
         names.into_iter().for_each(|name| words.push(name));
@@ -71,8 +71,8 @@ impl<'a> FromIterator<Option<&'a str>> for Words {
     }
 }
 
-impl Values {
-    /// How many there are.
+impl ColumnValues {
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -81,14 +81,14 @@ impl Values {
         }
     }
 
-    /// Are there none?
+    /// Returns whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value of a row as a number: names by their place.
-    pub(crate) fn at(&self, row: usize) -> f64 {
+    /// Value of a row as a number: the code for names.
+    pub(crate) fn number_at(&self, row: usize) -> f64 {
         match self {
             Self::Numbers(values) | Self::Times(values) => {
                 values.get(row).copied().unwrap_or(f64::NAN)
@@ -100,8 +100,8 @@ impl Values {
         }
     }
 
-    /// Puts a number or the code of a name into a row.
-    pub(crate) fn put(&mut self, row: usize, value: f64) {
+    /// Sets the number or name code of a row.
+    pub(crate) fn set(&mut self, row: usize, value: f64) {
         match self {
             Self::Numbers(values) | Self::Times(values) => {
                 if let Some(at) = values.get_mut(row) {
@@ -112,7 +112,7 @@ impl Values {
         }
     }
 
-    /// Leaves the rows of which `kept` says so.
+    /// Keeps the rows whose flag in `kept` is true.
     pub(crate) fn retain(&mut self, kept: &[bool]) {
         let mut rows = kept.iter();
         let mut is_kept = move || rows.next().copied().unwrap_or(false);
@@ -122,19 +122,19 @@ impl Values {
         }
     }
 
-    /// As names, which numbers become, too.
-    pub(crate) fn named(&self) -> Words {
+    /// Converts the values to names.
+    pub(crate) fn to_categories(&self) -> Categories {
         match self {
             Self::Words(words) => words.clone(),
             Self::Times(values) => {
-                let texts = values.iter().map(|value| super::axis::moment(*value));
+                let texts = values.iter().map(|value| super::axis::format_time(*value));
                 let texts: Vec<String> = texts.collect();
                 texts.iter().map(|text| Some(text.as_str())).collect()
             }
             Self::Numbers(values) => {
                 let texts = values.iter().map(|value| match value.is_nan() {
                     true => NO_NAME.to_owned(),
-                    false => super::axis::plain(*value),
+                    false => super::axis::format_number(*value),
                 });
                 let texts: Vec<String> = texts.collect();
                 texts.iter().map(|text| Some(text.as_str())).collect()
@@ -143,19 +143,19 @@ impl Values {
     }
 }
 
-/// Columns of as many rows each.
+/// Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    /// Its columns.
+pub struct PlotTable {
+    /// Columns.
     pub columns: Vec<Column>,
-    /// How many rows of the answer each row stands for; one where this is empty.
+    /// Number of result rows that each row represents; empty if each represents one.
     pub weights: Vec<f64>,
-    /// What is to be said of the rows: that they are a sample, say.
+    /// Notes on the rows, for instance that they are a sample.
     pub notes: Vec<String>,
 }
 
-impl Table {
-    /// How many rows there are.
+impl PlotTable {
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())

@@ -1,11 +1,11 @@
-use super::table::Words;
+use super::table::Categories;
 use super::*;
 
 fn numbers(name: &str, values: &[f64]) -> Column {
     Column {
         name: name.to_owned(),
         unit: None,
-        values: Values::Numbers(values.to_vec()),
+        values: ColumnValues::Numbers(values.to_vec()),
     }
 }
 
@@ -13,25 +13,30 @@ fn words(name: &str, values: &[&str]) -> Column {
     Column {
         name: name.to_owned(),
         unit: None,
-        values: Values::Words(values.iter().map(|name| Some(*name)).collect::<Words>()),
+        values: ColumnValues::Words(
+            values
+                .iter()
+                .map(|name| Some(*name))
+                .collect::<Categories>(),
+        ),
     }
 }
 
 fn chart(columns: Vec<Column>, spec: &str) -> Chart {
-    let table = Table {
+    let table = PlotTable {
         columns,
-        ..Table::default()
+        ..PlotTable::default()
     };
     Chart::new(table, &spec.parse().unwrap()).unwrap()
 }
 
 fn svg(columns: Vec<Column>, spec: &str) -> String {
     let chart = chart(columns, spec);
-    let svg = chart.svg(Look::default());
-    // All forms are to be had of any picture.
+    let svg = chart.svg(Appearance::default());
+    // Every chart can be rendered in all formats.
     assert!(
         chart
-            .png(Look::default(), 64)
+            .png(Appearance::default(), 64)
             .unwrap()
             .starts_with(b"\x89PNG")
     );
@@ -59,7 +64,7 @@ fn the_data_are_in_the_picture() {
 fn quartiles_and_shares_are_those_of_the_values() {
     let values: Vec<f64> = (1..=101).map(f64::from).collect();
     let boxed = svg(vec![numbers("v", &values)], "kind=box y=v");
-    // Of 1 to 101: 26, 51 and 76.
+    // Quartiles of 1 to 101: 26, 51 and 76.
     assert!(
         boxed
             .contains("data-low=\"[26]\" data-median=\"[51]\" data-high=\"[76]\" data-n=\"[101]\"")
@@ -111,11 +116,11 @@ fn bars_and_heat_maps_have_their_names() {
 #[test]
 fn what_cannot_be_drawn_is_said() {
     let nan = f64::NAN;
-    for kind in Kind::ALL {
+    for kind in ChartKind::ALL {
         let spec = match kind {
-            Kind::Box | Kind::Violin | Kind::Bar => format!("kind={kind} y=v x=n"),
-            Kind::Heat => "kind=heat x=n y=m value=v".to_owned(),
-            Kind::Histogram | Kind::Ecdf => format!("kind={kind} x=v"),
+            ChartKind::Box | ChartKind::Violin | ChartKind::Bar => format!("kind={kind} y=v x=n"),
+            ChartKind::Heat => "kind=heat x=n y=m value=v".to_owned(),
+            ChartKind::Histogram | ChartKind::Ecdf => format!("kind={kind} x=v"),
             _ => format!("kind={kind} x=w y=v"),
         };
         let columns = |values: &[f64]| {
@@ -136,7 +141,7 @@ fn what_cannot_be_drawn_is_said() {
             let text = svg(columns(values), &spec);
             let said = text.contains("no row has the numbers for it.");
             assert!(
-                said || matches!(kind, Kind::Bar | Kind::Heat),
+                said || matches!(kind, ChartKind::Bar | ChartKind::Heat),
                 "{kind}: {text}"
             );
         }
@@ -151,7 +156,7 @@ fn what_cannot_be_drawn_is_said() {
             let is_told = text.contains("1 row without a number is left out");
             let has_none = values.iter().any(|value| value.is_nan());
             assert!(
-                is_told == has_none || matches!(kind, Kind::Bar | Kind::Heat),
+                is_told == has_none || matches!(kind, ChartKind::Bar | ChartKind::Heat),
                 "{kind} {values:?}"
             );
         }
@@ -183,7 +188,7 @@ fn many_series_names_and_pictures_are_counted() {
         ]
     };
     let lines = svg(columns(), "kind=line x=w y=v_ns by=platform");
-    // Each of those that are drawn has its name.
+    // Each drawn name is shown.
     assert!(lines.contains("176 series more are not drawn") && !lines.contains("platform-24"));
     assert!((0..24).all(|place| lines.contains(&format!(">platform-{place}</text>"))));
     let bars = svg(columns(), "kind=bar x=platform y=v_ns");

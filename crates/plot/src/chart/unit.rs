@@ -1,6 +1,6 @@
-//! What a column is measured in, and in which unit its axis reads well.
+//! Units of columns, and choice of a readable display unit.
 
-/// Units of time with their nanoseconds.
+/// Time units in nanoseconds.
 const TIMES: [(&str, f64); 6] = [
     ("ns", 1.0),
     ("µs", 1e3),
@@ -10,7 +10,7 @@ const TIMES: [(&str, f64); 6] = [
     ("h", 3_600e9),
 ];
 
-/// Units of size with their bytes.
+/// Size units in bytes.
 const SIZES: [(&str, f64); 5] = [
     ("B", 1.0),
     ("KiB", 1024.0),
@@ -19,8 +19,8 @@ const SIZES: [(&str, f64); 5] = [
     ("TiB", 1_099_511_627_776.0),
 ];
 
-/// Words that are no words.
-const SPELLED: [(&str, &str); 5] = [
+/// Display spelling of units and abbreviations in column names.
+const WORD_SPELLINGS: [(&str, &str); 5] = [
     ("gflops", "GFLOPS"),
     ("gb per s", "GB/s"),
     ("us", "µs"),
@@ -28,21 +28,21 @@ const SPELLED: [(&str, &str); 5] = [
     ("celsius", "°C"),
 ];
 
-/// What numbers are measured in.
+/// Unit of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Unit<'a> {
-    /// Times the nanoseconds that one is.
+    /// A time unit, in nanoseconds.
     Time(f64),
-    /// Times the bytes that one is.
+    /// A size unit, in bytes.
     Size(f64),
-    /// Something that is only named.
+    /// Any other unit, by name.
     Other(&'a str),
     None,
 }
 
 impl<'a> Unit<'a> {
-    /// That of a column: what its schema says, or the end of its name (`best_ns`).
-    pub(crate) fn of(name: &'a str, told: Option<&'a str>) -> Self {
+    /// Unit of a column: from its schema, or from the end of its name (`best_ns`).
+    pub(crate) fn for_column(name: &'a str, told: Option<&'a str>) -> Self {
         let end = || {
             let (_, end) = name.rsplit_once('_')?;
             let known = ["ns", "us", "ms", "s", "bytes", "percent"];
@@ -63,12 +63,12 @@ impl<'a> Unit<'a> {
         matches!(self, Self::Time(_))
     }
 
-    /// The unit in which `value` has few digits, and by how much numbers are divided for it.
-    pub(crate) fn fitting(self, value: f64) -> (String, f64) {
+    /// Returns a display unit in which `value` has few digits, and the divisor for it.
+    pub(crate) fn scale_for(self, value: f64) -> (String, f64) {
         let (units, one): (&[(&str, f64)], f64) = match self {
             Self::Time(ns) => (&TIMES, ns),
             Self::Size(bytes) => (&SIZES, bytes),
-            Self::Other(unit) => return (spelled(unit), 1.0),
+            Self::Other(unit) => return (spell_out(unit), 1.0),
             Self::None => return (String::new(), 1.0),
         };
         let value = value.abs() * one;
@@ -78,19 +78,19 @@ impl<'a> Unit<'a> {
     }
 }
 
-fn spelled(text: &str) -> String {
-    let found = SPELLED.iter().find(|(name, _)| *name == text);
+fn spell_out(text: &str) -> String {
+    let found = WORD_SPELLINGS.iter().find(|(name, _)| *name == text);
     found.map_or_else(|| text.to_owned(), |(_, spelled)| (*spelled).to_owned())
 }
 
-/// The name of a column as an axis has it: words, without the unit at its end, and with the unit behind it.
-pub(crate) fn title(name: &str, told: Option<&str>, unit: &str) -> String {
+/// Title of an axis: the words of the column name, without the unit suffix, followed by the unit.
+pub(crate) fn axis_title(name: &str, told: Option<&str>, unit: &str) -> String {
     let ends = ["ns", "us", "ms", "s", "bytes", "percent"];
     let bare = match name.rsplit_once('_') {
         Some((bare, end)) if told == Some(end) || ends.contains(&end) => bare,
         _ => name,
     };
-    let words = spelled(&bare.replace('_', " "));
+    let words = spell_out(&bare.replace('_', " "));
     match unit {
         "" => words,
         unit => format!("{words} ({unit})"),
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn units_fit_their_values() {
-        let fit = |name, told, value| Unit::of(name, told).fitting(value);
+        let fit = |name, told, value| Unit::for_column(name, told).scale_for(value);
         assert_eq!(fit("runtime_ns", Some("ns"), 15_000.0), ("µs".into(), 1e3));
         assert_eq!(fit("best", Some("ns"), 3e6), ("ms".into(), 1e6));
         assert_eq!(fit("all_cost_s", Some("s"), 0.002), ("ms".into(), 1e-3));
@@ -115,13 +115,13 @@ mod tests {
 
     #[test]
     fn titles_are_words_with_a_unit() {
-        assert_eq!(title("best_ns", None, "ms"), "best (ms)");
+        assert_eq!(axis_title("best_ns", None, "ms"), "best (ms)");
         assert_eq!(
-            title("median_spread_percent", None, "%"),
+            axis_title("median_spread_percent", None, "%"),
             "median spread (%)"
         );
-        assert_eq!(title("power_w", Some("w"), "w"), "power (w)");
-        assert_eq!(title("gflops", None, ""), "GFLOPS");
-        assert_eq!(title("record_count", None, ""), "record count");
+        assert_eq!(axis_title("power_w", Some("w"), "w"), "power (w)");
+        assert_eq!(axis_title("gflops", None, ""), "GFLOPS");
+        assert_eq!(axis_title("record_count", None, ""), "record count");
     }
 }

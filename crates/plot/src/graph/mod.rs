@@ -1,8 +1,8 @@
-//! Graphs as pictures: layers from top to bottom.
+//! Graph drawings: layers from top to bottom.
 
-mod drawn;
-mod folded;
-mod laid;
+mod fold;
+mod layered_layout;
 mod model;
+mod render;
 
 pub use model::{Edge, Graph, Node};

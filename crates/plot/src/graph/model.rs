@@ -1,42 +1,42 @@
-//! A graph, as it is given.
+//! Input graph of a drawing.
 
 /// A node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// What stands in it.
+    /// Text in the node.
     pub name: String,
-    /// What stands below that, smaller: a shape.
+    /// Smaller text below the name, such as a shape.
     pub detail: String,
-    /// What it is part of, where that is known: a module.
+    /// Group of the node, if known, such as a module.
     pub group: Option<String>,
-    /// Is it pointed out?
+    /// Whether the node is highlighted.
     pub is_marked: bool,
-    /// What is said of it where a pointer rests.
+    /// Tooltip.
     pub said: String,
 }
 
-/// A use of what a node gives.
+/// Use of a node's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// The node that gives, by its place.
+    /// Index of the producing node.
     pub from: usize,
-    /// The node that takes.
+    /// Index of the consuming node.
     pub to: usize,
-    /// What stands beside it: a shape.
+    /// Label, such as a shape.
     pub label: String,
 }
 
 /// A graph that is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// What stands above.
+    /// Title above the graph.
     pub title: String,
-    /// Its nodes, operands before their users as far as that is possible.
+    /// Nodes, operands before their users as far as possible.
     pub nodes: Vec<Node>,
-    /// Its edges.
+    /// Edges.
     pub edges: Vec<Edge>,
-    /// What is said of the marked nodes.
+    /// Description of the marked nodes.
     pub mark: String,
-    /// What is said below.
+    /// Notes below the graph.
     pub notes: Vec<String>,
 }

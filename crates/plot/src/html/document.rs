@@ -1,4 +1,4 @@
-//! The page, section by section.
+//! HTML document with sections of plots and tables.
 
 use std::fmt::Write as _;
 
@@ -7,81 +7,81 @@ use crate::scene::{Role, Theme, attribute};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// What makes pictures say what is below a pointer, hide series and zoom: `tsqlPicture(svg)`. A page has an element `told`.
-pub const PICTURE_SCRIPT: &str = include_str!("picture.js");
+/// Script for plots with tooltips, hidden series and zoom: `tsqlPicture(svg)`. The page needs an element `told`.
+pub const PLOT_SCRIPT: &str = include_str!("picture.js");
 
-/// A page.
+/// An HTML page.
 #[derive(Clone, Debug, Default)]
-pub struct Document {
-    /// Its title.
+pub struct HtmlDocument {
+    /// Title.
     pub title: String,
-    /// What is said below it.
+    /// Text below the title.
     pub lead: String,
-    /// Names that can be hidden in all pictures and tables: of platforms, say.
+    /// Names that can be hidden in all plots and tables, such as platforms.
     pub names: Vec<String>,
-    /// Its sections.
+    /// Sections.
     pub sections: Vec<Section>,
-    /// How it was made.
+    /// Provenance of the page.
     pub made: String,
 }
 
 /// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its heading.
+    /// Heading.
     pub heading: String,
-    /// What is said below it.
+    /// Text below the heading.
     pub text: String,
-    /// Numbers with what they are: `("5 170 000", "records")`.
+    /// Numbers with their meaning: `("5 170 000", "records")`.
     pub facts: Vec<(String, String)>,
-    /// Its pictures.
+    /// Plots.
     pub figures: Vec<Figure>,
-    /// Its tables.
-    pub grids: Vec<Grid>,
+    /// Tables.
+    pub grids: Vec<HtmlTable>,
 }
 
-/// A picture on a page.
+/// A plot on a page.
 #[derive(Clone, Debug, Default)]
 pub struct Figure {
-    /// What it shows.
+    /// Caption.
     pub caption: String,
-    /// The picture, as [`crate::Chart::figure`] gives it.
+    /// SVG of [`crate::Chart::figure`].
     pub svg: String,
-    /// The query that it is the answer to.
+    /// Query of the data.
     pub sql: String,
-    /// The command that draws it.
+    /// Command that draws the plot.
     pub command: String,
-    /// Does it take the whole width?
+    /// Whether it takes the whole width.
     pub is_wide: bool,
 }
 
 /// A table on a page.
 #[derive(Clone, Debug, Default)]
-pub struct Grid {
-    /// What it shows.
+pub struct HtmlTable {
+    /// Caption.
     pub caption: String,
-    /// Names of the columns, and whether they are numbers.
+    /// Names of the columns, and whether they are numeric.
     pub columns: Vec<(String, bool)>,
-    /// Cells: what is shown, and the number by which it is sorted.
+    /// Cells: text, and the number for sorting.
     pub rows: Vec<Vec<(String, Option<f64>)>>,
-    /// The query that it is the answer to.
+    /// Query of the data.
     pub sql: String,
 }
 
-impl Document {
-    /// The page as HTML.
+impl HtmlDocument {
+    /// Renders the page.
     #[must_use]
     pub fn html(&self) -> String {
         let title = attribute(&self.title);
         let mut out =
             String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
         out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        // Nothing is fetched, whatever stands in the data.
+        // Forbids all requests, whatever the data contain.
         out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n");
         let _ = writeln!(
             out,
             "<title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{}{STYLE}</style>\n</head>\n<body>",
-            colours()
+            theme_css()
         );
         let _ = writeln!(
             out,
@@ -122,16 +122,16 @@ impl Document {
         }
         let _ = writeln!(
             out,
-            "<div id=\"told\" role=\"status\" hidden></div>\n<script>\n{PICTURE_SCRIPT}{SCRIPT}</script>\n</body>\n</html>"
+            "<div id=\"told\" role=\"status\" hidden></div>\n<script>\n{PLOT_SCRIPT}{SCRIPT}</script>\n</body>\n</html>"
         );
         out
     }
 }
 
-/// The colours of both papers by their names, as a style: `--ink`, `--paper`, `--s0`. What `data-theme` of the root says goes before
-/// what the browser wants.
+/// CSS variables of the colours in both themes: `--ink`, `--paper`, `--s0`. The attribute `data-theme` of the root
+/// overrides the browser's preference.
 #[must_use]
-pub fn colours() -> String {
+pub fn theme_css() -> String {
     let of = |theme: Theme| {
         let named = [
             ("ink", Role::Ink),
@@ -188,8 +188,8 @@ impl Section {
     }
 }
 
-/// How it was made: a query that can be copied.
-fn made(out: &mut String, command: &str, sql: &str) {
+/// Writes the command and the query, to be copied.
+fn write_provenance(out: &mut String, command: &str, sql: &str) {
     if sql.is_empty() {
         return;
     }
@@ -198,14 +198,14 @@ fn made(out: &mut String, command: &str, sql: &str) {
         let _ = write!(
             out,
             "<div class=\"code\"><button type=\"button\" class=\"copy\">copy</button><pre>{}</pre></div>",
-            code(text)
+            escape_code(text)
         );
     }
     out.push_str("</details>\n");
 }
 
-/// Text with its lines.
-fn code(text: &str) -> String {
+/// Escapes text and preserves its lines.
+fn escape_code(text: &str) -> String {
     let lines: Vec<String> = text.trim().lines().map(attribute).collect();
     lines.join("\n")
 }
@@ -219,18 +219,18 @@ impl Figure {
             attribute(&self.caption),
             self.svg
         );
-        made(out, &self.command, &self.sql);
+        write_provenance(out, &self.command, &self.sql);
         out.push_str("</figure>\n");
     }
 }
 
-impl Grid {
+impl HtmlTable {
     fn write(&self, out: &mut String) {
         let caption = attribute(&self.caption);
         let _ = writeln!(
             out,
             "<div class=\"grid\">\n<div class=\"head\"><h3>{caption}</h3><input type=\"search\" placeholder=\"search {}\" aria-label=\"Search {caption}\"></div>",
-            crate::chart::rows(self.rows.len() as u64)
+            crate::chart::row_count(self.rows.len() as u64)
         );
         out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
         for (name, is_number) in &self.columns {
@@ -256,7 +256,7 @@ impl Grid {
             out.push_str("</tr>\n");
         }
         out.push_str("</tbody>\n</table></div>\n");
-        made(out, "", &self.sql);
+        write_provenance(out, "", &self.sql);
         out.push_str("</div>\n");
     }
 }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_and_fetches_nothing() {
-        let page = Document {
+        let page = HtmlDocument {
             title: "a <store>".to_owned(),
             names: vec!["k80".to_owned(), "t\"4".to_owned()],
             sections: vec![Section {
@@ -278,7 +278,7 @@ mod tests {
                     sql: "SELECT 1\nWHERE a < 2".to_owned(),
                     ..Figure::default()
                 }],
-                grids: vec![Grid {
+                grids: vec![HtmlTable {
                     caption: "t".to_owned(),
                     columns: vec![("n".to_owned(), true)],
                     rows: vec![vec![("1 000".to_owned(), Some(1000.0))]],
@@ -286,7 +286,7 @@ mod tests {
                 }],
                 ..Section::default()
             }],
-            ..Document::default()
+            ..HtmlDocument::default()
         };
         let html = page.html();
         assert!(

@@ -1,5 +1,5 @@
-//! A page of pictures and tables in one file: style, script and data are in it, and nothing is fetched.
+//! Self-contained HTML pages of plots and tables: style, script and data are inline, and nothing is loaded.
 
 mod document;
 
-pub use document::{Document, Figure, Grid, PICTURE_SCRIPT, Section, colours};
+pub use document::{Figure, HtmlDocument, HtmlTable, PLOT_SCRIPT, Section, theme_css};

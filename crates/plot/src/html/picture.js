@@ -1,11 +1,11 @@
 "use strict";
-// A picture says what is below the pointer, hides series and zooms.
+// Interactive plots: tooltips, hidden series and zoom.
 const tsqlPicture = (() => {
 const told = document.getElementById("told");
 const each = (root, selector, act) => root.querySelectorAll(selector).forEach(act);
 const parsed = (element, name) => { try { return JSON.parse(element.getAttribute(name) || "null"); } catch { return null; } };
 
-// What is below the pointer says what it is.
+// Tooltips of the shape below the pointer.
 const hide = () => { told.hidden = true; };
 const say = (event, text) => {
   told.textContent = text;
@@ -47,7 +47,7 @@ const nearest = (svg, at) => {
 const place = (svg, event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
 
 return svg => {
-  // The browser's own tips come late, and not on phones.
+  // Native tooltips are slow, and missing on phones.
   each(svg, "title", title => { title.parentNode.said = title.textContent; title.remove(); });
   svg.addEventListener("pointermove", event => {
     let target = event.target;
@@ -57,7 +57,7 @@ return svg => {
   });
   svg.addEventListener("pointerleave", hide);
 
-  // A legend shows and hides.
+  // Legend entries toggle series.
   each(svg, ".entry", entry => entry.addEventListener("click", () => {
     const isOff = entry.classList.toggle("off");
     each(svg, ".series", series => {
@@ -65,7 +65,7 @@ return svg => {
     });
   }));
 
-  // Zoom: Ctrl and the wheel, two buttons, dragging what is zoomed; a double click shows all again.
+  // Zoom: Ctrl and the wheel, two buttons, dragging; a double click resets.
   const all = svg.viewBox.baseVal, whole = [all.x, all.y, all.width, all.height];
   let view = whole.slice();
   const isWide = svg.closest("figure").classList.contains("wide");

@@ -2,7 +2,7 @@
 (() => {
 const each = (root, selector, act) => root.querySelectorAll(selector).forEach(act);
 
-// Light and dark.
+// Light and dark theme.
 document.getElementById("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -11,7 +11,7 @@ document.getElementById("theme").addEventListener("click", () => {
 
 each(document, ".picture svg", tsqlPicture);
 
-// Names that are hidden everywhere.
+// Names that are hidden in all plots and tables.
 each(document, "#names button", button => button.addEventListener("click", () => {
   const isShown = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", isShown);
@@ -23,7 +23,7 @@ each(document, "#names button", button => button.addEventListener("click", () =>
   each(document, ".grid", sift);
 }));
 
-// Tables are sorted by a click and searched.
+// Sorting and searching of tables.
 const sift = grid => {
   const wanted = grid.querySelector("input").value.toLowerCase();
   each(grid, "tbody tr", row => {
@@ -48,13 +48,13 @@ each(document, ".grid", grid => {
   }));
 });
 
-// Queries are copied.
+// Copying of queries.
 each(document, ".copy", button => button.addEventListener("click", async () => {
   const pre = button.parentNode.querySelector("pre");
   try {
     await navigator.clipboard.writeText(pre.textContent);
   } catch {
-    // A file of this machine may not use the clipboard: its text is selected.
+    // A local file cannot use the clipboard, so its text is selected.
     getSelection().selectAllChildren(pre);
     document.execCommand("copy");
   }

@@ -1,4 +1,4 @@
-//! A picture as shapes, before it is written as SVG, filled as pixels or set as letters.
+//! Scenes: shapes that are rendered as SVG, as pixels or as terminal text.
 
 mod png;
 mod raster;
@@ -9,7 +9,7 @@ mod theme;
 
 pub(crate) use raster::png;
 pub(crate) use shapes::{Paint, Scene, Text};
-pub(crate) use svg::{Dress, attribute, svg};
+pub(crate) use svg::{ColourMode, attribute, svg};
 pub(crate) use terminal::terminal;
 pub use theme::Theme;
-pub(crate) use theme::{Role, is_dashed, shape};
+pub(crate) use theme::{Role, dot_shape, is_dashed};

@@ -1,11 +1,11 @@
-//! Pixels as a PNG file.
+//! PNG encoder.
 
 use std::io::Write as _;
 
 use flate2::{Compression, Crc, write::ZlibEncoder};
 
-/// Pixels of three bytes as PNG (RFC 2083). The `png` crate would put a second deflate next to the
-/// one that is linked already.
+/// Encodes RGB pixels as PNG (RFC 2083). The `png` crate would add a second deflate implementation beside the one that
+/// is already linked.
 pub(super) fn file(pixels: &[u8], (width, height): (u32, u32)) -> std::io::Result<Vec<u8>> {
     let mut header = Vec::new();
     header.extend_from_slice(&width.to_be_bytes());

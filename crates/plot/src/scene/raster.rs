@@ -1,5 +1,4 @@
-//! A picture as pixels: `tiny-skia` fills what is drawn, and the outlines of the letters at the fractions of a pixel where
-//! they belong, as a browser does.
+//! Rasterization of a scene with `tiny-skia`. Glyph outlines are filled at subpixel positions, as in a browser.
 
 use ab_glyph::{Font as _, OutlineCurve};
 use tiny_skia::{
@@ -8,24 +7,24 @@ use tiny_skia::{
 };
 
 use super::png::file;
-use super::shapes::{Item, Paint, Scene, Shape, Side, Text};
+use super::shapes::{Paint, Scene, SceneItem, Shape, Text, TextAnchor};
 use super::svg::BASELINE;
 use super::theme::Theme;
 use crate::text;
 
-/// The most pixels across or down.
-const MOST: u32 = 16_384;
+/// Maximum width or height in pixels.
+const MAX_PIXELS: u32 = 16_384;
 
-/// The picture as a PNG file of so many pixels across.
+/// Renders a PNG file, `width` pixels wide.
 ///
 /// # Errors
-/// Without pixels, with too many, or where the font is not understood.
+/// Without pixels, with too many, or if the font cannot be parsed.
 pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, String> {
     let scale = f64::from(width) / scene.size.0;
     let height = scene.size.1 * scale;
-    if width == 0 || width > MOST || height > f64::from(MOST) {
+    if width == 0 || width > MAX_PIXELS || height > f64::from(MAX_PIXELS) {
         return Err(format!(
-            "a picture of {width} by {height:.0} pixels is none that can be drawn: 1 to {MOST} each"
+            "a picture of {width} by {height:.0} pixels is none that can be drawn: 1 to {MAX_PIXELS} each"
         ));
     }
     #[expect(
@@ -37,13 +36,13 @@ pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, St
     let mut pixels = Pixmap::new(width, height).ok_or("there is no memory for the pixels")?;
     let (red, green, blue) = theme.colour(Paint::PAPER.role);
     pixels.fill(Color::from_rgba8(red, green, blue, 255));
-    let mut canvas = Canvas {
+    let mut canvas = RasterCanvas {
         pixels,
         theme,
-        scale: single(scale),
+        scale: to_f32(scale),
     };
     for item in &scene.items {
-        if let Item::Shape { shape, .. } = item {
+        if let SceneItem::Shape { shape, .. } = item {
             canvas.draw(shape)?;
         }
     }
@@ -58,22 +57,22 @@ pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, St
     clippy::cast_possible_truncation,
     reason = "pixels need no more digits"
 )]
-fn single(length: f64) -> f32 {
+fn to_f32(length: f64) -> f32 {
     length as f32
 }
 
-struct Canvas {
+struct RasterCanvas {
     pixels: Pixmap,
     theme: Theme,
     scale: f32,
 }
 
-impl Canvas {
+impl RasterCanvas {
     fn ink(&self, paint: Paint) -> Ink<'static> {
         let (red, green, blue) = self.theme.colour(paint.role);
         let mut ink = Ink::default();
         let mut colour = Color::from_rgba8(red, green, blue, 255);
-        colour.set_alpha(single(paint.alpha.clamp(0.0, 1.0)));
+        colour.set_alpha(to_f32(paint.alpha.clamp(0.0, 1.0)));
         ink.set_color(colour);
         ink.anti_alias = true;
         ink
@@ -100,11 +99,11 @@ impl Canvas {
                 dash,
             } => {
                 let stroke = Stroke {
-                    width: single(*width),
+                    width: to_f32(*width),
                     line_cap: LineCap::Butt,
                     line_join: LineJoin::Round,
                     dash: dash
-                        .and_then(|(on, off)| StrokeDash::new(vec![single(on), single(off)], 0.0)),
+                        .and_then(|(on, off)| StrokeDash::new(vec![to_f32(on), to_f32(off)], 0.0)),
                     ..Stroke::default()
                 };
                 if let Some(path) = outline(points, false) {
@@ -115,7 +114,7 @@ impl Canvas {
             Shape::Area { corners, paint } => self.fill(outline(corners, true), *paint),
             Shape::Box { from, to, paint } => {
                 let block =
-                    Rect::from_ltrb(single(from.0), single(from.1), single(to.0), single(to.1));
+                    Rect::from_ltrb(to_f32(from.0), to_f32(from.1), to_f32(to.0), to_f32(to.1));
                 self.fill(block.map(PathBuilder::from_rect), *paint);
             }
             Shape::Circle {
@@ -123,11 +122,11 @@ impl Canvas {
                 radius,
                 paint,
             } => {
-                let (x, y) = (single(centre.0), single(centre.1));
-                self.fill(PathBuilder::from_circle(x, y, single(*radius)), *paint);
+                let (x, y) = (to_f32(centre.0), to_f32(centre.1));
+                self.fill(PathBuilder::from_circle(x, y, to_f32(*radius)), *paint);
             }
             Shape::Text { text, how } => {
-                let letters = letters(text, how).ok_or("the font is not understood")?;
+                let letters = text_path(text, how).ok_or("the font is not understood")?;
                 self.fill(letters, how.paint);
             }
         }
@@ -139,9 +138,9 @@ fn outline(points: &[(f64, f64)], is_closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     let mut points = points.iter();
     let (x, y) = points.next()?;
-    path.move_to(single(*x), single(*y));
+    path.move_to(to_f32(*x), to_f32(*y));
     for (x, y) in points {
-        path.line_to(single(*x), single(*y));
+        path.line_to(to_f32(*x), to_f32(*y));
     }
     if is_closed {
         path.close();
@@ -149,18 +148,18 @@ fn outline(points: &[(f64, f64)], is_closed: bool) -> Option<Path> {
     path.finish()
 }
 
-/// The outlines of a text, `None` of it where nothing is to be seen.
-fn letters(text: &str, how: &Text) -> Option<Option<Path>> {
+/// Returns the outlines of a text; an inner `None` if nothing is visible.
+fn text_path(text: &str, how: &Text) -> Option<Option<Path>> {
     let font = text::font()?;
-    let (glyphs, width) = text::laid(font, text, single(how.size));
+    let (glyphs, width) = text::layout_glyphs(font, text, to_f32(how.size));
     let start = match how.side {
-        Side::Left => 0.0,
-        Side::Middle => width / 2.0,
-        Side::Right => width,
+        TextAnchor::Left => 0.0,
+        TextAnchor::Middle => width / 2.0,
+        TextAnchor::Right => width,
     };
-    let zoom = single(how.size) / font.units_per_em()?;
-    let down = single(BASELINE * how.size);
-    let (left, top) = (single(how.at.0), single(how.at.1));
+    let zoom = to_f32(how.size) / font.units_per_em()?;
+    let down = to_f32(BASELINE * how.size);
+    let (left, top) = (to_f32(how.at.0), to_f32(how.at.1));
     let mut path = PathBuilder::new();
     for glyph in glyphs {
         let Some(outline) = font.outline(glyph.id) else {
@@ -174,13 +173,13 @@ fn letters(text: &str, how: &Text) -> Option<Option<Path>> {
                 true => (left + y, top - x),
             }
         };
-        contours(&mut path, &outline.curves, at);
+        push_contours(&mut path, &outline.curves, at);
     }
     Some(path.finish())
 }
 
-/// The curves of a glyph, of which one begins where another one than the last ended.
-fn contours(
+/// Appends the curves of a glyph. A new contour begins where a curve does not start at the end of the previous one.
+fn push_contours(
     path: &mut PathBuilder,
     curves: &[OutlineCurve],
     at: impl Fn(ab_glyph::Point) -> (f32, f32),
@@ -222,7 +221,7 @@ fn contours(
 mod tests {
     use super::*;
 
-    fn drawn(scene: &Scene, width: u32) -> Vec<u8> {
+    fn render_png(scene: &Scene, width: u32) -> Vec<u8> {
         png(scene, Theme::Light, width).unwrap()
     }
 
@@ -230,27 +229,27 @@ mod tests {
     fn a_picture_has_the_pixels_that_are_asked_for() {
         let mut scene = Scene::new(40.0, 20.0, "t");
         scene.text("Text", Text::new(10.0, 4.0, 0.0));
-        let found = drawn(&scene, 80);
+        let found = render_png(&scene, 80);
         assert!(
             found.starts_with(b"\x89PNG\r\n\x1a\n") && found.ends_with(b"IEND\xae\x42\x60\x82")
         );
         assert_eq!(found.get(16..24), Some(&[0, 0, 0, 80, 0, 0, 0, 40][..]));
-        assert_eq!(drawn(&scene, 80), found);
-        assert_ne!(drawn(&Scene::new(40.0, 20.0, "t"), 80), found);
+        assert_eq!(render_png(&scene, 80), found);
+        assert_ne!(render_png(&Scene::new(40.0, 20.0, "t"), 80), found);
         assert!(png(&scene, Theme::Light, 0).is_err());
         assert!(png(&scene, Theme::Light, 100_000).is_err());
     }
 
     #[test]
     fn letters_lie_where_they_are_said_to() {
-        let text = |how: Text| letters("il", &how).unwrap().unwrap().bounds();
+        let text = |how: Text| text_path("il", &how).unwrap().unwrap().bounds();
         let plain = text(Text::new(100.0, 50.0, 10.0));
         assert!(plain.left() > 50.0 && plain.bottom() < 110.0, "{plain:?}");
-        // The baseline is below the dots of the letters, the letters above it.
+        // The baseline is below the pixels of the letters, the letters above it.
         assert!((plain.bottom() - (10.0 + 76.0)).abs() < 1.0, "{plain:?}");
-        let right = text(Text::new(100.0, 50.0, 10.0).right());
+        let right = text(Text::new(100.0, 50.0, 10.0).align_right());
         assert!(right.right() < 50.0);
-        let up = text(Text::new(100.0, 50.0, 10.0).upwards());
+        let up = text(Text::new(100.0, 50.0, 10.0).rotate_up());
         assert!(up.left() > 50.0 && up.bottom() < 10.0);
     }
 }

@@ -1,28 +1,28 @@
-//! Shapes in the units of a picture, from its top left corner, in the order in which they are drawn.
+//! Shapes in drawing order. Units are relative to the top left corner.
 
 use super::theme::Role;
 
-/// A colour, as much of it as covers what is below.
+/// A colour with an opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Paint {
     pub(crate) role: Role,
-    /// From 0, nothing, to 1.
+    /// Opacity, from 0 to 1.
     pub(crate) alpha: f64,
 }
 
 impl Paint {
-    pub(crate) const INK: Self = Self::of(Role::Ink);
-    pub(crate) const GREY: Self = Self::of(Role::Grey);
-    pub(crate) const RULE: Self = Self::of(Role::Rule);
-    pub(crate) const PAPER: Self = Self::of(Role::Paper);
+    pub(crate) const INK: Self = Self::new(Role::Ink);
+    pub(crate) const GREY: Self = Self::new(Role::Grey);
+    pub(crate) const RULE: Self = Self::new(Role::Rule);
+    pub(crate) const PAPER: Self = Self::new(Role::Paper);
 
-    pub(crate) const fn of(role: Role) -> Self {
+    pub(crate) const fn new(role: Role) -> Self {
         Self { role, alpha: 1.0 }
     }
 
-    /// That of the series at a place.
+    /// Colour of the series at an index.
     pub(crate) const fn series(place: usize) -> Self {
-        Self::of(Role::Series(place))
+        Self::new(Role::Series(place))
     }
 
     pub(crate) const fn with_alpha(self, alpha: f64) -> Self {
@@ -30,22 +30,22 @@ impl Paint {
     }
 }
 
-/// Which part of a text is at its place.
+/// Alignment of text relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum TextAnchor {
     Left,
     Middle,
     Right,
 }
 
-/// Where and how text is written: `(x, y)` is the top of its line, at the left of the text unless told otherwise.
+/// Position and style of text: `(x, y)` is the top left of its line by default.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Text {
     /// Height of the em.
     pub(crate) size: f64,
     pub(crate) at: (f64, f64),
-    pub(crate) side: Side,
-    /// Does it read upwards? `x` is the top of its line then, `y` its place along it.
+    pub(crate) side: TextAnchor,
+    /// Whether the text is rotated to read upwards. `x` is then the top of its line, `y` its position along the line.
     pub(crate) is_upwards: bool,
     pub(crate) paint: Paint,
 }
@@ -55,37 +55,37 @@ impl Text {
         Self {
             size,
             at: (x, y),
-            side: Side::Left,
+            side: TextAnchor::Left,
             is_upwards: false,
             paint: Paint::INK,
         }
     }
 
-    /// `x` is the middle of the text.
-    pub(crate) const fn centred(self) -> Self {
+    /// `x` is the centre of the text.
+    pub(crate) const fn align_centre(self) -> Self {
         Self {
-            side: Side::Middle,
+            side: TextAnchor::Middle,
             ..self
         }
     }
 
     /// `x` is the right end of the text.
-    pub(crate) const fn right(self) -> Self {
+    pub(crate) const fn align_right(self) -> Self {
         Self {
-            side: Side::Right,
+            side: TextAnchor::Right,
             ..self
         }
     }
 
     /// The text reads upwards.
-    pub(crate) const fn upwards(self) -> Self {
+    pub(crate) const fn rotate_up(self) -> Self {
         Self {
             is_upwards: true,
             ..self
         }
     }
 
-    pub(crate) const fn coloured(self, paint: Paint) -> Self {
+    pub(crate) const fn with_paint(self, paint: Paint) -> Self {
         Self { paint, ..self }
     }
 }
@@ -97,7 +97,7 @@ pub(crate) enum Shape {
         points: Vec<(f64, f64)>,
         width: f64,
         paint: Paint,
-        /// Drawn and left out, along the line.
+        /// Lengths of dash and gap along the line.
         dash: Option<(f64, f64)>,
     },
     Area {
@@ -120,12 +120,12 @@ pub(crate) enum Shape {
     },
 }
 
-/// A shape, or where a group of them begins or ends.
+/// A shape, or the start or end of a group.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum SceneItem {
     Shape {
         shape: Shape,
-        /// What is said of it where a pointer rests.
+        /// Tooltip.
         said: Option<String>,
     },
     /// Attributes of the group, for tests and scripts: `data-...`.
@@ -133,13 +133,13 @@ pub(crate) enum Item {
     Close,
 }
 
-/// A picture.
+/// A drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scene {
     pub(crate) size: (f64, f64),
-    /// What it shows, for who cannot see it.
+    /// Alternative text for accessibility.
     pub(crate) title: String,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<SceneItem>,
     said: Option<String>,
 }
 
@@ -155,28 +155,28 @@ impl Scene {
 
     fn push(&mut self, shape: Shape) {
         let said = self.said.take();
-        self.items.push(Item::Shape { shape, said });
+        self.items.push(SceneItem::Shape { shape, said });
     }
 
-    /// What is said of the next shape.
-    pub(crate) fn say(&mut self, said: String) -> &mut Self {
+    /// Sets the tooltip of the next shape.
+    pub(crate) fn set_tooltip(&mut self, said: String) -> &mut Self {
         self.said = Some(said);
         self
     }
 
     pub(crate) fn open(&mut self, attributes: Vec<(&'static str, String)>) {
-        self.items.push(Item::Open(attributes));
+        self.items.push(SceneItem::Open(attributes));
     }
 
     pub(crate) fn close(&mut self) {
-        self.items.push(Item::Close);
+        self.items.push(SceneItem::Close);
     }
 
     pub(crate) fn line(&mut self, points: &[(f64, f64)], paint: Paint, width: f64) {
         self.stroke(points, paint, width, None);
     }
 
-    /// A line with gaps: so much drawn, so much not.
+    /// Draws a dashed line with lengths of dash and gap.
     pub(crate) fn dashes(
         &mut self,
         points: &[(f64, f64)],
@@ -203,12 +203,12 @@ impl Scene {
         });
     }
 
-    pub(crate) fn filled(&mut self, corners: &[(f64, f64)], paint: Paint) {
+    pub(crate) fn area(&mut self, corners: &[(f64, f64)], paint: Paint) {
         let corners = corners.to_vec();
         self.push(Shape::Area { corners, paint });
     }
 
-    pub(crate) fn block(&mut self, from: (f64, f64), to: (f64, f64), paint: Paint) {
+    pub(crate) fn rect(&mut self, from: (f64, f64), to: (f64, f64), paint: Paint) {
         let (left, right) = (from.0.min(to.0), from.0.max(to.0));
         let (top, bottom) = (from.1.min(to.1), from.1.max(to.1));
         self.push(Shape::Box {
@@ -227,7 +227,7 @@ impl Scene {
     }
 
     pub(crate) fn text(&mut self, text: &str, how: Text) {
-        let text = crate::text::clean(text);
+        let text = crate::text::single_line(text);
         if !text.is_empty() {
             self.push(Shape::Text { text, how });
         }

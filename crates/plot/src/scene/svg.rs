@@ -1,52 +1,52 @@
-//! A picture as SVG.
+//! SVG writer.
 
 use std::fmt::Write as _;
 
-use super::shapes::{Item, Paint, Scene, Shape, Side, Text};
+use super::shapes::{Paint, Scene, SceneItem, Shape, Text, TextAnchor};
 use super::theme::{Role, Theme};
 
-/// The font is the first one; browsers without it take one that is about as wide.
+/// The embedded font is the first one; the fallbacks are about as wide.
 const FONT: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// In ems how far the baseline is below the top of a line: a little more than capital letters are high.
+/// Distance from the top of a line to the baseline, in ems: slightly more than the height of capitals.
 pub(crate) const BASELINE: f64 = 0.76;
 
-/// What the colours are written as.
+/// Notation of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dress {
-    /// Those of a theme, on its paper.
+pub(crate) enum ColourMode {
+    /// Colours of a theme, with its background.
     Theme(Theme),
-    /// Those of the page around it, by the names of its style (`--ink`, `--s0`); without paper.
+    /// CSS variables of the surrounding page (`--ink`, `--s0`), without a background.
     Page,
 }
 
-/// The picture as a document.
-pub(crate) fn svg(scene: &Scene, dress: Dress) -> String {
+/// Renders an SVG document.
+pub(crate) fn svg(scene: &Scene, dress: ColourMode) -> String {
     let (width, height) = (number(scene.size.0), number(scene.size.1));
     let title = attribute(&scene.title);
     let size = match dress {
-        Dress::Theme(_) => format!(" width=\"{width}\" height=\"{height}\""),
-        Dress::Page => String::new(),
+        ColourMode::Theme(_) => format!(" width=\"{width}\" height=\"{height}\""),
+        ColourMode::Page => String::new(),
     };
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\"{size} viewBox=\"0 0 {width} {height}\" \
          font-family=\"{FONT}\" role=\"img\" aria-label=\"{title}\">\n"
     );
-    if let Dress::Theme(_) = dress {
+    if let ColourMode::Theme(_) = dress {
         let paper = fill(Paint::PAPER, dress);
         let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\"{paper}/>");
     }
     for item in &scene.items {
         match item {
-            Item::Open(attributes) => {
+            SceneItem::Open(attributes) => {
                 out.push_str("<g");
                 for (name, value) in attributes {
                     let _ = write!(out, " {name}=\"{}\"", attribute(value));
                 }
                 out.push_str(">\n");
             }
-            Item::Close => out.push_str("</g>\n"),
-            Item::Shape { shape, said } => {
+            SceneItem::Close => out.push_str("</g>\n"),
+            SceneItem::Shape { shape, said } => {
                 let (name, attributes, text) = element(shape, dress);
                 let said = said
                     .as_ref()
@@ -64,7 +64,7 @@ pub(crate) fn svg(scene: &Scene, dress: Dress) -> String {
 }
 
 /// Name, attributes and text of the element of a shape.
-fn element(shape: &Shape, dress: Dress) -> (&'static str, String, String) {
+fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
     match shape {
         Shape::Line {
             points,
@@ -77,14 +77,18 @@ fn element(shape: &Shape, dress: Dress) -> (&'static str, String, String) {
             });
             let attributes = format!(
                 " points=\"{}\" fill=\"none\"{} stroke-width=\"{}\" stroke-linejoin=\"round\"{dash}",
-                places(points),
-                painted("stroke", *paint, dress),
+                format_points(points),
+                paint_attribute("stroke", *paint, dress),
                 number(*width)
             );
             ("polyline", attributes, String::new())
         }
         Shape::Area { corners, paint } => {
-            let attributes = format!(" points=\"{}\"{}", places(corners), fill(*paint, dress));
+            let attributes = format!(
+                " points=\"{}\"{}",
+                format_points(corners),
+                fill(*paint, dress)
+            );
             ("polygon", attributes, String::new())
         }
         Shape::Box { from, to, paint } => {
@@ -112,15 +116,15 @@ fn element(shape: &Shape, dress: Dress) -> (&'static str, String, String) {
             );
             ("circle", attributes, String::new())
         }
-        Shape::Text { text, how } => ("text", written(how, dress), attribute(text)),
+        Shape::Text { text, how } => ("text", text_attributes(how, dress), attribute(text)),
     }
 }
 
-fn written(how: &Text, dress: Dress) -> String {
+fn text_attributes(how: &Text, dress: ColourMode) -> String {
     let side = match how.side {
-        Side::Left => "",
-        Side::Middle => " text-anchor=\"middle\"",
-        Side::Right => " text-anchor=\"end\"",
+        TextAnchor::Left => "",
+        TextAnchor::Middle => " text-anchor=\"middle\"",
+        TextAnchor::Right => " text-anchor=\"end\"",
     };
     let down = BASELINE * how.size;
     let (x, y) = how.at;
@@ -138,22 +142,22 @@ fn written(how: &Text, dress: Dress) -> String {
     )
 }
 
-fn fill(paint: Paint, dress: Dress) -> String {
-    painted("fill", paint, dress)
+fn fill(paint: Paint, dress: ColourMode) -> String {
+    paint_attribute("fill", paint, dress)
 }
 
-fn painted(what: &str, paint: Paint, dress: Dress) -> String {
+fn paint_attribute(what: &str, paint: Paint, dress: ColourMode) -> String {
     let own = match (dress, paint.role) {
-        (Dress::Page, Role::Ink) => Some("var(--ink)".to_owned()),
-        (Dress::Page, Role::Grey) => Some("var(--grey)".to_owned()),
-        (Dress::Page, Role::Rule) => Some("var(--rule)".to_owned()),
-        (Dress::Page, Role::Paper) => Some("var(--paper)".to_owned()),
-        (Dress::Page, Role::Series(place)) => Some(format!("var(--s{})", place % 12)),
+        (ColourMode::Page, Role::Ink) => Some("var(--ink)".to_owned()),
+        (ColourMode::Page, Role::Grey) => Some("var(--grey)".to_owned()),
+        (ColourMode::Page, Role::Rule) => Some("var(--rule)".to_owned()),
+        (ColourMode::Page, Role::Paper) => Some("var(--paper)".to_owned()),
+        (ColourMode::Page, Role::Series(place)) => Some(format!("var(--s{})", place % 12)),
         _ => None,
     };
     let theme = match dress {
-        Dress::Theme(theme) => theme,
-        Dress::Page => Theme::Light,
+        ColourMode::Theme(theme) => theme,
+        ColourMode::Page => Theme::Light,
     };
     let colour = own.unwrap_or_else(|| {
         let (red, green, blue) = theme.colour(paint.role);
@@ -166,7 +170,7 @@ fn painted(what: &str, paint: Paint, dress: Dress) -> String {
     format!(" {what}=\"{colour}\"{alpha}")
 }
 
-fn places(points: &[(f64, f64)]) -> String {
+fn format_points(points: &[(f64, f64)]) -> String {
     let mut out = String::with_capacity(points.len() * 12);
     for (place, (x, y)) in points.iter().enumerate() {
         if place > 0 {
@@ -177,7 +181,7 @@ fn places(points: &[(f64, f64)]) -> String {
     out
 }
 
-/// A length with two decimals, without zeros that say nothing.
+/// Formats a length with at most two decimals.
 fn number(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -190,7 +194,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Text as it stands in XML.
+/// Escapes text for XML.
 pub(crate) fn attribute(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -216,11 +220,11 @@ mod tests {
     fn shapes_become_elements() {
         let mut scene = Scene::new(40.0, 20.5, "a <b>");
         scene.open(vec![("data-series", "x & y".to_owned())]);
-        scene.say("one\ntwo".to_owned());
+        scene.set_tooltip("one\ntwo".to_owned());
         scene.circle((1.0, 2.004), 3.0, Paint::series(0).with_alpha(0.5));
         scene.close();
-        scene.text("T\u{1}", Text::new(10.0, 4.0, 0.0).right());
-        let text = svg(&scene, Dress::Theme(Theme::Light));
+        scene.text("T\u{1}", Text::new(10.0, 4.0, 0.0).align_right());
+        let text = svg(&scene, ColourMode::Theme(Theme::Light));
         assert!(
             text.starts_with(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20.5\""
@@ -232,7 +236,7 @@ mod tests {
         assert!(text.contains(
             "<text x=\"4\" y=\"7.6\" font-size=\"10\" text-anchor=\"end\" fill=\"#1e1e1e\">T</text>"
         ));
-        let page = svg(&scene, Dress::Page);
+        let page = svg(&scene, ColourMode::Page);
         assert!(page.contains("fill=\"var(--s0)\"") && !page.contains("<rect"));
         assert!(page.contains("aria-label=\"a &lt;b&gt;\""));
     }

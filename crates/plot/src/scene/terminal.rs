@@ -1,21 +1,21 @@
-//! A picture as letters of a terminal: eight dots of a Braille letter in each cell, and text between them.
+//! Terminal rendering: Braille characters of eight dots in each cell, and text between them.
 
-use super::shapes::{Item, Paint, Scene, Shape, Side, Text};
+use super::shapes::{Paint, Scene, SceneItem, Shape, Text, TextAnchor};
 use super::theme::{Role, Theme};
 use crate::number::{float, whole};
 
-/// Dots across and down a cell.
+/// Number of dots across and down a cell.
 const DOTS: (usize, usize) = (2, 4);
 
-/// The letter without dots, and the bits of the dots from the top left one down.
+/// The empty Braille character, and the bits of the dots from the top left down.
 const BRAILLE: u32 = 0x2800;
 const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Below this share of cover every second dot is left out.
-const FAINT: f64 = 0.5;
+/// Opacity below which every second dot is omitted.
+const DITHER_BELOW: f64 = 0.5;
 
-/// Below this one nothing is drawn.
-const FAINTEST: f64 = 0.3;
+/// Opacity below which nothing is drawn.
+const MIN_ALPHA: f64 = 0.3;
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -24,25 +24,25 @@ struct Cell {
     role: Option<Role>,
 }
 
-struct Screen {
+struct TerminalScreen {
     columns: usize,
     rows: usize,
     cells: Vec<Cell>,
 }
 
-/// The picture, a unit of which is a dot: lines that end in a line break, with colours where they are wanted.
+/// Renders a scene whose unit is a dot. Each line ends in a line break; colours are optional.
 pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
     let (columns, rows) = (whole(scene.size.0) / DOTS.0, whole(scene.size.1) / DOTS.1);
-    let mut screen = Screen {
+    let mut screen = TerminalScreen {
         columns,
         rows,
         cells: vec![Cell::default(); columns * rows],
     };
     let shapes = scene.items.iter().filter_map(|item| match item {
-        Item::Shape { shape, .. } => Some(shape),
+        SceneItem::Shape { shape, .. } => Some(shape),
         _ => None,
     });
-    // Text stands before what is drawn.
+    // Text takes precedence over shapes.
     let (texts, drawn): (Vec<&Shape>, Vec<&Shape>) =
         shapes.partition(|shape| matches!(shape, Shape::Text { .. }));
     for shape in drawn.into_iter().chain(texts) {
@@ -51,17 +51,17 @@ pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
     screen.lines(has_colours)
 }
 
-/// The dot that a place is in, if it is above and right of the corner.
-fn dot(place: f64) -> Option<usize> {
-    // What is as good as a whole number is one.
+/// Index of the dot at a coordinate; `None` if negative or too large.
+fn dot_index(place: f64) -> Option<usize> {
+    // Rounds values that are almost integers.
     (0.0..1e6)
         .contains(&place)
         .then(|| whole((place + 1e-6).floor()))
 }
 
-impl Screen {
+impl TerminalScreen {
     fn set(&mut self, (x, y): (f64, f64), role: Role) {
-        let (Some(x), Some(y)) = (dot(x), dot(y)) else {
+        let (Some(x), Some(y)) = (dot_index(x), dot_index(y)) else {
             return;
         };
         let (column, row) = (x / DOTS.0, y / DOTS.1);
@@ -87,10 +87,10 @@ impl Screen {
                 ..
             } => self.line(points, *paint, *dash),
             // Dots of a band would hide the lines.
-            Shape::Area { paint, .. } if paint.alpha < FAINTEST => {}
+            Shape::Area { paint, .. } if paint.alpha < MIN_ALPHA => {}
             Shape::Area { corners, paint } => self.area(corners, *paint),
             Shape::Box { from, to, paint } => {
-                // A box is seen, however thin it is.
+                // A box has at least one dot, however thin it is.
                 let right = to.0.max(from.0.floor() + 1.0);
                 let bottom = to.1.max(from.1.floor() + 1.0);
                 let corners = [*from, (right, from.1), (right, bottom), (from.0, bottom)];
@@ -118,7 +118,7 @@ impl Screen {
         }
     }
 
-    /// Dots whose middle is within the corners.
+    /// Sets the dots whose centre is inside the polygon.
     fn area(&mut self, corners: &[(f64, f64)], paint: Paint) {
         let tops = corners.iter().map(|corner| corner.1);
         let (top, bottom) = tops.fold((f64::MAX, f64::MIN), |(top, bottom), y| {
@@ -139,7 +139,7 @@ impl Screen {
                 let mut x = left.max(0.0).floor() + 0.5;
                 while x < right.min(float(self.columns * DOTS.0)) {
                     let is_left_out =
-                        paint.alpha < FAINT && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
+                        paint.alpha < DITHER_BELOW && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
                     if x >= left && !is_left_out {
                         self.set((x, y), paint.role);
                     }
@@ -155,16 +155,16 @@ impl Screen {
         let column = how.at.0 / 2.0;
         let half = float(count) / 2.0;
         let start = match how.side {
-            Side::Left => column,
-            Side::Middle => (column - half).max(0.0),
-            Side::Right => column - 2.0 * half,
+            TextAnchor::Left => column,
+            TextAnchor::Middle => (column - half).max(0.0),
+            TextAnchor::Right => column - 2.0 * half,
         };
-        let Some(row) = dot(how.at.1 / 4.0 + 0.5) else {
+        let Some(row) = dot_index(how.at.1 / 4.0 + 0.5) else {
             return;
         };
         let start = start.round();
         for (place, letter) in text.chars().enumerate() {
-            let Some(column) = dot(start + float(place)) else {
+            let Some(column) = dot_index(start + float(place)) else {
                 continue;
             };
             if column >= self.columns {
@@ -185,7 +185,7 @@ impl Screen {
             let mut code = String::new();
             for cell in row.iter().take(end) {
                 let wanted = match cell.role {
-                    Some(role) if has_colours && is_seen(cell) => escape(role),
+                    Some(role) if has_colours && is_seen(cell) => colour_escape(role),
                     _ => String::new(),
                 };
                 if wanted != code {
@@ -208,12 +208,12 @@ impl Screen {
     }
 }
 
-/// What sets the colour of a role: letters have that of the terminal.
-fn escape(role: Role) -> String {
+/// Escape sequence for the colour of a role. Text has the terminal's own colour.
+fn colour_escape(role: Role) -> String {
     let theme = match role {
         Role::Ink | Role::Paper => return String::new(),
         Role::Grey | Role::Rule => return "\x1b[2m".to_owned(),
-        // What is dark on light paper is not seen on a dark screen.
+        // Colours that are dark in the light theme would be invisible on a dark screen.
         Role::Series(place) if place % 12 >= 6 => Theme::Dark,
         _ => Theme::Light,
     };
@@ -229,7 +229,7 @@ mod tests {
     fn dots_and_letters_have_their_cells() {
         let mut scene = Scene::new(12.0, 8.0, "t");
         scene.line(&[(0.0, 0.0), (11.0, 7.0)], Paint::series(0), 1.0);
-        scene.text("ab", Text::new(4.0, 12.0, 4.0).right());
+        scene.text("ab", Text::new(4.0, 12.0, 4.0).align_right());
         assert_eq!(terminal(&scene, false), "⠉⠒⢄⡀\n   ⠈ab\n");
         let coloured = terminal(&scene, true);
         assert!(
@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn areas_are_filled() {
         let mut scene = Scene::new(4.0, 4.0, "t");
-        scene.block((0.0, 0.0), (2.0, 4.0), Paint::INK);
+        scene.rect((0.0, 0.0), (2.0, 4.0), Paint::INK);
         assert_eq!(terminal(&scene, false), "⣿\n");
         let mut scene = Scene::new(4.0, 4.0, "t");
-        scene.block((2.0, 3.0), (4.0, 3.2), Paint::INK);
+        scene.rect((2.0, 3.0), (4.0, 3.2), Paint::INK);
         assert_eq!(terminal(&scene, false), " ⣀\n");
     }
 }

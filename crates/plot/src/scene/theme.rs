@@ -1,39 +1,39 @@
-//! Colours by what they are for, on light and on dark paper.
+//! Colours by role, for a light and a dark theme.
 
 /// Red, green, blue.
 pub(crate) type Rgb = (u8, u8, u8);
 
-/// What a picture is looked at on.
+/// Background of a plot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// White paper.
+    /// White.
     #[default]
     Light,
     /// A dark screen or slide.
     Dark,
 }
 
-/// What a colour is for.
+/// Role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Letters and axes.
+    /// Text and axes.
     Ink,
-    /// Remarks.
+    /// Notes.
     Grey,
-    /// Light lines behind the data.
+    /// Grid lines.
     Rule,
-    /// What is below everything.
+    /// Background.
     Paper,
-    /// The series at a place.
+    /// The series at an index.
     Series(usize),
-    /// A share of a range, from 0 to 255.
+    /// Position in the colour ramp, from 0 to 255.
     Ramp(u8),
-    /// One that is the same on all paper.
+    /// A colour that is the same in all themes.
     Fixed(Rgb),
 }
 
-/// Colours that people tell apart who see few: those of Okabe and Ito without yellow, then five that are at least as
-/// far from them and from each other, as seen by all.
+/// Colours for people with colour vision deficiency: those of Okabe and Ito without yellow, then five that differ at
+/// least as much from them and from each other for all viewers.
 const LIGHT: [Rgb; 12] = [
     (0, 114, 178),
     (213, 94, 0),
@@ -49,7 +49,7 @@ const LIGHT: [Rgb; 12] = [
     (150, 120, 255),
 ];
 
-/// The same hues, as light as dark paper needs: the six of Okabe and Ito lightened, their yellow for black.
+/// The same hues, light enough for a dark background: the six of Okabe and Ito lightened, and their yellow for black.
 const DARK: [Rgb; 12] = [
     (74, 163, 223),
     (240, 125, 50),
@@ -65,7 +65,7 @@ const DARK: [Rgb; 12] = [
     (222, 208, 255),
 ];
 
-/// Some colours of viridis (Smith and van der Walt), which rises in lightness for all eyes.
+/// Samples of viridis (Smith and van der Walt), whose lightness rises monotonically for all viewers.
 const RAMP: [Rgb; 9] = [
     (68, 1, 84),
     (71, 44, 122),
@@ -79,7 +79,7 @@ const RAMP: [Rgb; 9] = [
 ];
 
 impl Theme {
-    /// The colour of a role.
+    /// Colour of a role.
     pub(crate) fn colour(self, role: Role) -> Rgb {
         let (light, dark) = match role {
             Role::Ink => ((30, 30, 30), (236, 236, 236)),
@@ -123,13 +123,13 @@ fn ramp(share: u8) -> Rgb {
     )
 }
 
-/// Does the line of a series have gaps, since its colour comes a second time?
+/// Returns whether the line of a series is dashed, because its colour repeats.
 pub(crate) fn is_dashed(place: usize) -> bool {
     (place / LIGHT.len()) % 2 == 1
 }
 
-/// The shape of the dots of a series: differs where its colour comes again.
-pub(crate) fn shape(place: usize) -> usize {
+/// Shape of the dots of a series; it changes when its colour repeats.
+pub(crate) fn dot_shape(place: usize) -> usize {
     place + place / LIGHT.len()
 }
 

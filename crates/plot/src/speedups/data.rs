@@ -1,44 +1,44 @@
-//! Speedups, as they are given.
+//! Input of the speedup plot.
 
-/// What is drawn: speedups, above 0.
+/// Speedups, above 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Speedups {
-    /// Their distribution, in rising order.
+    /// Distribution, in ascending order.
     pub bins: Vec<SpeedupBin>,
-    /// The smallest change that is called one, as a share: 0.02 for 2 %.
+    /// Minimum change that is significant, as a fraction: 0.02 for 2 %.
     pub noise: f64,
-    /// Means of all of them, then of parts.
+    /// Means of all speedups, then of groups.
     pub rows: Vec<SpeedupRow>,
 }
 
-/// Speedups that are alike, by what is said of them.
+/// Counts of similar speedups by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpeedupBin {
-    /// The least of them.
+    /// Lower bound.
     pub from: f64,
-    /// Where the next bin begins.
+    /// Upper bound, where the next bin begins.
     pub to: f64,
-    /// How many are slower, unclear, the same, faster.
+    /// Number of slower, unclear, same and faster pairs.
     pub counts: [u64; 4],
 }
 
-/// The mean of some speedups.
+/// Mean of a group of speedups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpeedupRow {
-    /// What they have in common.
+    /// Name of the group.
     pub name: String,
-    /// Rows of one number stand together: 0 all, 1 operators, 2 networks.
+    /// Section of the row: 0 all, 1 operators, 2 networks.
     pub group: usize,
-    /// How many they are.
+    /// Number of pairs.
     pub pairs: u64,
-    /// Their geometric mean.
+    /// Geometric mean.
     pub speedup: f64,
-    /// Its confidence interval.
+    /// Confidence interval.
     pub interval: Option<(f64, f64)>,
 }
 
-/// From the smallest change to its inverse, as logarithms.
-pub(super) fn band(noise: f64) -> (f64, f64) {
+/// Band of insignificant changes, from the minimum change to its inverse, as logarithms.
+pub(super) fn noise_band(noise: f64) -> (f64, f64) {
     let edge = (1.0 + noise.max(0.0)).log2();
     (-edge, edge)
 }

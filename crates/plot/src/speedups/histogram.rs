@@ -1,45 +1,47 @@
-//! The histogram: bars by what is said of the pairs, one upon the other.
+//! Histogram of speedups: stacked bars by verdict.
 
 use super::axis::factors;
-use super::data::{SpeedupBin, band};
-use crate::canvas::{INK, colour, fixed};
-use crate::page::{AXIS, Field, LABEL, Scale, Ticks, frame, indent, upright};
+use super::data::{SpeedupBin, noise_band};
+use crate::canvas::{INK, fixed_colour, series_colour};
+use crate::plot_frame::{
+    AXIS, AxisTicks, FrameRect, LABEL, LinearScale, draw_frame, draw_vertical_axis, left_indent,
+};
 use crate::scene::{Paint, Scene, Text};
 use crate::text;
 
-/// Bars that have room.
-const MOST: f64 = 90.0;
+/// Maximum number of bars.
+const MAX_BARS: f64 = 90.0;
 
-/// Of the band in which no change is called one.
-pub(super) const BAND: Paint = fixed(250, 240, 205);
+/// Colour of the band of insignificant changes.
+pub(super) const BAND: Paint = fixed_colour(250, 240, 205);
 
-/// From the bottom up: which count, what it is, its colour.
+/// Layers from the bottom up: index of the count, name, colour.
 fn layers() -> [(usize, &'static str, Paint); 4] {
     [
-        (2, "same", fixed(120, 120, 120)),
-        (1, "unclear", fixed(195, 195, 195)),
-        (0, "slower", colour(1)),
-        (3, "faster", colour(0)),
+        (2, "same", fixed_colour(120, 120, 120)),
+        (1, "unclear", fixed_colour(195, 195, 195)),
+        (0, "slower", series_colour(1)),
+        (3, "faster", series_colour(0)),
     ]
 }
 
-/// A bar: its ends as logarithms, and its counts.
+/// A bar: its bounds as logarithms, and its counts.
 struct Bar {
     ends: (f64, f64),
     counts: [u64; 4],
 }
 
-/// Bars wide enough to be seen.
+/// Merges bins into bars that are wide enough to see.
 fn bars(bins: &[SpeedupBin]) -> Vec<Bar> {
     let ends = |bin: &SpeedupBin| (bin.from.log2(), bin.to.log2());
     let (Some(first), Some(last)) = (bins.first().map(ends), bins.last().map(ends)) else {
         return Vec::new();
     };
     let narrow = (first.1 - first.0).max(1e-6);
-    let across = ((last.1 - first.0) / narrow / MOST).ceil().max(1.0) * narrow;
+    let across = ((last.1 - first.0) / narrow / MAX_BARS).ceil().max(1.0) * narrow;
     let mut bars: Vec<Bar> = Vec::new();
     for bin in bins {
-        // A bar begins at a multiple of its width, so none lies on both sides of 1.
+        // Bars start at multiples of their width, so that none spans 1.
         let place = (ends(bin).0 / across + 1e-6).floor();
         let ends = (place * across, (place + 1.0) * across);
         match bars.last_mut() {
@@ -62,7 +64,7 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Draws it up to `right`, between `top` and `bottom`.
+/// Draws the histogram up to `right`, between `top` and `bottom`.
 pub(super) fn draw(
     canvas: &mut Scene,
     (label, bins, noise): (&str, &[SpeedupBin], f64),
@@ -72,62 +74,67 @@ pub(super) fn draw(
     let sum = |bar: &Bar| float(bar.counts.iter().sum());
     let most = bars.iter().map(sum).fold(1.0, f64::max);
     let legend = 1.6 * LABEL;
-    let ticks = Ticks::new(0.0, 1.05 * most, 9.0, 1.0);
-    let field = Field {
-        left: indent(&ticks),
+    let ticks = AxisTicks::new(0.0, 1.05 * most, 9.0, 1.0);
+    let field = FrameRect {
+        left: left_indent(&ticks),
         right,
         top: top + legend,
         bottom,
     };
-    let (none, edge) = band(noise);
+    let (none, edge) = noise_band(noise);
     let ends = bars.iter().flat_map(|bar| [bar.ends.0, bar.ends.1]);
     let (low, high) = ends.fold((none, edge), |(low, high), end| {
         (low.min(end), high.max(end))
     });
     let room = 0.04 * (high - low).max(0.01);
-    let x = Scale {
+    let x = LinearScale {
         values: (low - room, high + room),
         places: (field.left, field.right),
     };
-    let y = Scale {
+    let y = LinearScale {
         values: (0.0, 1.05 * most),
         places: (field.bottom, field.top),
     };
-    block(
+    draw_block(
         canvas,
-        (x.at(none), x.at(edge)),
+        (x.position(none), x.position(edge)),
         (field.top, field.bottom),
         BAND,
     );
     factors(canvas, field, &x);
-    upright(canvas, field, (label, y, &ticks));
+    draw_vertical_axis(canvas, field, (label, y, &ticks));
     for bar in &bars {
-        let sides = (x.at(bar.ends.0) + 0.5, x.at(bar.ends.1) - 0.5);
+        let sides = (x.position(bar.ends.0) + 0.5, x.position(bar.ends.1) - 0.5);
         let mut below = 0.0;
         for (place, _, colour) in layers() {
             let count = float(bar.counts.get(place).copied().unwrap_or(0));
             if count > 0.0 {
-                block(canvas, sides, (y.at(below + count), y.at(below)), colour);
+                draw_block(
+                    canvas,
+                    sides,
+                    (y.position(below + count), y.position(below)),
+                    colour,
+                );
                 below += count;
             }
         }
     }
-    let one = x.at(0.0);
+    let one = x.position(0.0);
     canvas.dashes(
         &[(one, field.top), (one, field.bottom)],
         INK,
         1.5,
         (8.0, 6.0),
     );
-    frame(canvas, field);
+    draw_frame(canvas, field);
     let middle = f64::midpoint(field.left, field.right);
-    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).centred();
+    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
     canvas.text("speedup of each pair", at);
-    said(canvas, &bars, (field.left, top))
+    draw_legend(canvas, &bars, (field.left, top))
 }
 
-/// What the colours are, and how many pairs have each.
-fn said(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
+/// Draws the legend: colours, and number of pairs of each.
+fn draw_legend(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
     let mut along = left;
     for (place, name, colour) in layers() {
         let counts = bars.iter().filter_map(|bar| bar.counts.get(place));
@@ -135,7 +142,7 @@ fn said(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
         if count == 0 {
             continue;
         }
-        block(
+        draw_block(
             canvas,
             (along, along + 16.0),
             (top + 3.0, top + 19.0),
@@ -147,9 +154,14 @@ fn said(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
     }
 }
 
-fn block(canvas: &mut Scene, (left, right): (f64, f64), (top, bottom): (f64, f64), colour: Paint) {
+fn draw_block(
+    canvas: &mut Scene,
+    (left, right): (f64, f64),
+    (top, bottom): (f64, f64),
+    colour: Paint,
+) {
     let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
-    canvas.filled(&corners, colour)
+    canvas.area(&corners, colour)
 }
 
 #[cfg(test)]

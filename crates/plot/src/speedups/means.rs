@@ -1,89 +1,89 @@
-//! The means: a dot and its interval for all pairs, and for each part of them.
+//! Means of speedups: a dot and its interval for all pairs, and for each group.
 
 use super::axis::factors;
-use super::data::{SpeedupRow, band};
+use super::data::{SpeedupRow, noise_band};
 use super::histogram::BAND;
-use crate::canvas::{GREY, INK, colour};
-use crate::page::{AXIS, Field, LABEL, MIDDLE, REMARK, Scale, frame};
+use crate::canvas::{GREY, INK, series_colour};
+use crate::plot_frame::{AXIS, FrameRect, LABEL, LinearScale, MIDDLE, REMARK, draw_frame};
 use crate::scene::{Scene, Text};
 use crate::text;
 
-/// What stands above the rows of a group.
-const HEADS: [&str; 3] = ["", "by operator", "by network"];
+/// Headings of the sections.
+const HEADINGS: [&str; 3] = ["", "by operator", "by network"];
 
-/// How wide names become at most, and how far apart rows are.
+/// Maximum width of names, and height of a row.
 const NAMES: f64 = 250.0;
 const ROW: f64 = 27.0;
 
-/// A line: a head, or a row.
+/// A heading or a row.
 enum Line<'a> {
     Head(&'static str),
     Row(&'a SpeedupRow),
     More(usize),
 }
 
-/// Draws them into what is beside the histogram.
-pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: Field) {
+/// Draws the means in the area beside the histogram.
+pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: FrameRect) {
     let lines = lines(rows, ((beside.bottom - beside.top) / ROW).floor());
-    let names = rows.iter().map(|row| text::width(&said(row), LABEL));
+    let names = rows.iter().map(|row| text::width(&row_name(row), LABEL));
     let names = names.fold(0.0, f64::max).min(NAMES);
-    let field = Field {
+    let field = FrameRect {
         left: beside.left + names + 12.0,
         ..beside
     };
-    let x = Scale {
-        values: range(rows, noise),
+    let x = LinearScale {
+        values: axis_range(rows, noise),
         places: (field.left, field.right),
     };
-    let (low, high) = band(noise);
-    let (low, high) = (x.at(low), x.at(high));
+    let (low, high) = noise_band(noise);
+    let (low, high) = (x.position(low), x.position(high));
     let corners = [
         (low, field.top),
         (high, field.top),
         (high, field.bottom),
         (low, field.bottom),
     ];
-    canvas.filled(&corners, BAND);
+    canvas.area(&corners, BAND);
     factors(canvas, field, &x);
-    let one = x.at(0.0);
+    let one = x.position(0.0);
     canvas.dashes(
         &[(one, field.top), (one, field.bottom)],
         INK,
         1.5,
         (8.0, 6.0),
     );
-    frame(canvas, field);
+    draw_frame(canvas, field);
     let mut y = field.top + ROW / 2.0;
     for line in &lines {
-        let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).right();
+        let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).align_right();
         match line {
             Line::Head(head) => {
                 let at = Text::new(REMARK, beside.left, y - MIDDLE * REMARK);
-                canvas.text(head, at.coloured(GREY));
+                canvas.text(head, at.with_paint(GREY));
             }
-            Line::More(count) => canvas.text(&format!("… and {count} more"), at.coloured(GREY)),
+            Line::More(count) => canvas.text(&format!("… and {count} more"), at.with_paint(GREY)),
             Line::Row(row) => {
-                for text in text::wrap(&said(row), LABEL, NAMES, 1) {
+                for text in text::wrap(&row_name(row), LABEL, NAMES, 1) {
                     canvas.text(&text, at.clone());
                 }
-                mean(canvas, row, (x, y));
+                draw_mean(canvas, row, (x, y));
             }
         }
         y += ROW;
     }
     let middle = f64::midpoint(field.left, field.right);
-    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).centred();
+    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
     canvas.text("geometric mean, 95 % interval", at)
 }
 
-/// A mean and its interval, as far as there is room.
-fn mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (Scale, f64)) {
+/// Draws a mean and its interval, clipped to the area.
+fn draw_mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (LinearScale, f64)) {
     let edge = if row.group == 0 {
         INK
     } else {
-        colour(row.group - 1)
+        series_colour(row.group - 1)
     };
-    let inside = |value: f64| x.at(value.log2()).clamp(x.places.0, x.places.1);
+    let inside = |value: f64| x.position(value.log2()).clamp(x.places.0, x.places.1);
     if let Some((low, high)) = row.interval {
         let (low, high) = (inside(low), inside(high));
         canvas.line(&[(low, y), (high, y)], edge, 2.0);
@@ -94,11 +94,11 @@ fn mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (Scale, f64)) {
     canvas.circle((inside(row.speedup), y), 5.0, edge)
 }
 
-fn said(row: &SpeedupRow) -> String {
+fn row_name(row: &SpeedupRow) -> String {
     format!("{} ({})", row.name, row.pairs)
 }
 
-/// Heads and rows, as many as there is room for; each group has its share.
+/// Headings and rows that fit; each section gets its share.
 fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -112,12 +112,12 @@ fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     let mut left = room;
     let mut lines = Vec::new();
     for (place, group) in groups.iter().enumerate() {
-        let head = group.first().and_then(|row| HEADS.get(row.group));
+        let head = group.first().and_then(|row| HEADINGS.get(row.group));
         if let Some(head) = head.filter(|head| !head.is_empty()) {
             lines.push(Line::Head(head));
             left = left.saturating_sub(1);
         }
-        // What later groups do not need is there for this one.
+        // Space that later sections do not need is available to this one.
         let later = groups.iter().skip(place + 1);
         let needed: usize = later.map(|group| group.len() + 1).sum();
         let own = left
@@ -137,11 +137,11 @@ fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     lines
 }
 
-/// The axis, in doublings: all means, and of their intervals what is not far from them.
-fn range(rows: &[SpeedupRow], noise: f64) -> (f64, f64) {
+/// Range of the axis, in doublings: all means, and the parts of their intervals that are not far away.
+fn axis_range(rows: &[SpeedupRow], noise: f64) -> (f64, f64) {
     let means = rows.iter().map(|row| row.speedup.log2());
     let widest = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
-    let (low, high) = means.fold(band(noise), widest);
+    let (low, high) = means.fold(noise_band(noise), widest);
     let far = (0.5 * (high - low)).max(0.05);
     let ends = rows.iter().filter_map(|row| row.interval);
     let ends = ends.flat_map(|(from, to)| [from.log2(), to.log2()]);

@@ -1,4 +1,4 @@
-//! Speedups of many pairs: how they are distributed, and the means of parts of them.
+//! Plot of the speedups of many pairs: their distribution, and the means of groups.
 
 mod axis;
 mod data;
@@ -7,50 +7,50 @@ mod means;
 
 pub use data::{SpeedupBin, SpeedupRow, Speedups};
 
-use super::canvas::{self, Drawing, GREY};
-use super::page::{AXIS, Field, LABEL, MARGIN, Page, REMARK};
-use super::page::{factor, heading, nothing};
-use super::picture::{Picture, picture};
+use super::canvas::{self, Drawable, GREY};
+use super::plot_frame::{AXIS, FrameRect, LABEL, MARGIN, PlotOptions, REMARK};
+use super::plot_frame::{draw_empty, draw_heading, format_factor};
+use super::rendered_plot::{RenderedPlot, render_plot};
 use crate::scene::{Scene, Text};
 
-/// How much of the width the histogram has.
-const SHARE: f64 = 0.52;
+/// Fraction of the width for the histogram.
+const HISTOGRAM_FRACTION: f64 = 0.52;
 
-/// Draws a histogram of the speedups by what is said of them, and beside it their means with intervals. The label says
-/// what is counted.
+/// Draws a histogram of the speedups by verdict, and beside it their means with intervals. The label is the unit of the
+/// counts.
 ///
 /// # Errors
-/// What the canvas says; without bins the picture tells that there is nothing to draw.
-pub fn speedups(page: Page<'_>, speedups: &Speedups) -> Result<Picture, String> {
-    let drawing = Drawn { page, speedups };
-    picture(&drawing, page.title, page.png_width)
+/// If rendering fails. Without bins the plot shows that it is empty.
+pub fn speedups(page: PlotOptions<'_>, speedups: &Speedups) -> Result<RenderedPlot, String> {
+    let drawing = SpeedupPlot { page, speedups };
+    render_plot(&drawing, page.title, page.png_width)
 }
 
-struct Drawn<'a> {
-    page: Page<'a>,
+struct SpeedupPlot<'a> {
+    page: PlotOptions<'a>,
     speedups: &'a Speedups,
 }
 
-impl Drawing for Drawn<'_> {
+impl Drawable for SpeedupPlot<'_> {
     fn draw(&self, canvas: &mut Scene) {
         let Speedups { bins, noise, rows } = self.speedups;
         if bins.is_empty() {
-            return nothing(canvas, self.page.title);
+            return draw_empty(canvas, self.page.title);
         }
-        let mut top = heading(canvas, self.page.title);
+        let mut top = draw_heading(canvas, self.page.title);
         if let Some(all) = rows.first() {
             let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0);
-            canvas.text(&said(all), at.centred().coloured(GREY));
+            canvas.text(&summary_text(all), at.align_centre().with_paint(GREY));
             top += 1.5 * REMARK;
         }
         let bottom = canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL;
-        let middle = SHARE * canvas::WIDTH;
+        let middle = HISTOGRAM_FRACTION * canvas::WIDTH;
         histogram::draw(
             canvas,
             (self.page.label, bins, *noise),
             (middle - 20.0, top, bottom),
         );
-        let beside = Field {
+        let beside = FrameRect {
             left: middle + 20.0,
             right: canvas::WIDTH - MARGIN,
             top,
@@ -60,11 +60,11 @@ impl Drawing for Drawn<'_> {
     }
 }
 
-/// The mean of all in words.
-fn said(all: &SpeedupRow) -> String {
-    let mean = factor(all.speedup.log2());
+/// Text of the overall mean.
+fn summary_text(all: &SpeedupRow) -> String {
+    let mean = format_factor(all.speedup.log2());
     let interval = all.interval.map_or_else(String::new, |(low, high)| {
-        let [low, high] = [low, high].map(|end| factor(end.log2()));
+        let [low, high] = [low, high].map(|end| format_factor(end.log2()));
         format!(" ({low} to {high} with 95 %)")
     });
     format!(
@@ -107,7 +107,8 @@ mod tests {
                 row("net", 2, 0.9),
             ],
         };
-        let Picture { svg, png } = speedups(Page::new("b against a", "pairs"), &all).unwrap();
+        let RenderedPlot { svg, png } =
+            speedups(PlotOptions::new("b against a", "pairs"), &all).unwrap();
         for text in [
             "b against a",
             "1.31×",
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn one_pair_and_none_are_drawn() {
-        let empty = speedups(Page::new("t", "pairs"), &Speedups::default()).unwrap();
+        let empty = speedups(PlotOptions::new("t", "pairs"), &Speedups::default()).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
         let one = Speedups {
             bins: vec![bin(1.0, [0, 1, 0, 0])],
@@ -137,7 +138,7 @@ mod tests {
                 ..row("all", 0, 1.0)
             }],
         };
-        let svg = speedups(Page::new("t", "pairs"), &one).unwrap().svg;
+        let svg = speedups(PlotOptions::new("t", "pairs"), &one).unwrap().svg;
         assert!(svg.contains("unclear") && !svg.contains("NaN") && !svg.contains("faster ("));
     }
 
@@ -155,7 +156,7 @@ mod tests {
             noise: 0.02,
             rows: rows.collect(),
         };
-        let svg = speedups(Page::new("t", "pairs"), &all).unwrap().svg;
+        let svg = speedups(PlotOptions::new("t", "pairs"), &all).unwrap().svg;
         assert!(
             svg.contains("operator 12")
                 && svg.contains(" more</text>")

@@ -1,4 +1,5 @@
-//! A column of repeats that do not count: lists of wall time, processor time and involuntary switches.
+//! Column of disturbed repeats, which are excluded from the runtime: lists of wall time, CPU time and involuntary
+//! context switches.
 
 use std::sync::Arc;
 
@@ -7,9 +8,9 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type, Int64Type};
-use tsql_formats::measured::disturbed::Disturbed;
+use tsql_formats::measured::disturbed_repeats::DisturbedRepeat;
 
-/// The columns of a repeat.
+/// Fields of a repeat.
 fn fields() -> Fields {
     Fields::from(vec![
         Field::new("wall_ns", DataType::Float64, true),
@@ -18,14 +19,14 @@ fn fields() -> Fields {
     ])
 }
 
-/// The type of the column.
+/// Data type of the column.
 pub fn data_type() -> DataType {
     DataType::new_list(DataType::Struct(fields()), true)
 }
 
-/// A column that grows row by row.
+/// Builder of the column, row by row.
 #[derive(Default)]
-pub struct Rows {
+pub struct DisturbedBuilder {
     wall_ns: Float64Builder,
     cpu_ns: Float64Builder,
     switches: Int64Builder,
@@ -33,9 +34,9 @@ pub struct Rows {
     valid: Vec<bool>,
 }
 
-impl Rows {
-    /// `None` is NULL.
-    pub fn push(&mut self, repeats: Option<&[Disturbed]>) {
+impl DisturbedBuilder {
+    /// Appends a row. `None` is NULL.
+    pub fn push(&mut self, repeats: Option<&[DisturbedRepeat]>) {
         for repeat in repeats.unwrap_or_default() {
             self.wall_ns.append_value(repeat.wall_ns);
             self.cpu_ns.append_option(repeat.cpu_ns);
@@ -65,8 +66,8 @@ impl Rows {
     }
 }
 
-/// The repeats in a row of such a column; `None` for NULL, and for a column of another type.
-pub fn at(column: &ListArray, row: usize) -> Option<Vec<Disturbed>> {
+/// Returns the repeats of a row. `None` for NULL, and for a column of another type.
+pub fn disturbed_at(column: &ListArray, row: usize) -> Option<Vec<DisturbedRepeat>> {
     let list = column.is_valid(row).then(|| column.value(row))?;
     let repeats = list.as_struct_opt()?;
     let [wall_ns, cpu_ns, switches] = repeats.columns() else {
@@ -77,7 +78,7 @@ pub fn at(column: &ListArray, row: usize) -> Option<Vec<Disturbed>> {
     let switches = switches.as_primitive_opt::<Int64Type>()?;
     let rows = wall_ns.iter().zip(cpu_ns).zip(switches);
     rows.map(|((wall_ns, cpu_ns), involuntary_switches)| {
-        Some(Disturbed {
+        Some(DisturbedRepeat {
             wall_ns: wall_ns?,
             cpu_ns,
             involuntary_switches,
@@ -92,24 +93,24 @@ mod tests {
 
     #[test]
     fn repeats_come_back_from_a_column() {
-        let known = Disturbed {
+        let known = DisturbedRepeat {
             wall_ns: 2_500_000.5,
             cpu_ns: Some(1_400_000.0),
             involuntary_switches: Some(3),
         };
-        let unknown = Disturbed {
+        let unknown = DisturbedRepeat {
             wall_ns: 0.125,
             cpu_ns: None,
             involuntary_switches: None,
         };
         for repeats in [vec![], vec![known], vec![unknown, known]] {
-            let mut rows = Rows::default();
+            let mut rows = DisturbedBuilder::default();
             rows.push(None);
             rows.push(Some(&repeats));
             let column = rows.finish();
             assert_eq!(*column.data_type(), data_type());
-            assert_eq!(at(&column, 0), None);
-            assert_eq!(at(&column, 1), Some(repeats));
+            assert_eq!(disturbed_at(&column, 0), None);
+            assert_eq!(disturbed_at(&column, 1), Some(repeats));
         }
     }
 }

@@ -6,10 +6,10 @@ use arrow::array::make_comparator;
 use arrow::compute::SortOptions;
 use datafusion_common::{Result, ScalarValue};
 
-/// Compares two values of any types: values of different types by type, and lists and structs by their elements. NULL, also inside of
-/// a struct, comes first.
+/// Compares two values of any types. Values of different types are ordered by type, lists and structs by their
+/// elements. NULL comes first, also inside of a struct.
 ///
-/// `ScalarValue::partial_cmp` leaves structs with NULL incomparable, which is no order that can be sorted by.
+/// `ScalarValue::partial_cmp` returns `None` for structs with NULL, so it is not a total order.
 pub fn value_order(one: &ScalarValue, other: &ScalarValue) -> Ordering {
     let types = one.data_type().cmp(&other.data_type());
     types.then_with(|| {

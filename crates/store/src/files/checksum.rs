@@ -1,15 +1,14 @@
-//! Checksums of a data file, kept in the file: who reads a part of it knows that these are the bytes that
-//! were written.
+//! Checksums of a data file, stored in the file. They let a reader of a range verify its bytes.
 //!
 //! ```text
-//! PAR1 | row groups | sums | checksums: 8 bytes for each block | page indexes, footer
-//! └─ blocks of 64 KiB ─────┘ └─ the end ───────────────────────────────────────────────┘
+//! PAR1 | row groups | pre-aggregates | checksums: 8 bytes for each block | page indexes, footer
+//! └─ blocks of 64 KiB ──────────────┘ └─ end section ────────────────────────────────────────┘
 //! ```
 //!
-//! A checksum is XXH3-64, little endian. Blocks begin anew with the sums, so that damage in one of the two says
-//! nothing of the other. The log says in a tag of the file where the end begins and what its checksum is: so
-//! whatever is read is compared, and no byte is believed because of itself. They tell damage, not
-//! forgery. Other readers of Parquet skip them; what older versions wrote has none until it is rewritten.
+//! A checksum is XXH3-64, little endian. Blocks restart at the pre-aggregates, so damage in rows and pre-aggregates is
+//! reported separately. A tag of the file in the log holds the offset and the checksum of the end section, so every
+//! byte that is read is verified. The checksums detect damage, not forgery. Other Parquet readers skip them. Files of
+//! older versions have none until they are rewritten.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,31 +16,31 @@ use std::ops::Range;
 /// Name of the tag.
 const TAG: &str = "tsql.checksums";
 
-/// Bytes of a block. What a query reads is rounded out to blocks: smaller ones are read for less, and their
-/// checksums take more of the file (0.012 % here).
+/// Block size in bytes. Reads are rounded out to blocks. Smaller blocks read less, but their checksums take more of the
+/// file (0.012 % at this size).
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Bytes of a checksum.
+/// Size of a checksum in bytes.
 const BYTES: u64 = 8;
 
-/// Where the checksums of a file are, and the one of its end.
+/// Location of the checksums of a file, and the checksum of the end section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checksums {
     block_bytes: u64,
-    /// Where the sums begin.
+    /// Offset of the pre-aggregates.
     sums: u64,
-    /// Where the checksums begin, and with them the end of the file.
+    /// Offset of the checksums, which is also the start of the end section.
     begin: u64,
-    /// The checksum of the end.
+    /// Checksum of the end section.
     of_end: u64,
 }
 
-/// A part of a file that is compared as a whole.
+/// A section of a file that is verified as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum FileSection {
     /// The block of this number.
     Block(usize, Range<u64>),
-    /// Everything behind the blocks.
+    /// Everything after the blocks.
     End(Range<u64>),
 }
 
@@ -51,7 +50,7 @@ pub(crate) fn compute(bytes: &[u8]) -> u64 {
 }
 
 impl Checksums {
-    /// Those of a file of which so many bytes are rows, and so many rows and sums.
+    /// Creates the layout for a file. `sums`: offset after the rows. `begin`: offset after rows and pre-aggregates.
     pub(crate) fn new(sums: u64, begin: u64) -> Self {
         Self {
             block_bytes: BLOCK_BYTES,
@@ -61,14 +60,13 @@ impl Checksums {
         }
     }
 
-    /// Bytes that the checksums of the blocks take.
+    /// Returns the size of the block checksums in bytes.
     pub(crate) fn len(&self) -> u64 {
         let blocks = |bytes: u64| bytes.div_ceil(self.block_bytes);
         (blocks(self.sums) + blocks(self.begin - self.sums)) * BYTES
     }
 
-    /// Writes the checksums into the place that is kept for them in the finished file; `None` where
-    /// there is no such place.
+    /// Writes the checksums into the reserved range of the finished file. Returns `None` if there is no such range.
     pub(crate) fn fill(mut self, file: &mut [u8]) -> Option<Self> {
         let begin = usize::try_from(self.begin).ok()?;
         let (blocks, end) = file.split_at_mut_checked(begin)?;
@@ -83,10 +81,10 @@ impl Checksums {
         Some(self)
     }
 
-    /// The part that a byte of a file of this size is in.
-    pub(crate) fn part(&self, at: u64, size: u64) -> Part {
+    /// Returns the section that contains byte `at` of a file of this size.
+    pub(crate) fn section(&self, at: u64, size: u64) -> FileSection {
         if at >= self.begin {
-            return Part::End(self.begin..size);
+            return FileSection::End(self.begin..size);
         }
         let rows = self.sums.div_ceil(self.block_bytes);
         let (before, from, to) = if at < self.sums {
@@ -97,11 +95,11 @@ impl Checksums {
         let number = (at - from) / self.block_bytes;
         let start = from + number * self.block_bytes;
         let number = usize::try_from(before + number).unwrap_or(usize::MAX);
-        Part::Block(number, start..(start + self.block_bytes).min(to))
+        FileSection::Block(number, start..(start + self.block_bytes).min(to))
     }
 
-    /// The checksums of the blocks, from the end of the file; `None` where it is not what was written.
-    pub(crate) fn of_blocks(&self, end: &[u8]) -> Option<Vec<u64>> {
+    /// Returns the checksums of the blocks from the end section. `None` if the end section is damaged.
+    pub(crate) fn block_checksums(&self, end: &[u8]) -> Option<Vec<u64>> {
         if compute(end) != self.of_end {
             return None;
         }
@@ -110,7 +108,7 @@ impl Checksums {
         Some(checksums.iter().copied().map(u64::from_le_bytes).collect())
     }
 
-    /// The tag that names them, and the checksum of what the log says of the file.
+    /// Returns the tag with this layout and the checksum of the file's log entry.
     pub(crate) fn tag(&self, of_entry: u64) -> (String, Option<String>) {
         let Self {
             block_bytes,
@@ -122,8 +120,9 @@ impl Checksums {
         (TAG.to_owned(), Some(text))
     }
 
-    /// What the tags of a file of this size name, as [`Checksums::tag`] has it; an error where that cannot be.
-    pub(crate) fn of_tags(
+    /// Parses the tags of a file of this size, as written by [`Checksums::tag`]. Returns an error for impossible
+    /// values.
+    pub(crate) fn from_tags(
         tags: &HashMap<String, Option<String>>,
         size: u64,
     ) -> Result<Option<(Self, u64)>, String> {
@@ -159,7 +158,7 @@ impl Checksums {
 mod tests {
     use super::*;
 
-    /// A file of these bytes of rows, sums and footer, and its checksums.
+    /// A file of this many bytes of rows, pre-aggregates and footer, and its checksums.
     fn file(rows: u64, sums: u64, footer: usize) -> (Vec<u8>, Checksums) {
         let checksums = Checksums::new(rows, rows + sums);
         let size = rows + sums + checksums.len();
@@ -175,11 +174,11 @@ mod tests {
             let (bytes, checksums) = file(rows, sums, 30);
             let size = bytes.len() as u64;
             let begin = usize::try_from(rows + sums).unwrap();
-            let of_blocks = checksums.of_blocks(&bytes[begin..]).unwrap();
+            let of_blocks = checksums.block_checksums(&bytes[begin..]).unwrap();
             let (mut at, mut next) = (0, 0);
             while at < size {
-                let range = match checksums.part(at, size) {
-                    Part::Block(number, range) => {
+                let range = match checksums.section(at, size) {
+                    FileSection::Block(number, range) => {
                         assert_eq!(number, next);
                         let at = |place| usize::try_from(place).unwrap();
                         let block = &bytes[at(range.start)..at(range.end)];
@@ -187,19 +186,19 @@ mod tests {
                         next += 1;
                         range
                     }
-                    Part::End(range) => range,
+                    FileSection::End(range) => range,
                 };
                 assert_eq!(range.start, at);
                 assert_eq!(
-                    checksums.part(range.end - 1, size),
-                    checksums.part(at, size)
+                    checksums.section(range.end - 1, size),
+                    checksums.section(at, size)
                 );
                 at = range.end;
             }
             assert_eq!((at, next), (size, of_blocks.len()));
             let mut damaged = bytes;
             damaged[begin + 3] ^= 1;
-            assert_eq!(checksums.of_blocks(&damaged[begin..]), None);
+            assert_eq!(checksums.block_checksums(&damaged[begin..]), None);
         }
     }
 
@@ -209,12 +208,12 @@ mod tests {
         let size = bytes.len() as u64;
         let tags = |text: &str| HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]);
         let named = HashMap::from([checksums.tag(0x5e)]);
-        let found = Checksums::of_tags(&named, size);
+        let found = Checksums::from_tags(&named, size);
         assert_eq!(found, Ok(Some((checksums, 0x5e))));
-        assert_eq!(Checksums::of_tags(&HashMap::new(), size), Ok(None));
-        assert!(Checksums::of_tags(&named, 100_000).is_err());
+        assert_eq!(Checksums::from_tags(&HashMap::new(), size), Ok(None));
+        assert!(Checksums::from_tags(&named, 100_000).is_err());
         for wrong in ["", "1,2,3,4", "0,1,1,0,0", "65536,9,4,0,0", "4,x,9,0,0"] {
-            assert!(Checksums::of_tags(&tags(wrong), size).is_err(), "{wrong}");
+            assert!(Checksums::from_tags(&tags(wrong), size).is_err(), "{wrong}");
         }
     }
 }

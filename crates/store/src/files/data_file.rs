@@ -1,4 +1,4 @@
-//! A data file as the log names it: its place, its statistics, and the folders of its partition.
+//! A data file as listed in the log: path, statistics and partition folders.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,68 +9,68 @@ use uuid::Uuid;
 
 use crate::files::checksum::Checksums;
 use crate::files::encode::Effort;
-use crate::files::rollup::Place;
+use crate::files::rollup::RollupLocation;
 use crate::files::stats::Stats;
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
-/// Begin of the names of files that `optimize` has written.
+/// Prefix of file names that `optimize` writes.
 const OPTIMIZED: &str = "optimized-";
 
-/// What the names of other files begin with.
+/// Prefix of other file names.
 const INGESTED: &str = "part-";
 
-/// Folder of the rows without a value, as Hive names it.
+/// Folder of rows without a partition value, in Hive's convention.
 const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Bytes of a value in the name of a folder, which has 255 with the column's name.
+/// Maximum length of a value in a folder name, in bytes. The folder name, with the column's name, has at most 255.
 const LONGEST_FOLDER: usize = 240;
 
-/// A data file as the log names it.
+/// A data file as listed in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataFile {
     /// Path in the table's folder.
     pub path: String,
     /// Values of the partition columns, in the table's order.
     pub partition: Vec<(String, Option<String>)>,
-    /// Size of the file in bytes.
+    /// File size in bytes.
     pub size_bytes: u64,
     /// Statistics of its columns.
     pub stats: Arc<Stats>,
-    /// Where the sums of its rows are.
-    pub rollup: Option<Place>,
-    /// Where its checksums are; older versions wrote none.
+    /// Location of its pre-aggregates.
+    pub rollup: Option<RollupLocation>,
+    /// Location of its checksums. Older versions wrote none.
     pub checksums: Option<Checksums>,
-    /// The records, and other lines, that its rows count, where they are those of the ingest log. Older versions wrote
-    /// none. It is only compared: a wrong number makes readers look at the rows.
+    /// Sums of the record and other line counts, for files of the ingest log. Older versions wrote none. They are only
+    /// compared: a wrong number makes readers read the rows.
     pub counts: Option<(u64, u64)>,
     /// Milliseconds since 1970.
     pub written_at_ms: i64,
 }
 
-/// The tag of a file with what its rows count.
+/// Tag with the counts of an ingest log file.
 const COUNTS: &str = "tsql.counts";
 
 impl DataFile {
-    /// What its rows count, as a tag.
+    /// Returns the counts as a tag.
     pub(crate) fn counts_tag(&self) -> Option<(String, Option<String>)> {
         let (records, others) = self.counts?;
         Some((COUNTS.to_owned(), Some(format!("{records},{others}"))))
     }
 
-    /// What the rows of a file with these tags count.
-    pub(crate) fn counts_of(tags: &HashMap<String, Option<String>>) -> Option<(u64, u64)> {
+    /// Parses the counts from the tags of a file.
+    pub(crate) fn counts_from_tags(tags: &HashMap<String, Option<String>>) -> Option<(u64, u64)> {
         let (records, others) = tags.get(COUNTS)?.as_ref()?.split_once(',')?;
         Some((records.parse().ok()?, others.parse().ok()?))
     }
 
-    /// Is its name one that tsql gives? Files of others hold the same rows in any order: `compact` of delta-rs and its like
-    /// write them.
+    /// Returns whether tsql has written the file, judged by its name. Other writers, such as `compact` of delta-rs,
+    /// write rows in any order.
     pub fn is_own(&self) -> bool {
         is_own_name(self.path.rsplit('/').next().unwrap_or_default())
     }
 
-    /// Was it written by `optimize`?
+    /// Returns whether `optimize` has written the file.
     pub fn is_optimized(&self) -> bool {
         self.path
             .rsplit('/')
@@ -80,32 +80,32 @@ impl DataFile {
 
     /// Returns the path of the file in the store, with its size in bytes; `None` if its name is no path.
     pub(crate) fn size_in(&self, table: &str) -> Option<(Path, u64)> {
-        Some((self.object(table).ok()?, self.size_bytes))
+        Some((self.object_path(table).ok()?, self.size_bytes))
     }
 
-    /// The object that it is, in the store.
-    pub fn object(&self, table: &str) -> Result<Path> {
-        object(table, &self.path)
+    /// Returns the object path in the store.
+    pub fn object_path(&self, table: &str) -> Result<Path> {
+        object_path(table, &self.path)
     }
 
-    /// Is it among the objects of its store?
+    /// Returns whether the object exists in its store.
     pub async fn exists(&self, objects: &dyn ObjectStore, table: &str) -> Result<bool> {
-        match objects.head(&self.object(table)?).await {
+        match objects.head(&self.object_path(table)?).await {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(Error::Storage(error)),
         }
     }
 
-    /// Does it lie in the folders that say its partition? Who reads folders instead of the log would take
-    /// its rows for others.
-    pub fn is_in_place(&self) -> bool {
+    /// Returns whether the file is in the folders of its partition. Readers that use folders instead of the log would
+    /// assign its rows to another partition.
+    pub fn is_in_partition_folder(&self) -> bool {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        folders(&self.partition).trim_end_matches('/') == folder
+        partition_path(&self.partition).trim_end_matches('/') == folder
     }
 }
 
-/// Is this the name of a data file that [`file_path`] makes?
+/// Returns whether this is the name of a data file as [`file_path`] generates it.
 fn is_own_name(name: &str) -> bool {
     let number = name.strip_prefix(INGESTED).or(name.strip_prefix(OPTIMIZED));
     let number = number.and_then(|number| number.strip_suffix(".parquet"));
@@ -113,7 +113,7 @@ fn is_own_name(name: &str) -> bool {
     number.is_some_and(|number| number.len() == 32 && number.bytes().all(is_digit))
 }
 
-/// Is this the path of a data file that [`file_path`] makes, in the folder of a table?
+/// Returns whether this is the path of a data file as [`file_path`] generates it, in the folder of a table.
 pub(crate) fn is_own_path(table: &Table, path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
@@ -127,25 +127,25 @@ pub(crate) fn is_own_path(table: &Table, path: &str) -> bool {
         && folders.iter().zip(&table.partition).all(is_folder)
 }
 
-/// The object that a data file is. What is escaped in its path stays so: it is the name of a folder.
-pub(crate) fn object(table: &str, path: &str) -> Result<Path> {
+/// Returns the object path of a data file. Escapes in its path stay, because they are part of the folder name.
+pub(crate) fn object_path(table: &str, path: &str) -> Result<Path> {
     let object = Path::parse(format!("{table}/{path}"));
     object.map_err(|error| Error::damaged(table, error.to_string()))
 }
 
-/// `dataset=tenset/platform=k80/part-....parquet`.
+/// Returns a new path such as `dataset=tenset/platform=k80/part-....parquet`.
 pub(crate) fn file_path(partition: &[(String, Option<String>)], effort: Effort) -> String {
     let kind = match effort {
         Effort::Ingest => INGESTED,
         Effort::Optimize => OPTIMIZED,
     };
     let name = Uuid::new_v4().simple();
-    format!("{}{kind}{name}.parquet", folders(partition))
+    format!("{}{kind}{name}.parquet", partition_path(partition))
 }
 
-/// The folders of a partition as Hive names them, and whoever takes values from paths reads them: all
-/// bytes that a path might mind are `%` and two hexadecimal digits.
-fn folders(partition: &[(String, Option<String>)]) -> String {
+/// Returns the folders of a partition in Hive's convention. Special characters of paths are percent-encoded (`%` and
+/// two hexadecimal digits).
+fn partition_path(partition: &[(String, Option<String>)]) -> String {
     let mut path = String::new();
     for (name, value) in partition {
         path.push_str(name);
@@ -162,9 +162,9 @@ fn folders(partition: &[(String, Option<String>)]) -> String {
     path
 }
 
-/// Why no partition can have this value, if none can.
-pub fn refused_value(value: &str) -> Option<&'static str> {
-    let folder = folders(&[(String::new(), Some(value.to_owned()))]);
+/// Returns the reason why a partition cannot have this value, if any.
+pub fn invalid_partition_value(value: &str) -> Option<&'static str> {
+    let folder = partition_path(&[(String::new(), Some(value.to_owned()))]);
     if value.is_empty() {
         Some("is empty")
     } else if value.chars().any(char::is_control) {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn folders_say_what_the_log_says() {
-        let path = |value: &str| folders(&[("platform".to_owned(), Some(value.to_owned()))]);
+        let path = |value: &str| partition_path(&[("platform".to_owned(), Some(value.to_owned()))]);
         assert_eq!(path("epyc-1t_a.b"), "platform=epyc-1t_a.b/");
         assert_eq!(path("a b/c%ü"), "platform=a%20b%2Fc%25%C3%BC/");
         for (value, refused) in [
@@ -223,9 +223,13 @@ mod tests {
             ("a\nb", true),
             ("__HIVE_DEFAULT_PARTITION__", true),
         ] {
-            assert_eq!(refused_value(value).is_some(), refused, "{value:?}");
+            assert_eq!(
+                invalid_partition_value(value).is_some(),
+                refused,
+                "{value:?}"
+            );
         }
-        assert!(refused_value(&"x".repeat(240)).is_some());
-        assert!(refused_value(&"ü".repeat(39)).is_none());
+        assert!(invalid_partition_value(&"x".repeat(240)).is_some());
+        assert!(invalid_partition_value(&"ü".repeat(39)).is_none());
     }
 }

@@ -1,9 +1,8 @@
-//! Rows as the bytes of a Parquet file: which encoding and which compression each column gets.
+//! Encoding of rows as Parquet: the encoding and compression of each column.
 //!
-//! What is seldom read is to be small: zstd, and whichever encoding is smallest where a file is
-//! written to stay. Columns that most queries read (`hot` in the schema) are to be fast: LZ4, which
-//! is read three times as fast as zstd 19, unless that costs half of the bytes again.
-//! Figures: `docs/dev/decisions/002-hot-columns.md`.
+//! Rarely read columns are optimized for size: zstd, and in rewritten files the smallest encoding. Columns that most
+//! queries read (`hot` in the schema) are optimized for speed: LZ4, which decodes three times as fast as zstd 19,
+//! unless the column grows by more than half. Figures: `docs/dev/decisions/002-hot-columns.md`.
 
 use arrow::array::{Array as _, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
@@ -16,80 +15,79 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use crate::files::checksum::Checksums;
-use crate::files::rollup::{self, Place};
+use crate::files::rollup::{self, RollupLocation};
 use tsql_error::{Error, Result};
 use tsql_schema::{Column, Encoding, Table};
 
-/// Longest text whose minimum and maximum are kept; a longer one is no use for pruning.
+/// Maximum length of text statistics. Longer bounds do not help pruning.
 pub(crate) const STATISTICS_TEXT_BYTES: usize = 64;
 
-/// How hard to compress.
+/// Compression effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// While data comes in.
+    /// For incoming data.
     Ingest,
-    /// When files are rewritten to stay.
+    /// For files that `optimize` rewrites.
     Optimize,
 }
 
-/// Rows of a page: about as many as TenSet has programs of a graph, so that a query after some graphs
-/// reads little else. Pages of 20,000 rows are 2 % smaller.
+/// Rows per page. This is about the number of TenSet programs of a graph, so a query for some graphs reads few other
+/// rows. Pages of 20,000 rows are 2 % smaller.
 const PAGE_ROWS: usize = 4096;
 
-/// A file of so many rows at most has no index of its pages and no statistics in its footer: those
-/// in the log do.
+/// Maximum number of rows of a file without a page index and footer statistics. The statistics in the log suffice.
 const SMALL_FILE_ROWS: usize = 20_000;
 
-/// Rows of a column on which encodings are tried.
+/// Number of rows of a column on which encodings are tried.
 const SAMPLE_ROWS: usize = 1 << 16;
 
-/// Mean size of values from which on no encodings are tried.
+/// Mean value size in bytes from which no encodings are tried.
 const LONG_BYTES: usize = 1024;
 
-/// Name of the column that encodings are tried on.
+/// Name of the trial column.
 const SAMPLE: &str = "sample";
 
-/// How the bytes of a column come about.
+/// Encoding and compression of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Packing {
     encoding: Encoding,
     compression: Compression,
 }
 
-/// A data file.
+/// An encoded data file.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     pub(crate) bytes: Vec<u8>,
-    /// Where in it the sums of the rows are.
-    pub(crate) rollup: Option<Place>,
+    /// Location of the pre-aggregates in the file.
+    pub(crate) rollup: Option<RollupLocation>,
     pub(crate) checksums: Checksums,
 }
 
-/// The file that holds `rows`.
+/// Encodes `rows` as a data file.
 pub(crate) fn encode(table: &Table, rows: &RecordBatch, effort: Effort) -> Result<Encoded> {
     let wrong = |error: ParquetError| Error::damaged(&table.name, error.to_string());
-    let sums = rollup::rolled_up(table, rows)
+    let sums = rollup::compute_rollup(table, rows)
         .and_then(|sums| sums.as_ref().map(rollup::encode).transpose());
     let sums = sums.map_err(|error| wrong(error.into()))?;
-    let told = told(table, rows).map_err(|error| wrong(error.into()))?;
+    let told = drop_null_columns(table, rows).map_err(|error| wrong(error.into()))?;
     let mut properties = builder(effort).map_err(wrong)?;
     for column in table.stored_columns() {
         if let Some(values) = told.column_by_name(&column.name) {
-            let packing = packing(column, values, effort).map_err(wrong)?;
-            for path in leaves(&column.name, values.data_type(), packing.encoding) {
-                properties = packed(properties, path, packing);
+            let packing = choose_packing(column, values, effort).map_err(wrong)?;
+            for path in leaf_columns(&column.name, values.data_type(), packing.encoding) {
+                properties = apply_packing(properties, path, packing);
             }
         }
     }
-    let properties = indexed(properties, table, rows.num_rows());
+    let properties = with_page_index(properties, table, rows.num_rows());
     let layout = table.rollup.as_ref().map(rollup::layout);
     let sums = sums.as_deref().zip(layout);
     parquet_bytes(&told, properties, sums).map_err(wrong)
 }
 
-/// The rows without the columns that say nothing: what is NULL throughout need not be in a file, and
-/// costs 100 bytes of it; it is read as NULL, as a column is that the table did not have then.
-fn told(table: &Table, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+/// Removes nullable columns that are NULL in all rows. Each would cost 100 bytes, and readers return NULL for missing
+/// columns anyway.
+fn drop_null_columns(table: &Table, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = rows.schema();
     let columns = schema.fields().iter().zip(rows.columns()).enumerate();
     let told = columns.filter(|(_, (field, values))| {
@@ -116,7 +114,7 @@ fn parquet_bytes(
     let mut rollup = None;
     if let Some((sums, layout)) = sums {
         let bytes = sums.len() as u64;
-        rollup = Some(Place {
+        rollup = Some(RollupLocation {
             offset,
             bytes,
             layout,
@@ -124,11 +122,11 @@ fn parquet_bytes(
         writer.write_all(sums)?;
     }
     let checksums = Checksums::new(offset, writer.bytes_written() as u64);
-    let place = usize::try_from(checksums.len()).map_err(|error| outside(&error))?;
+    let place = usize::try_from(checksums.len()).map_err(|error| external_error(&error))?;
     writer.write_all(&vec![0; place])?;
     let mut bytes = writer.into_inner()?;
     let checksums = checksums.fill(&mut bytes);
-    let checksums = checksums.ok_or_else(|| outside(&"no place for checksums"))?;
+    let checksums = checksums.ok_or_else(|| external_error(&"no place for checksums"))?;
     Ok(Encoded {
         bytes,
         rollup,
@@ -136,14 +134,17 @@ fn parquet_bytes(
     })
 }
 
-fn outside(reason: &dyn std::fmt::Display) -> ParquetError {
+fn external_error(reason: &dyn std::fmt::Display) -> ParquetError {
     ParquetError::General(reason.to_string())
 }
 
-/// The packing of a column. Of a file that is to stay it is the one in which the beginning of the
-/// column is smallest, which depends on the data: runtimes of 100 µs and more are whole nanoseconds,
-/// shorter ones are not.
-fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing, ParquetError> {
+/// Chooses the encoding and compression of a column. In a rewritten file, the encoding that is smallest for the first
+/// rows. The best one depends on the data: runtimes of 100 µs and more are whole nanoseconds, shorter ones are not.
+fn choose_packing(
+    column: &Column,
+    values: &ArrayRef,
+    effort: Effort,
+) -> Result<Packing, ParquetError> {
     let hot = column.hot && values.len() > SMALL_FILE_ROWS;
     let encodings: &[Encoding] = match values.data_type() {
         DataType::Int64 => &[Encoding::Delta, Encoding::Dictionary, Encoding::Plain],
@@ -153,7 +154,7 @@ fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing
         DataType::BinaryView => &[Encoding::Plain, Encoding::Lengths],
         _ => &[],
     };
-    // How the lengths of long texts are written is neither here nor there.
+    // The encoding of the lengths does not matter for long texts.
     let long = values.get_buffer_memory_size() / LONG_BYTES > values.len();
     if effort == Effort::Ingest || long || (encodings.is_empty() && !hot) {
         let fast = hot && effort == Effort::Ingest;
@@ -175,7 +176,8 @@ fn packing(column: &Column, values: &ArrayRef, effort: Effort) -> Result<Packing
                 encoding,
                 compression,
             };
-            let properties = packed(builder(effort)?, ColumnPath::from(SAMPLE), packing).build();
+            let properties =
+                apply_packing(builder(effort)?, ColumnPath::from(SAMPLE), packing).build();
             let encoded = parquet_bytes(&sample, properties, None)?;
             Ok::<_, ParquetError>((encoded.bytes.len(), packing))
         };
@@ -217,9 +219,8 @@ fn builder(effort: Effort) -> Result<WriterPropertiesBuilder, ParquetError> {
         .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES)))
 }
 
-/// The columns of the file that a column becomes: one, or those of its lists and structs for which the encoding
-/// is made.
-fn leaves(name: &str, data_type: &DataType, encoding: Encoding) -> Vec<ColumnPath> {
+/// Returns the leaf columns of a column: itself, or the leaves of its lists and structs that the encoding supports.
+fn leaf_columns(name: &str, data_type: &DataType, encoding: Encoding) -> Vec<ColumnPath> {
     let mut leaves = Vec::new();
     let mut inner = vec![(vec![name.to_owned()], data_type)];
     while let Some((path, data_type)) = inner.pop() {
@@ -250,7 +251,7 @@ fn leaves(name: &str, data_type: &DataType, encoding: Encoding) -> Vec<ColumnPat
     leaves
 }
 
-fn packed(
+fn apply_packing(
     properties: WriterPropertiesBuilder,
     path: ColumnPath,
     packing: Packing,
@@ -269,8 +270,8 @@ fn packed(
     }
 }
 
-/// With an index of the pages by the columns that queries ask for.
-fn indexed(
+/// Enables the page index for columns that queries filter by.
+fn with_page_index(
     mut properties: WriterPropertiesBuilder,
     table: &Table,
     rows: usize,

@@ -1,4 +1,4 @@
-//! Writing data files: Arrow batches to sorted Parquet with complete statistics.
+//! Writing of data files: Arrow batches to sorted Parquet with complete statistics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use arrow::datatypes::{
 use object_store::ObjectStoreExt as _;
 use serde_json::Value;
 
-use crate::files::data_file::{file_path, object};
+use crate::files::data_file::{file_path, object_path};
 use crate::files::encode::{Encoded, STATISTICS_TEXT_BYTES, encode};
-use crate::files::verified_blocks::Files;
+use crate::files::verified_blocks::ChecksummedFiles;
 use crate::io::location::Location;
 use crate::settings::verify_settings::Verify;
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
-pub use crate::files::data_file::{DataFile, refused_value};
+pub use crate::files::data_file::{DataFile, invalid_partition_value};
 pub use crate::files::encode::Effort;
 pub use crate::files::stats::{StatValue, Stats};
 
 /// Writes `batches` (stored columns without the partition columns) as one sorted file.
 ///
 /// # Errors
-/// [`Error::Storage`] where the file cannot be written; nothing refers to it then.
+/// [`Error::Storage`] if the file cannot be written. Nothing refers to it in that case.
 pub async fn write(
     location: &Location,
     table: &Table,
@@ -35,11 +35,11 @@ pub async fn write(
     batches: &[RecordBatch],
     effort: Effort,
 ) -> Result<DataFile> {
-    let rows = sorted(table, batches.to_vec())?;
+    let rows = sort_rows(table, batches.to_vec())?;
     write_sorted(location, table, partition, &rows, effort).await
 }
 
-/// Writes `rows`, which are in the table's order, as a file.
+/// Writes `rows`, sorted in the table's order, as a file.
 ///
 /// # Errors
 /// As [`write()`].
@@ -52,7 +52,7 @@ pub async fn write_sorted(
 ) -> Result<DataFile> {
     let values = partition.iter().filter_map(|(_, value)| value.as_deref());
     for value in values {
-        if let Some(reason) = refused_value(value) {
+        if let Some(reason) = invalid_partition_value(value) {
             let table = &table.name;
             let reason = format!("{table}: `{}` {reason}", value.escape_debug());
             return Err(Error::Argument {
@@ -69,7 +69,9 @@ pub async fn write_sorted(
     } = encode(table, rows, effort)?;
     let size_bytes = bytes.len() as u64;
     let path = file_path(partition, effort);
-    location.write(&object(&table.name, &path)?, bytes).await?;
+    location
+        .write(&object_path(&table.name, &path)?, bytes)
+        .await?;
     Ok(DataFile {
         path,
         partition: partition.to_vec(),
@@ -77,13 +79,13 @@ pub async fn write_sorted(
         stats: Arc::new(stats),
         rollup,
         checksums: Some(checksums),
-        counts: counts(rows),
+        counts: ingest_log_counts(rows),
         written_at_ms: chrono::Utc::now().timestamp_millis(),
     })
 }
 
-/// What rows of the ingest log count.
-fn counts(rows: &RecordBatch) -> Option<(u64, u64)> {
+/// Returns the sums of the record and other line counts of ingest log rows.
+fn ingest_log_counts(rows: &RecordBatch) -> Option<(u64, u64)> {
     let sum = |name: &str| {
         let numbers = rows.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
         Some(numbers.iter().flatten().map(i64::unsigned_abs).sum::<u64>())
@@ -91,27 +93,31 @@ fn counts(rows: &RecordBatch) -> Option<(u64, u64)> {
     Some((sum("record_count")?, sum("other_count")?))
 }
 
-/// Writes the same file anew, into the folders of its partition.
+/// Copies a file into the folders of its partition.
 ///
 /// # Errors
-/// [`Error::Storage`] where it cannot be read or written; nothing refers to the new one then.
-pub async fn moved(location: &Location, table: &Table, file: &DataFile) -> Result<DataFile> {
-    copied(location, location, table, file).await
+/// [`Error::Storage`] if it cannot be read or written. Nothing refers to the new file in that case.
+pub async fn copy_to_partition(
+    location: &Location,
+    table: &Table,
+    file: &DataFile,
+) -> Result<DataFile> {
+    copy_to_store(location, location, table, file).await
 }
 
-/// Writes a file of one store into another one.
+/// Copies a file from one store to another.
 ///
 /// # Errors
-/// As [`moved`].
-pub async fn copied(
+/// As [`copy_to_partition`].
+pub async fn copy_to_store(
     from: &Location,
     to: &Location,
     table: &Table,
     file: &DataFile,
 ) -> Result<DataFile> {
-    let files = Arc::new(Files::new(&table.name, [file]));
-    let objects = files.within(Arc::clone(from.objects()), Verify::Always);
-    let read = objects.get(&file.object(&table.name)?).await;
+    let files = Arc::new(ChecksummedFiles::new(&table.name, [file]));
+    let objects = files.wrap(Arc::clone(from.objects()), Verify::Always);
+    let read = objects.get(&file.object_path(&table.name)?).await;
     let bytes = read.map_err(Error::Storage)?.bytes().await;
     let effort = if file.is_optimized() {
         Effort::Optimize
@@ -120,7 +126,7 @@ pub async fn copied(
     };
     let path = file_path(&file.partition, effort);
     let bytes = bytes.map_err(Error::Storage)?.to_vec();
-    to.write(&object(&table.name, &path)?, bytes).await?;
+    to.write(&object_path(&table.name, &path)?, bytes).await?;
     Ok(DataFile {
         path,
         written_at_ms: chrono::Utc::now().timestamp_millis(),
@@ -128,9 +134,9 @@ pub async fn copied(
     })
 }
 
-/// The rows, which may lack columns, in the table's order. Columns are put in order one by one, and what they were is
-/// let go of: a million rows are in memory about once.
-pub fn sorted(table: &Table, batches: Vec<RecordBatch>) -> Result<RecordBatch> {
+/// Sorts rows, which may lack columns, in the table's order. Sorts column by column and releases each input column, so
+/// a million rows are in memory about once.
+pub fn sort_rows(table: &Table, batches: Vec<RecordBatch>) -> Result<RecordBatch> {
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
     let schema = batches
         .first()
@@ -185,7 +191,7 @@ fn statistics(rows: &RecordBatch) -> Stats {
     let columns = columns.filter(|(field, _)| !field.data_type().is_nested());
     let ranges = columns
         .clone()
-        .filter_map(|(field, column)| Some((field.name(), range(column)?)));
+        .filter_map(|(field, column)| Some((field.name(), min_max(column)?)));
     let (mut least, mut greatest) = (Vec::new(), Vec::new());
     for (name, (min, max)) in ranges {
         least.push((name.clone(), min.into()));
@@ -203,9 +209,8 @@ fn statistics(rows: &RecordBatch) -> Stats {
     }
 }
 
-/// Least and greatest value of a column as JSON, where the type has an order that all readers
-/// agree on.
-fn range(column: &ArrayRef) -> Option<(Value, Value)> {
+/// Returns minimum and maximum of a column as JSON, for types with an order that all readers agree on.
+fn min_max(column: &ArrayRef) -> Option<(Value, Value)> {
     use arrow::compute::{max, max_string_view, min, min_string_view};
     macro_rules! numbers {
         ($kind:ty) => {{
@@ -217,8 +222,8 @@ fn range(column: &ArrayRef) -> Option<(Value, Value)> {
         DataType::Int16 => numbers!(Int16Type),
         DataType::Int32 => numbers!(Int32Type),
         DataType::Int64 => numbers!(Int64Type),
-        DataType::Float32 => numbers!(Float32Type).filter(finite),
-        DataType::Float64 => numbers!(Float64Type).filter(finite),
+        DataType::Float32 => numbers!(Float32Type).filter(is_finite),
+        DataType::Float64 => numbers!(Float64Type).filter(is_finite),
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
             let values = column.as_primitive::<TimestampMicrosecondType>();
             Some((timestamp(min(values)?)?, timestamp(max(values)?)?))
@@ -233,8 +238,8 @@ fn range(column: &ArrayRef) -> Option<(Value, Value)> {
     }
 }
 
-/// JSON has no NaN and no infinity.
-fn finite(range: &(Value, Value)) -> bool {
+/// Returns whether JSON can represent the bounds: it has no NaN and no infinity.
+fn is_finite(range: &(Value, Value)) -> bool {
     !range.0.is_null() && !range.1.is_null()
 }
 
@@ -245,20 +250,20 @@ fn timestamp(microseconds: i64) -> Option<Value> {
     ))
 }
 
-/// Rows in the form of `table`'s files: what they lack is NULL.
+/// Returns the rows in the file schema of `table`. Missing columns are NULL.
 ///
 /// # Errors
 /// As [`batch`].
-pub fn fitted(table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
+pub fn fit_to_schema(table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
     let fields = rows.schema();
     let names = fields.fields().iter().map(|field| field.name().as_str());
     batch(table, names.zip(rows.columns().iter().cloned()).collect())
 }
 
-/// A batch of `table`'s file schema from columns by name.
+/// Returns a batch with the file schema of `table` from columns by name.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a column is missing or of another type: a fault of this crate.
+/// [`Error::Damaged`] if a column is missing or has another type: a bug of this crate.
 pub fn batch(table: &Table, mut columns: BTreeMap<&str, ArrayRef>) -> Result<RecordBatch> {
     let schema = table.row_schema();
     let wrong = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());

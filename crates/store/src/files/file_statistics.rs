@@ -1,7 +1,7 @@
-//! The data files of a table as scans know them.
+//! Data files of a table, as scans use them.
 //!
-//! What the log says of a file becomes the engine's statistics, which are several times as large, once its rows
-//! are asked for: a question that many files cannot answer pays for few.
+//! The statistics in the log are converted to the engine's form when they are needed, because that form is several
+//! times as large. A query that prunes most files converts few.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -18,26 +18,26 @@ use crate::files::data_file::DataFile;
 use crate::files::statistics::{scalar, statistics};
 use crate::files::stats::{StatValue, Stats, Values};
 
-/// Files whose statistics are in memory at once where only what they have together is wanted.
+/// Number of files whose statistics are in memory at a time while they are merged.
 const AT_ONCE: usize = 512;
 
 /// A data file of a table.
 #[derive(Debug)]
-pub(crate) struct KnownFile {
+pub(crate) struct TableFile {
     /// Without statistics.
     file: PartitionedFile,
     rows: usize,
     stats: Arc<Stats>,
-    /// Are the bounds values that are there? Others cut long texts.
+    /// Whether the bounds are exact. Other writers truncate long texts.
     is_exact: bool,
     statistics: OnceLock<Arc<Statistics>>,
 }
 
-impl KnownFile {
-    /// What lies at `location`.
+impl TableFile {
+    /// Creates the file at `location`.
     ///
     /// # Errors
-    /// Where it has more rows than memory has bytes.
+    /// If it has more rows than `usize` can count.
     pub(crate) fn new(location: Path, file: &DataFile) -> Result<Self> {
         let partition = file
             .partition
@@ -71,18 +71,18 @@ impl KnownFile {
         self.rows
     }
 
-    /// Its values of the partition columns.
+    /// Returns the values of the partition columns.
     pub(crate) fn partition_values(&self) -> &[ScalarValue] {
         &self.file.partition_values
     }
 
-    /// Least value of one of its columns.
-    pub(crate) fn least(&self, name: &str, schema: &TableSchema) -> Option<ScalarValue> {
+    /// Returns the minimum of a column.
+    pub(crate) fn min_value(&self, name: &str, schema: &TableSchema) -> Option<ScalarValue> {
         let field = schema.file_schema().field_with_name(name).ok()?;
         scalar(self.stats.min_values.get(name)?, field.data_type())
     }
 
-    /// Its statistics, made anew unless they are known.
+    /// Returns the statistics, and computes them if they are not cached.
     fn statistics(&self, schema: &TableSchema) -> Arc<Statistics> {
         if let Some(known) = self.statistics.get() {
             return Arc::clone(known);
@@ -96,13 +96,13 @@ impl KnownFile {
         with_partition.statistics.unwrap_or_else(unknown)
     }
 
-    /// As a scan that says nothing of its columns reads it.
-    pub(crate) fn bare(&self) -> PartitionedFile {
+    /// Returns the file for a scan without column statistics.
+    pub(crate) fn to_bare_file(&self) -> PartitionedFile {
         self.file.clone()
     }
 
-    /// As a scan reads it, with its statistics.
-    pub(crate) fn scanned(&self, schema: &TableSchema) -> PartitionedFile {
+    /// Returns the file for a scan, with its statistics.
+    pub(crate) fn to_scan_file(&self, schema: &TableSchema) -> PartitionedFile {
         let known = self.statistics.get_or_init(|| self.statistics(schema));
         PartitionedFile {
             statistics: Some(Arc::clone(known)),
@@ -111,8 +111,11 @@ impl KnownFile {
     }
 }
 
-/// The statistics of all rows of some files.
-pub(crate) fn together(files: &[Arc<KnownFile>], schema: &TableSchema) -> Result<Statistics> {
+/// Merges the statistics of some files.
+pub(crate) fn merge_statistics(
+    files: &[Arc<TableFile>],
+    schema: &TableSchema,
+) -> Result<Statistics> {
     let merged = files.chunks(AT_ONCE).map(|files| {
         let some: Vec<_> = files.iter().map(|file| file.statistics(schema)).collect();
         let some = some.iter().map(AsRef::as_ref);
@@ -122,28 +125,28 @@ pub(crate) fn together(files: &[Arc<KnownFile>], schema: &TableSchema) -> Result
     Statistics::try_merge_iter(&merged, schema.table_schema())
 }
 
-/// What is known of some files, for filters that rule files out.
-pub(crate) struct Prunable<'a> {
-    pub(crate) files: &'a [Arc<KnownFile>],
+/// Statistics of some files, for pruning by filters.
+pub(crate) struct PruningFiles<'a> {
+    pub(crate) files: &'a [Arc<TableFile>],
     pub(crate) schema: &'a TableSchema,
 }
 
-impl Prunable<'_> {
-    /// The place of a partition column among those.
-    fn partition_place(&self, name: &str) -> Option<usize> {
+impl PruningFiles<'_> {
+    /// Returns the index of a partition column among the partition columns.
+    fn partition_index(&self, name: &str) -> Option<usize> {
         let mut columns = self.schema.table_partition_cols().iter();
         columns.position(|column| column.name() == name)
     }
 
     fn bounds(&self, name: &str, of: impl Fn(&Stats) -> &Values) -> Option<ArrayRef> {
-        if let Some(place) = self.partition_place(name) {
+        if let Some(place) = self.partition_index(name) {
             let values = self.files.iter();
             let values = values.map(|file| file.partition_values().get(place).cloned());
             return ScalarValue::iter_to_array(values.collect::<Option<Vec<_>>>()?).ok();
         }
         let field = self.schema.file_schema().field_with_name(name).ok()?;
         let unknown = ScalarValue::try_from(field.data_type()).ok()?;
-        let known = |file: &Arc<KnownFile>| {
+        let known = |file: &Arc<TableFile>| {
             let said = of(&file.stats).get(name).filter(|_| file.is_exact);
             said.and_then(|said| scalar(said, field.data_type()))
         };
@@ -158,7 +161,7 @@ impl Prunable<'_> {
     }
 }
 
-impl PruningStatistics for Prunable<'_> {
+impl PruningStatistics for PruningFiles<'_> {
     fn min_values(&self, column: &Column) -> Option<ArrayRef> {
         self.bounds(column.name(), |stats| &stats.min_values)
     }
@@ -172,7 +175,7 @@ impl PruningStatistics for Prunable<'_> {
     }
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
-        let place = self.partition_place(column.name());
+        let place = self.partition_index(column.name());
         let counts = self.files.iter().map(|file| match place {
             Some(place) => {
                 let is_null = file.partition_values().get(place)?.is_null();
@@ -221,8 +224,8 @@ mod tests {
             .build()
     }
 
-    /// File `number` has rows of that number, ours or of others, and lies in a partition of this name.
-    fn file(number: usize, is_own: bool, platform: Option<&str>) -> Arc<KnownFile> {
+    /// File `number` with this number of rows, in the partition of this platform. `is_own`: written by tsql.
+    fn file(number: usize, is_own: bool, platform: Option<&str>) -> Arc<TableFile> {
         let stats = format!(
             r#"{{"numRecords":2,"minValues":{{"number":{number},"text":"a{number}"}},"maxValues":{{"number":{number}}},"nullCount":{{"number":0,"text":1}}}}"#
         );
@@ -238,18 +241,18 @@ mod tests {
             counts: None,
             written_at_ms: 0,
         };
-        Arc::new(KnownFile::new(file.object("records").unwrap(), &file).unwrap())
+        Arc::new(TableFile::new(file.object_path("records").unwrap(), &file).unwrap())
     }
 
-    /// The places of the files that may have rows of which this is true.
-    fn kept(files: &[Arc<KnownFile>], predicate: Arc<dyn PhysicalExpr>) -> Vec<usize> {
+    /// Indexes of the files that may have rows that match the predicate.
+    fn prune_to_indices(files: &[Arc<TableFile>], predicate: Arc<dyn PhysicalExpr>) -> Vec<usize> {
         let schema = schema();
         let predicate = PruningPredicateBuilder::new()
             .with_file_schema(Arc::clone(schema.table_schema()))
             .try_build(predicate)
             .unwrap();
         let schema = &schema;
-        let kept = predicate.prune(&Prunable { files, schema }).unwrap();
+        let kept = predicate.prune(&PruningFiles { files, schema }).unwrap();
         let places = kept.iter().enumerate().filter(|(_, kept)| **kept);
         places.map(|(place, _)| place).collect()
     }
@@ -265,10 +268,10 @@ mod tests {
         let all = Arc::clone(schema().table_schema());
         let compared = |name: &str, operator, value: ScalarValue| {
             let column = col(name, &all).unwrap();
-            kept(&files, binary(column, operator, lit(value), &all).unwrap())
+            prune_to_indices(&files, binary(column, operator, lit(value), &all).unwrap())
         };
         use datafusion::logical_expr::Operator::{Eq, Gt, Lt};
-        // The bounds of others need not be there, and are not believed.
+        // Bounds of other writers may not be values of the file, so they are not exact.
         assert_eq!(compared("number", Gt, 1_i64.into()), [1, 2, 3]);
         assert_eq!(compared("number", Lt, 2_i64.into()), [0, 2]);
         assert_eq!(
@@ -284,9 +287,9 @@ mod tests {
         let platform = |name: &str| ScalarValue::Utf8View(Some(name.to_owned()));
         assert_eq!(compared("platform", Eq, platform("t4")), [1, 2]);
         let null = |name| Arc::new(IsNullExpr::new(col(name, &all).unwrap()));
-        assert_eq!(kept(&files, null("platform")), [3]);
-        assert_eq!(kept(&files, null("number")), [2]);
-        assert_eq!(kept(&files, null("text")), [0, 1, 2, 3]);
+        assert_eq!(prune_to_indices(&files, null("platform")), [3]);
+        assert_eq!(prune_to_indices(&files, null("number")), [2]);
+        assert_eq!(prune_to_indices(&files, null("text")), [0, 1, 2, 3]);
     }
 
     #[test]
@@ -295,13 +298,16 @@ mod tests {
             .map(|number| file(number, true, Some("k80")))
             .collect();
         let schema = schema();
-        let all = together(&files, &schema).unwrap();
+        let all = merge_statistics(&files, &schema).unwrap();
         assert!(files.iter().all(|file| file.statistics.get().is_none()));
         assert_eq!(all.num_rows, Precision::Exact(2 * files.len()));
-        let scanned: Vec<_> = files.iter().map(|file| file.scanned(&schema)).collect();
+        let scanned: Vec<_> = files
+            .iter()
+            .map(|file| file.to_scan_file(&schema))
+            .collect();
         let known = scanned.iter().filter_map(|file| file.statistics.as_deref());
         let merged = Statistics::try_merge_iter(known, schema.table_schema());
         assert_eq!(all, merged.unwrap());
-        assert_eq!(together(&files, &schema).unwrap(), all);
+        assert_eq!(merge_statistics(&files, &schema).unwrap(), all);
     }
 }

@@ -1,5 +1,5 @@
-//! Footers that are damaged are an error, whatever their reader makes of them: those of files without checksums
-//! are read unseen.
+//! Reports damaged footers as errors, even if the Parquet reader panics. Footers of files without checksums are read
+//! unverified.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,11 +20,11 @@ use parquet::file::metadata::ParquetMetaData;
 
 use tsql_error::DamagedFile;
 
-/// Readers of which none panics over a footer.
+/// Reader factory whose readers return an error instead of a panic over a footer.
 #[derive(Debug)]
-pub(crate) struct Caught<F>(pub(crate) F);
+pub(crate) struct PanicSafeReaders<F>(pub(crate) F);
 
-impl<F: ParquetFileReaderFactory> ParquetFileReaderFactory for Caught<F> {
+impl<F: ParquetFileReaderFactory> ParquetFileReaderFactory for PanicSafeReaders<F> {
     fn create_reader(
         &self,
         partition_index: usize,
@@ -36,22 +36,22 @@ impl<F: ParquetFileReaderFactory> ParquetFileReaderFactory for Caught<F> {
         let inner = self
             .0
             .create_reader(partition_index, file, metadata_size_hint, metrics)?;
-        Ok(Box::new(CaughtReader { location, inner }))
+        Ok(Box::new(PanicSafeReader { location, inner }))
     }
 }
 
-struct CaughtReader {
+struct PanicSafeReader {
     location: String,
     inner: Box<dyn AsyncFileReader + Send>,
 }
 
-impl fmt::Debug for CaughtReader {
+impl fmt::Debug for PanicSafeReader {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "CaughtReader({})", self.location)
     }
 }
 
-impl AsyncFileReader for CaughtReader {
+impl AsyncFileReader for PanicSafeReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
         self.inner.get_bytes(range)
     }
@@ -100,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_over_a_footer_is_an_error_that_names_the_file() {
-        let mut reader = CaughtReader {
+        let mut reader = PanicSafeReader {
             location: "records/part-1.parquet".to_owned(),
             inner: Box::new(Panics),
         };

@@ -1,4 +1,4 @@
-//! Data files: how they are encoded, what is stored beside their rows, and how their bytes are verified.
+//! Data files: encoding, metadata beside the rows, and verification of bytes.
 
 pub(crate) mod checksum;
 pub(crate) mod data_file;

@@ -1,15 +1,15 @@
-//! Sums of a data file, kept in the file: so many rows of these labels, their sum, their extremes.
+//! Pre-aggregates of a data file, stored in the file: count, sums, minima and maxima for each combination of labels.
 //!
-//! A question that asks for no more than counts, sums, means and extremes by such labels needs no
-//! row then: 51.6 million records of TenSet have 100,000 rows of sums. They are made from the rows
-//! that are written and lie in the same file, so they cannot differ from them.
+//! Queries for counts, sums, means, minima and maxima by such labels need no rows: 51.6 million TenSet records have
+//! 100,000 rows of pre-aggregates. They are computed from the rows that are written and are in the same file, so they
+//! cannot differ from them.
 //!
 //! ```text
-//! PAR1 | row groups | sums: Arrow IPC stream, zstd | checksums | footer
+//! PAR1 | row groups | pre-aggregates: Arrow IPC stream, zstd | checksums | footer
 //! ```
 //!
-//! Other readers of Parquet skip them. The log says where they are and what they are by, as a tag of the
-//! file: sums by other labels than today's are not read, rows are.
+//! Other Parquet readers skip them. A tag of the file in the log holds their location and layout. Pre-aggregates by
+//! other labels than the current ones are ignored, and the rows are read.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -29,24 +29,24 @@ use arrow::ipc::writer::StreamWriter;
 use arrow::row::{RowConverter, SortField};
 use object_store::path::Path;
 
-use tsql_schema::{Rollup, Table, viewed};
+use tsql_schema::{Rollup, Table, view_field};
 
 /// Name of the tag.
 const TAG: &str = "tsql.rollup";
 
-/// Rows that a row of sums stands for at least, in the mean; fewer are not worth the bytes.
+/// Minimum mean number of rows per row of pre-aggregates. Fewer do not pay for the bytes.
 const WORTH_ROWS: usize = 16;
 
-/// Level of zstd; the sums are small.
+/// Level of zstd. The pre-aggregates are small.
 const LEVEL: i32 = 9;
 
-/// Sums that were read before, by file.
-pub(crate) type KnownSums = Arc<Mutex<HashMap<Path, Arc<Vec<RecordBatch>>>>>;
+/// Cached pre-aggregates by file.
+pub(crate) type RollupCache = Arc<Mutex<HashMap<Path, Arc<Vec<RecordBatch>>>>>;
 
-/// Most bytes of a file's sums, inflated.
+/// Maximum uncompressed size of the pre-aggregates of a file, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Labels and measures of sums whose tag does not say them: those of the first tsql that kept sums.
+/// Labels and measures of pre-aggregates whose tag does not name a layout: those of the first tsql with pre-aggregates.
 const FIRST: (&[&str], &[&str]) = (
     &[
         "collection",
@@ -60,23 +60,23 @@ const FIRST: (&[&str], &[&str]) = (
     &["runtime_ns"],
 );
 
-/// Where the sums lie in a file, and what they are by.
+/// Location and layout of the pre-aggregates in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RollupLocation {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// What [`layout`] gave when they were made.
+    /// Value of [`layout`] when they were written.
     pub layout: u64,
 }
 
-/// What tells sums by these labels, of these measures, from others.
+/// Returns a hash of the labels and measures.
 pub fn layout(rollup: &Rollup) -> u64 {
     hash(&rollup.by, &rollup.of)
 }
 
 fn hash(by: &[impl AsRef<str>], of: &[impl AsRef<str>]) -> u64 {
     let mut text = String::new();
-    for (kind, names) in [("by", named(by)), ("of", named(of))] {
+    for (kind, names) in [("by", as_strs(by)), ("of", as_strs(of))] {
         text.push_str(kind);
         for name in names {
             text.push(' ');
@@ -87,16 +87,16 @@ fn hash(by: &[impl AsRef<str>], of: &[impl AsRef<str>]) -> u64 {
     twox_hash::XxHash3_64::oneshot(text.as_bytes())
 }
 
-fn named(names: &[impl AsRef<str>]) -> Vec<&str> {
+fn as_strs(names: &[impl AsRef<str>]) -> Vec<&str> {
     names.iter().map(AsRef::as_ref).collect()
 }
 
-impl Place {
+impl RollupLocation {
     pub(crate) fn range(self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.bytes)
     }
 
-    /// The tag that names it.
+    /// Returns the tag of this location.
     pub(crate) fn tag(self) -> (String, Option<String>) {
         let Self {
             offset,
@@ -109,7 +109,7 @@ impl Place {
         )
     }
 
-    /// Reads the place from the tags of a file.
+    /// Parses the location from the tags of a file.
     pub(crate) fn from_tags(
         tags: &HashMap<String, Option<String>>,
     ) -> Result<Option<Self>, String> {
@@ -138,56 +138,57 @@ impl Place {
     }
 }
 
-/// Column with the number of rows that a row of sums stands for.
+/// Column with the number of rows of a group.
 pub const ROWS: &str = "__rows";
 
-/// Column that says whether `measure` is NULL in these rows.
-pub fn missing(measure: &str) -> String {
+/// Column that is true if `measure` is NULL in the rows of the group.
+pub fn is_null_column(measure: &str) -> String {
     format!("__{measure}_is_null")
 }
 
 /// Column with the sum of `measure`.
-pub fn sum(measure: &str) -> String {
+pub fn sum_column(measure: &str) -> String {
     format!("__{measure}_sum")
 }
 
-/// Column with the least `measure`.
-pub fn least(measure: &str) -> String {
+/// Column with the minimum of `measure`.
+pub fn min_column(measure: &str) -> String {
     format!("__{measure}_min")
 }
 
-/// Column with the greatest `measure`.
-pub fn greatest(measure: &str) -> String {
+/// Column with the maximum of `measure`.
+pub fn max_column(measure: &str) -> String {
     format!("__{measure}_max")
 }
 
-/// Columns of the sums of a file of `table`: labels, which measures are NULL, rows, sums, extremes.
+/// Returns the schema of the pre-aggregates of `table`: labels, NULL flags of the measures, row counts, sums, minima
+/// and maxima.
 pub fn schema(table: &Table, rollup: &Rollup) -> SchemaRef {
     let stored = table.stored_schema();
     let labels = stored
         .fields()
         .iter()
         .filter(|field| rollup.by.contains(field.name()));
-    let mut fields: Vec<Field> = labels.map(|field| viewed(field)).collect();
+    let mut fields: Vec<Field> = labels.map(|field| view_field(field)).collect();
     let of = &rollup.of;
     fields.extend(
         of.iter()
-            .map(|name| Field::new(missing(name), DataType::Boolean, false)),
+            .map(|name| Field::new(is_null_column(name), DataType::Boolean, false)),
     );
     fields.push(Field::new(ROWS, DataType::Int64, false));
     for name in of {
         let number = |name: String| Field::new(name, DataType::Float64, true);
         fields.extend([
-            number(sum(name)),
-            number(least(name)),
-            number(greatest(name)),
+            number(sum_column(name)),
+            number(min_column(name)),
+            number(max_column(name)),
         ]);
     }
     Arc::new(Schema::new(fields))
 }
 
-/// The sums of `rows`; `None` where they would not be much fewer.
-pub(crate) fn rolled_up(
+/// Computes the pre-aggregates of `rows`. Returns `None` if they would not be much fewer than the rows.
+pub(crate) fn compute_rollup(
     table: &Table,
     rows: &RecordBatch,
 ) -> Result<Option<RecordBatch>, ArrowError> {
@@ -223,7 +224,7 @@ pub(crate) fn rolled_up(
     }
     columns.push(Arc::new(Int64Array::from(counts)));
     for measure in &measures {
-        let Some(sums) = sums(
+        let Some(sums) = aggregate_groups(
             measure.as_primitive::<Float64Type>(),
             &group_of,
             firsts.len(),
@@ -241,7 +242,7 @@ fn column(rows: &RecordBatch, name: &str) -> Result<ArrayRef, ArrowError> {
         .map(|index| Arc::clone(rows.column(index)))
 }
 
-/// For each row the group of rows with the same labels, and the first row of each group.
+/// Returns the group of each row by its labels, and the first row of each group.
 fn groups(labels: &[ArrayRef]) -> Result<(Vec<usize>, Vec<u32>), ArrowError> {
     let fields = labels
         .iter()
@@ -260,8 +261,12 @@ fn groups(labels: &[ArrayRef]) -> Result<(Vec<usize>, Vec<u32>), ArrowError> {
     Ok((group_of, firsts))
 }
 
-/// Sum, least and greatest value of each group; `None` where a value is no finite number.
-fn sums(values: &Float64Array, group_of: &[usize], groups: usize) -> Option<[ArrayRef; 3]> {
+/// Returns sum, minimum and maximum of each group. `None` if a value is not finite.
+fn aggregate_groups(
+    values: &Float64Array,
+    group_of: &[usize],
+    groups: usize,
+) -> Option<[ArrayRef; 3]> {
     let mut sums: Vec<Option<[f64; 3]>> = vec![None; groups];
     for (value, &group) in values.iter().zip(group_of) {
         let (Some(value), Some(group)) = (value, sums.get_mut(group)) else {
@@ -284,7 +289,7 @@ fn sums(values: &Float64Array, group_of: &[usize], groups: usize) -> Option<[Arr
     Some([column(0), column(1), column(2)])
 }
 
-/// The sums as they lie in the file.
+/// Encodes the pre-aggregates as stored in the file.
 pub(crate) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     let mut writer = StreamWriter::try_new(Vec::new(), &sums.schema())?;
     writer.write(sums)?;
@@ -292,11 +297,11 @@ pub(crate) fn encode(sums: &RecordBatch) -> Result<Vec<u8>, ArrowError> {
     Ok(zstd::bulk::compress(&stream, LEVEL)?)
 }
 
-/// The sums from the bytes of a file that has so many rows; an error where they are not its. Of files of older
-/// versions nothing else tells that they are damaged, and Arrow's reader may panic then.
+/// Decodes the pre-aggregates of a file with this many rows. Returns an error if they do not match. In files of older
+/// versions nothing else detects damage, and Arrow's reader may panic.
 pub fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
     let read = || -> Result<Vec<RecordBatch>, ArrowError> {
-        // Memory follows the bytes that are there, not the lengths that they name.
+        // Memory is bounded by the available bytes, not by the lengths in them.
         let mut stream = Vec::new();
         zstd::Decoder::new(bytes)?
             .take(MOST_BYTES)
@@ -332,21 +337,21 @@ mod tests {
 
     #[test]
     fn tags_say_what_sums_are_by() {
-        let place = Place {
+        let place = RollupLocation {
             offset: 12,
             bytes: 34,
             layout: 0x5e,
         };
         assert_eq!(
-            Place::from_tags(&HashMap::from([place.tag()])),
+            RollupLocation::from_tags(&HashMap::from([place.tag()])),
             Ok(Some(place))
         );
         let tag = |text: &str| {
-            Place::from_tags(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]))
+            RollupLocation::from_tags(&HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]))
         };
         let records = tsql_schema::table("records").unwrap();
         let today = layout(records.rollup.as_ref().unwrap());
-        // A tag that does not say it is one of the first, whose sums are still those of today.
+        // A tag without a layout has the first layout, which is still the current one.
         assert_eq!(tag("12,34").unwrap().unwrap().layout, today);
         assert!(tag("12,34,x").is_err());
         assert!(tag("12").is_err());

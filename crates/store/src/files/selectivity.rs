@@ -1,4 +1,4 @@
-//! How many rows filters leave, by a table's least and greatest values.
+//! Estimates of the rows that filters leave, from minima and maxima of a table.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{ScalarValue, Statistics};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-/// Share of the rows that pass comparisons of a column with literals, if its values lie evenly between
-/// the least and the greatest; of several columns that of the most selective one, 1 where nothing
-/// is known. Columns that `skip` names are left out.
-pub(crate) fn share(
+/// Returns the estimated fraction of rows that pass comparisons of a column with literals. Assumes values uniformly
+/// distributed between minimum and maximum. For several columns, the fraction of the most selective one; 1 if nothing
+/// is known. Columns for which `skip` is true are ignored.
+pub(crate) fn selectivity(
     filters: &[Expr],
     schema: &Schema,
     statistics: &Statistics,
     skip: impl Fn(&str) -> bool,
 ) -> f64 {
-    let mut ranges: HashMap<&str, Range> = HashMap::new();
+    let mut ranges: HashMap<&str, ValueRange> = HashMap::new();
     for filter in filters {
         let Some((name, operator, value)) = comparison(filter) else {
             continue;
@@ -23,15 +23,18 @@ pub(crate) fn share(
         if skip(name) {
             continue;
         }
-        let Some(range) = Range::of(name, schema, statistics) else {
+        let Some(range) = ValueRange::for_column(name, schema, statistics) else {
             continue;
         };
         ranges.entry(name).or_insert(range).narrow(operator, value);
     }
-    ranges.values().map(Range::share).fold(1.0, f64::min)
+    ranges
+        .values()
+        .map(ValueRange::selectivity)
+        .fold(1.0, f64::min)
 }
 
-/// `column < literal` and its like, with the column on the left.
+/// Parses `column < literal` and similar comparisons, with the column on the left.
 fn comparison(filter: &Expr) -> Option<(&str, Operator, f64)> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = filter else {
         return None;
@@ -54,14 +57,14 @@ fn number(value: &ScalarValue) -> Option<f64> {
     }
 }
 
-/// What a column's values can be, before and after filtering.
-struct Range {
+/// Range of a column's values, before and after filtering.
+struct ValueRange {
     all: (f64, f64),
     left: (f64, f64),
 }
 
-impl Range {
-    fn of(name: &str, schema: &Schema, statistics: &Statistics) -> Option<Self> {
+impl ValueRange {
+    fn for_column(name: &str, schema: &Schema, statistics: &Statistics) -> Option<Self> {
         let column = statistics
             .column_statistics
             .get(schema.index_of(name).ok()?)?;
@@ -81,7 +84,7 @@ impl Range {
         }
     }
 
-    fn share(&self) -> f64 {
+    fn selectivity(&self) -> f64 {
         let (all, left) = (self.all.1 - self.all.0, self.left.1 - self.left.0);
         if all > 0.0 {
             (left / all).clamp(0.0, 1.0)
@@ -111,7 +114,7 @@ mod tests {
         };
         let mut statistics = Statistics::new_unknown(&schema);
         statistics.column_statistics = vec![column];
-        let share = |filters: &[Expr]| share(filters, &schema, &statistics, |_| false);
+        let share = |filters: &[Expr]| selectivity(filters, &schema, &statistics, |_| false);
         let is = |share: f64, wanted: f64| (share - wanted).abs() < 1e-9;
         assert!(is(share(&[col("t").gt(lit(900_i64))]), 0.1));
         assert!(is(share(&[lit(900_i64).gt(col("t"))]), 0.9));

@@ -1,4 +1,4 @@
-//! Statistics of data files: what the log says in JSON, as the engine's values.
+//! Conversion of the log's JSON statistics of data files to the engine's values.
 
 use arrow::datatypes::{DataType, FieldRef, SchemaRef, TimeUnit};
 use datafusion::common::stats::Precision;
@@ -6,7 +6,7 @@ use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 
 use crate::files::stats::{StatValue, Stats};
 
-/// What the log knows of the columns of a file of so many rows, as the engine wants it.
+/// Returns the engine's statistics for a file of this many rows.
 pub(crate) fn statistics(schema: &SchemaRef, rows: usize, stats: &Stats) -> Statistics {
     let column = |field: &FieldRef| {
         let exact = |value: Option<&StatValue>| {
@@ -32,7 +32,7 @@ pub(crate) fn statistics(schema: &SchemaRef, rows: usize, stats: &Stats) -> Stat
     }
 }
 
-/// A JSON statistic as a value of the column's type.
+/// Converts a JSON statistic to a value of the column's type.
 pub(crate) fn scalar(value: &StatValue, data_type: &DataType) -> Option<ScalarValue> {
     let integer = || value.as_i64();
     Some(match data_type {

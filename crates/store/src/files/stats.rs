@@ -1,7 +1,7 @@
-//! Statistics of a data file as the log says them.
+//! Statistics of a data file as stored in the log.
 //!
-//! A table of many small files has as many of them in memory, so that they are kept small: the files of a table
-//! share the names of their columns.
+//! A table of many small files has as many statistics in memory, so they must be small: the files of a table share
+//! their column names.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,58 +29,58 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Reads the JSON form. Numbers with a fraction come as text: serde_json rounds the last digit
-    /// of some, and a maximum that is too small loses rows.
+    /// Parses the JSON form. Fractional numbers are kept as text: serde_json rounds the last digit of some, and a
+    /// maximum that is too small would lose rows.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(&quoted_fractions(text))
+        serde_json::from_str(&quote_fractions(text))
     }
 
-    /// The same, sharing the names of columns with another file's where they are the same.
+    /// Returns the same statistics, sharing the column names with another file's where they are equal.
     pub fn with_names_of(mut self, other: &Self) -> Self {
-        self.min_values.share(&other.min_values);
-        self.max_values.share(&other.max_values);
-        self.null_count.share(&other.null_count);
+        self.min_values.share_names(&other.min_values);
+        self.max_values.share_names(&other.max_values);
+        self.null_count.share_names(&other.null_count);
         self
     }
 }
 
-/// A value of each of some columns.
+/// Values of some columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
-    /// In order, each once.
+    /// Sorted and unique.
     names: Arc<[Box<str>]>,
     values: Box<[StatValue]>,
 }
 
-/// A value as it is in the log.
+/// A value as stored in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatValue {
     /// An integer.
     Integer(i64),
-    /// Text, also of times and of numbers with a fraction.
+    /// Text, also for times and fractional numbers.
     Text(Box<str>),
-    /// A type that no column of tsql has; other writers may use it.
+    /// A type that no column of tsql has. Other writers may use it.
     Other(Box<Value>),
 }
 
 impl Values {
-    /// That of a column.
+    /// Returns the value of a column.
     pub fn get(&self, name: &str) -> Option<&StatValue> {
         let place = self.names.binary_search_by(|known| (**known).cmp(name));
         self.values.get(place.ok()?)
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// All of them, by the order of their names.
+    /// Iterates over all values, by column name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &StatValue)> {
         self.names.iter().map(AsRef::as_ref).zip(&self.values)
     }
 
-    fn share(&mut self, other: &Self) {
+    fn share_names(&mut self, other: &Self) {
         if self.names == other.names {
             self.names = Arc::clone(&other.names);
         }
@@ -90,7 +90,7 @@ impl Values {
 impl FromIterator<(String, StatValue)> for Values {
     fn from_iter<I: IntoIterator<Item = (String, StatValue)>>(values: I) -> Self {
         let mut values: Vec<_> = values.into_iter().collect();
-        // Where a name is there twice, the last one counts.
+        // Of duplicate names, the last one counts.
         if !values.is_sorted_by(|a, b| a.0 < b.0) {
             values = BTreeMap::from_iter(values).into_iter().collect();
         }
@@ -125,7 +125,7 @@ impl StatValue {
         }
     }
 
-    /// A number, with a fraction or without.
+    /// Returns the number, with or without a fraction.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             #[expect(
@@ -182,9 +182,9 @@ impl Serialize for Values {
 
 impl<'de> Deserialize<'de> for Values {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfMap;
+        struct ValuesVisitor;
 
-        impl<'de> Visitor<'de> for OfMap {
+        impl<'de> Visitor<'de> for ValuesVisitor {
             type Value = Values;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,12 +200,12 @@ impl<'de> Deserialize<'de> for Values {
             }
         }
 
-        deserializer.deserialize_map(OfMap)
+        deserializer.deserialize_map(ValuesVisitor)
     }
 }
 
-/// The JSON text with quotes around all numbers that are no integers.
-fn quoted_fractions(text: &str) -> String {
+/// Returns the JSON text with quotes around all non-integer numbers.
+fn quote_fractions(text: &str) -> String {
     let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
     let mut quoted = String::with_capacity(text.len() + 64);
     let mut rest = text;
@@ -214,7 +214,7 @@ fn quoted_fractions(text: &str) -> String {
         quoted.push_str(before);
         let is_text = from.starts_with('"');
         let length = if is_text {
-            end_of_text(from.as_bytes())
+            string_end(from.as_bytes())
         } else {
             from.bytes().take_while(|byte| is_of_number(byte)).count()
         };
@@ -229,8 +229,8 @@ fn quoted_fractions(text: &str) -> String {
     quoted + rest
 }
 
-/// Bytes up to the quote that ends a text that begins here.
-fn end_of_text(bytes: &[u8]) -> usize {
+/// Returns the length of a JSON string up to its closing quote.
+fn string_end(bytes: &[u8]) -> usize {
     let mut escaped = false;
     let inside = bytes.iter().skip(1).take_while(|byte| {
         let goes_on = escaped || **byte != b'"';
@@ -282,7 +282,7 @@ mod tests {
             other.min_values.get("c").and_then(StatValue::as_i64),
             Some(2)
         );
-        // The last one of two counts.
+        // Of duplicate names, the last one counts.
         let twice = parse(r#"{"numRecords":3,"minValues":{"b":1,"a":1,"a":2}}"#);
         assert_eq!(
             twice.min_values.get("a").and_then(StatValue::as_i64),

@@ -1,8 +1,7 @@
-//! Data files of which every byte that is read is compared with what was written ([`Checksums`]): the
-//! layer between the storage and all who read them.
+//! Object store layer that verifies every byte that is read from data files by [`Checksums`].
 //!
-//! A read is rounded out to blocks. The first one of a file brings its end too, where the checksums of the
-//! blocks are; these stay in memory, the bytes do not.
+//! Reads are rounded out to blocks. The first read of a file also fetches its end section with the checksums of the
+//! blocks. The checksums stay in memory, the bytes do not.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,49 +19,49 @@ use object_store::{
 };
 use roaring::RoaringBitmap;
 
-use crate::files::checksum::{self, Checksums, Part};
+use crate::files::checksum::{self, Checksums, FileSection};
 use crate::files::data_file::DataFile;
 use crate::settings::verify_settings::Verify;
 use tsql_error::DamagedFile;
 
-/// The files of a table that have checksums.
+/// Files of a table that have checksums.
 #[derive(Debug, Default)]
-pub(crate) struct Files(HashMap<Path, File>);
+pub(crate) struct ChecksummedFiles(HashMap<Path, ChecksummedFile>);
 
-/// What is known of a file.
+/// State of a file.
 #[derive(Debug)]
-struct File {
+struct ChecksummedFile {
     size: u64,
     checksums: Checksums,
-    /// Those of its blocks, once its end was read.
+    /// Checksums of its blocks, after its end section was read.
     of_blocks: OnceLock<Vec<u64>>,
-    /// Blocks that were compared, for [`Verify::Once`].
+    /// Verified blocks, for [`Verify::Once`].
     compared: Mutex<RoaringBitmap>,
 }
 
-impl Files {
+impl ChecksummedFiles {
     /// Creates the set of `files`, which are objects of `table`.
     pub(crate) fn new<'a>(table: &str, files: impl IntoIterator<Item = &'a DataFile>) -> Self {
         let files = files.into_iter().filter_map(|file| {
-            let known = File {
+            let known = ChecksummedFile {
                 size: file.size_bytes,
                 checksums: file.checksums?,
                 of_blocks: OnceLock::new(),
                 compared: Mutex::default(),
             };
-            Some((file.object(table).ok()?, known))
+            Some((file.object_path(table).ok()?, known))
         });
         Self(files.collect())
     }
 
-    /// Bytes from the checksums of a file on: all that there is to read before its rows.
+    /// Returns the size of the end section in bytes: all that must be read before the rows.
     pub(crate) fn end_bytes(&self, location: &Path) -> Option<u64> {
-        let end = self.0.get(location)?.end();
+        let end = self.0.get(location)?.end_section();
         Some(end.end - end.start)
     }
 
-    /// The objects, of which these files are read with so much care.
-    pub(crate) fn within(
+    /// Wraps an object store so that reads of these files are verified.
+    pub(crate) fn wrap(
         self: &Arc<Self>,
         objects: Arc<dyn ObjectStore>,
         verify: Verify,
@@ -70,7 +69,7 @@ impl Files {
         if verify == Verify::Never || self.0.is_empty() {
             return objects;
         }
-        Arc::new(Verified {
+        Arc::new(VerifyingStore {
             objects,
             files: Arc::clone(self),
             once: verify == Verify::Once,
@@ -78,47 +77,47 @@ impl Files {
     }
 }
 
-/// An object store that gives no bytes of a data file that are not those that were written.
+/// Object store that returns only verified bytes of data files.
 #[derive(Debug)]
-struct Verified {
+struct VerifyingStore {
     objects: Arc<dyn ObjectStore>,
-    files: Arc<Files>,
+    files: Arc<ChecksummedFiles>,
     once: bool,
 }
 
-impl File {
-    /// The range of all parts that `range` is in.
-    fn rounded(&self, range: &Range<u64>) -> Range<u64> {
+impl ChecksummedFile {
+    /// Returns the range of all sections that overlap `range`.
+    fn round_to_sections(&self, range: &Range<u64>) -> Range<u64> {
         let end = range.end.min(self.size);
         if range.start >= end {
             return range.start..range.start;
         }
-        let part = |at| match self.checksums.part(at, self.size) {
-            Part::Block(_, range) | Part::End(range) => range,
+        let part = |at| match self.checksums.section(at, self.size) {
+            FileSection::Block(_, range) | FileSection::End(range) => range,
         };
         part(range.start).start..part(end - 1).end
     }
 
-    /// The end of the file, which has the checksums of its blocks.
-    fn end(&self) -> Range<u64> {
-        self.rounded(&(self.size.saturating_sub(1)..self.size))
+    /// Returns the range of the end section, which has the checksums of the blocks.
+    fn end_section(&self) -> Range<u64> {
+        self.round_to_sections(&(self.size.saturating_sub(1)..self.size))
     }
 
-    /// Compares whole parts, of which the first begins at `start`; the range that is damaged, if any is.
-    fn damage(&self, start: u64, bytes: &[u8], once: bool) -> Option<Range<u64>> {
-        let end = self.end();
+    /// Verifies whole sections, the first of which begins at `start`. Returns the damaged range, if any.
+    fn find_damage(&self, start: u64, bytes: &[u8], once: bool) -> Option<Range<u64>> {
+        let end = self.end_section();
         let of_blocks = usize::try_from(end.start.saturating_sub(start)).unwrap_or(usize::MAX);
         let (mut blocks, tail) = bytes.split_at(of_blocks.min(bytes.len()));
-        // The end goes first: it has the checksums of the blocks.
+        // The end section goes first, because it has the checksums of the blocks.
         if !tail.is_empty() {
-            match self.checksums.of_blocks(tail) {
+            match self.checksums.block_checksums(tail) {
                 Some(known) => _ = self.of_blocks.set(known),
                 None => return Some(end),
             }
         }
         let mut at = start;
         while !blocks.is_empty() {
-            let Part::Block(number, range) = self.checksums.part(at, self.size) else {
+            let FileSection::Block(number, range) = self.checksums.section(at, self.size) else {
                 return Some(end);
             };
             let length = usize::try_from(range.end - at).unwrap_or(usize::MAX);
@@ -146,68 +145,76 @@ impl File {
     }
 }
 
-impl Verified {
-    /// The ranges of a file, compared.
-    async fn ranges(
+impl VerifyingStore {
+    /// Reads and verifies ranges of a file.
+    async fn read_ranges(
         &self,
-        file: &File,
+        file: &ChecksummedFile,
         location: &Path,
         ranges: &[Range<u64>],
     ) -> Result<Vec<Bytes>> {
-        let mut wanted: Vec<_> = ranges.iter().map(|range| file.rounded(range)).collect();
+        let mut wanted: Vec<_> = ranges
+            .iter()
+            .map(|range| file.round_to_sections(range))
+            .collect();
         if file.of_blocks.get().is_none() {
-            wanted.push(file.end());
+            wanted.push(file.end_section());
         }
-        let merged = merged(wanted);
+        let merged = merge_ranges(wanted);
         let read = match self.objects.get_ranges(location, &merged).await {
             Ok(read) => read,
-            Err(error) => return Err(self.cut(file, location, error).await),
+            Err(error) => return Err(self.explain_read_error(file, location, error).await),
         };
-        // The last one first: it may have the checksums of the others.
+        // In reverse order: the last one may have the checksums of the others.
         for (range, bytes) in merged.iter().zip(&read).rev() {
             let whole = bytes.len() as u64 == range.end - range.start;
-            let damage = file.damage(range.start, bytes, self.once);
+            let damage = file.find_damage(range.start, bytes, self.once);
             let damage = damage.or_else(|| (!whole).then(|| range.clone()));
             if let Some(damage) = damage {
-                return Err(damaged(location, &damage));
+                return Err(damage_error(location, &damage));
             }
         }
         Ok(ranges
             .iter()
-            .map(|range| sliced(range, file.size, &merged, &read))
+            .map(|range| slice_range(range, file.size, &merged, &read))
             .collect())
     }
 
-    /// The error of a read, which is another one where the file is missing or has another size.
-    async fn cut(&self, file: &File, location: &Path, error: Error) -> Error {
+    /// Replaces the error of a read if the file is missing or has another size.
+    async fn explain_read_error(
+        &self,
+        file: &ChecksummedFile,
+        location: &Path,
+        error: Error,
+    ) -> Error {
         match self.objects.head(location).await {
             Ok(found) if found.size != file.size => {
                 let found = format!("{} bytes of {} are", found.size, file.size);
-                generic(DamagedFile::new(location.as_ref(), found))
+                generic_error(DamagedFile::new(location.as_ref(), found))
             }
             Err(Error::NotFound { .. }) => {
-                generic(DamagedFile::new(location.as_ref(), "it is missing,"))
+                generic_error(DamagedFile::new(location.as_ref(), "it is missing,"))
             }
             _ => error,
         }
     }
 }
 
-fn damaged(location: &Path, range: &Range<u64>) -> Error {
+fn damage_error(location: &Path, range: &Range<u64>) -> Error {
     let Range { start, end } = range;
     let found = format!("bytes {start} to {end} are");
-    generic(DamagedFile::new(location.as_ref(), found))
+    generic_error(DamagedFile::new(location.as_ref(), found))
 }
 
-fn generic(damage: DamagedFile) -> Error {
+fn generic_error(damage: DamagedFile) -> Error {
     Error::Generic {
         store: "tsql",
         source: Box::new(damage),
     }
 }
 
-/// The ranges in order, without gaps of nothing between them.
-fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+/// Sorts ranges, and merges adjacent and overlapping ones.
+fn merge_ranges(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
@@ -220,8 +227,8 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     merged
 }
 
-/// The bytes of a range, as far as a file of this size has them.
-fn sliced(range: &Range<u64>, size: u64, merged: &[Range<u64>], read: &[Bytes]) -> Bytes {
+/// Returns the bytes of a range, up to the end of a file of this size.
+fn slice_range(range: &Range<u64>, size: u64, merged: &[Range<u64>], read: &[Bytes]) -> Bytes {
     let after = merged.partition_point(|whole| whole.start <= range.start);
     let place = after.saturating_sub(1);
     let (Some(whole), Some(bytes)) = (merged.get(place), read.get(place)) else {
@@ -234,14 +241,14 @@ fn sliced(range: &Range<u64>, size: u64, merged: &[Range<u64>], read: &[Bytes]) 
     bytes.slice(at(range.start)..at(range.end.min(size)))
 }
 
-impl fmt::Display for Verified {
+impl fmt::Display for VerifyingStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Verified({})", self.objects)
     }
 }
 
 #[async_trait::async_trait]
-impl ObjectStore for Verified {
+impl ObjectStore for VerifyingStore {
     async fn put_opts(
         &self,
         location: &Path,
@@ -269,7 +276,7 @@ impl ObjectStore for Verified {
             Some(GetRange::Offset(start)) => start..file.size,
             Some(GetRange::Suffix(length)) => file.size.saturating_sub(length)..file.size,
         };
-        let read = self.ranges(file, location, std::slice::from_ref(&range));
+        let read = self.read_ranges(file, location, std::slice::from_ref(&range));
         let read = read.await?.into_iter().map(Ok);
         Ok(GetResult {
             payload: GetResultPayload::Stream(
@@ -289,7 +296,7 @@ impl ObjectStore for Verified {
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         match self.files.0.get(location) {
-            Some(file) => self.ranges(file, location, ranges).await,
+            Some(file) => self.read_ranges(file, location, ranges).await,
             None => self.objects.get_ranges(location, ranges).await,
         }
     }

@@ -1,9 +1,8 @@
-//! A local disk that has what it says it has.
+//! Local file system with durable writes.
 //!
-//! `object_store` renames or links a finished file into place and never calls `fsync`: after a
-//! power cut a table log may name data files that are empty, or have an entry that is. Here a file gets
-//! its name only when its bytes are on the disk, and a write returns only when the entries of the folders
-//! above it are, too.
+//! `object_store` renames or links a finished file into place and never calls `fsync`. After a power failure, a table
+//! log may refer to empty data files, or have an empty entry. Here a file gets its name only after its bytes are on the
+//! disk. A write returns only after the entries of the folders above it are on the disk as well.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -24,52 +23,52 @@ use object_store::{
     PutResult, RenameOptions, Result,
 };
 
-use tsql_folders::{check_below, open_at_once};
+use tsql_folders::{check_below, open_nonblocking};
 
 use crate::log_files::log_tail;
 use tsql_error::DamagedFile;
 
-/// Folders above a written file that a store can have made for it: partition folders, the table,
-/// the store itself, and the one that holds the store.
+/// Number of folders above a written file that a store may have created: partition folders, the table, the store, and
+/// its parent folder.
 const FOLDERS_SYNCED: usize = 5;
 
-/// One thing that is asked of the disk.
+/// An operation on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// A folder is made, and those above it.
+pub enum DiskStep {
+    /// Creates a folder and its parents.
     Folder(PathBuf),
-    /// A file is made, with these bytes.
+    /// Creates a file with these bytes.
     File(PathBuf, Bytes),
-    /// The bytes of a file are on the disk after it.
+    /// Syncs the bytes of a file.
     SyncFile(PathBuf),
-    /// The first name is given to the file of the second, too.
+    /// Links the first name to the file of the second.
     Link(PathBuf, PathBuf),
-    /// The first name is taken from the file, which has the second one now.
+    /// Renames the first name to the second.
     Rename(PathBuf, PathBuf),
-    /// A file is removed.
+    /// Removes a file.
     Remove(PathBuf),
-    /// The names in a folder are on the disk after it.
+    /// Syncs the names in a folder.
     SyncFolder(PathBuf),
 }
 
-/// Is told each step before it is done; a test can make it fail.
-pub type Watch = Arc<dyn Fn(&Step) -> io::Result<()> + Send + Sync>;
+/// Called before each step. A test can make it fail.
+pub type Watch = Arc<dyn Fn(&DiskStep) -> io::Result<()> + Send + Sync>;
 
 /// The local file system with durable writes.
 #[derive(Clone)]
-pub(crate) struct Synced {
+pub(crate) struct DurableFs {
     inner: Arc<LocalFileSystem>,
     disk: Disk,
 }
 
-impl fmt::Debug for Synced {
+impl fmt::Debug for DurableFs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(formatter)
     }
 }
 
-impl Synced {
-    /// The disk below `root`, an absolute path without links.
+impl DurableFs {
+    /// Creates the file system below `root`, an absolute path without links.
     pub(crate) fn new(inner: LocalFileSystem, root: PathBuf, watch: Option<Watch>) -> Self {
         let inner = Arc::new(inner);
         let disk = Disk {
@@ -80,26 +79,26 @@ impl Synced {
         Self { inner, disk }
     }
 
-    /// The file, and its name, are on the disk when this returns, whoever has written it; where it is gone,
-    /// the folders above it.
-    pub(crate) async fn settle(&self, file: PathBuf) -> Result<()> {
+    /// Makes a file and its name durable, whoever has written it. If the file is gone, makes the folders above it
+    /// durable.
+    pub(crate) async fn make_durable(&self, file: PathBuf) -> Result<()> {
         let disk = self.disk.clone();
-        on_a_thread(move || disk.settle(&file)).await
+        spawn_io(move || disk.make_durable(&file)).await
     }
 
-    /// The files in a folder of `directory` and below it; nothing that a link leads to.
+    /// Lists the files in a folder of `directory` and below it. Does not follow links.
     pub(crate) async fn files_in(
         &self,
         directory: PathBuf,
         folder: Path,
     ) -> Result<Vec<ObjectMeta>> {
-        on_a_thread(move || {
+        spawn_io(move || {
             let mut files = Vec::new();
             let at = directory.join(folder.as_ref());
-            if checked(&directory, &at.join("x")).is_err() {
+            if check_no_links(&directory, &at.join("x")).is_err() {
                 return Ok(files);
             }
-            match walk(&at, &folder, &mut files) {
+            match list_files(&at, &folder, &mut files) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
                 walked => walked.map(|()| files),
             }
@@ -107,32 +106,33 @@ impl Synced {
         .await
     }
 
-    /// Rejects pipes and devices: a read could wait for ever.
+    /// Rejects pipes and devices, because a read could block forever.
     fn check_file(&self, location: &Path) -> Result<()> {
         let file = self.inner.path_to_filesystem(location)?;
         if std::fs::metadata(&file).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             let damage = DamagedFile::new(&file.to_string_lossy(), "a pipe or a device is");
-            return Err(failed(damage.into()));
+            return Err(disk_error(damage.into()));
         }
         Ok(())
     }
 
     async fn sync(&self, location: &Path) -> Result<()> {
-        self.settle(self.inner.path_to_filesystem(location)?).await
+        self.make_durable(self.inner.path_to_filesystem(location)?)
+            .await
     }
 }
 
-async fn on_a_thread<T: Send + 'static>(
+async fn spawn_io<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| failed(error.into()))?
-        .map_err(|error| failed(error.into()))
+    done.map_err(|error| disk_error(error.into()))?
+        .map_err(|error| disk_error(error.into()))
 }
 
-/// Lists the regular files of a folder and of those below it. Who is gone meanwhile is left out, and so are names that are
-/// no path of an object.
-fn walk(at: &FilePath, folder: &Path, files: &mut Vec<ObjectMeta>) -> io::Result<()> {
+/// Lists the regular files of a folder and of those below it. Skips files that are removed meanwhile, and names that
+/// are not object paths.
+fn list_files(at: &FilePath, folder: &Path, files: &mut Vec<ObjectMeta>) -> io::Result<()> {
     for entry in std::fs::read_dir(at)? {
         let entry = entry?;
         let name = entry.file_name();
@@ -143,7 +143,7 @@ fn walk(at: &FilePath, folder: &Path, files: &mut Vec<ObjectMeta>) -> io::Result
             continue;
         };
         let listed = match kind {
-            kind if kind.is_dir() => walk(&entry.path(), &path, files),
+            kind if kind.is_dir() => list_files(&entry.path(), &path, files),
             kind if kind.is_file() => entry.metadata().and_then(|metadata| {
                 files.push(ObjectMeta {
                     location: path,
@@ -164,128 +164,130 @@ fn walk(at: &FilePath, folder: &Path, files: &mut Vec<ObjectMeta>) -> io::Result
     Ok(())
 }
 
-/// Checks that a path leads out of `root` by no link; see [`check_below`].
-fn checked(root: &FilePath, path: &FilePath) -> io::Result<()> {
+/// Checks that no link leads from a path out of `root`; see [`check_below`].
+fn check_no_links(root: &FilePath, path: &FilePath) -> io::Result<()> {
     check_below(root, path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// Who fails, in errors.
+/// Name of the failing store in errors.
 pub(crate) const DISK: &str = "local disk";
 
-fn failed(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+fn disk_error(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
     let store = DISK;
     Error::Generic { store, source }
 }
 
-/// Does one step after the other.
+/// Runs steps in order.
 #[derive(Clone)]
 struct Disk {
     /// Nothing is written or deleted outside of it.
     root: Arc<FilePath>,
     watch: Option<Watch>,
-    /// Folders whose own names, and those above them, this process has synced: nobody takes folders out of a
+    /// Folders whose entries, and those of the folders above, this process has synced. Folders are never removed from a
     /// store.
     named: Arc<Mutex<HashSet<PathBuf>>>,
 }
 
 impl Disk {
-    fn step(&self, step: &Step) -> io::Result<()> {
+    fn step(&self, step: &DiskStep) -> io::Result<()> {
         if let Some(watch) = &self.watch {
             watch(step)?;
         }
         match step {
-            Step::Folder(folder) => checked(&self.root, &folder.join("x"))?,
-            Step::File(file, _) | Step::Remove(file) => checked(&self.root, file)?,
-            Step::Link(from, to) | Step::Rename(from, to) => {
-                checked(&self.root, from)?;
-                checked(&self.root, to)?;
+            DiskStep::Folder(folder) => check_no_links(&self.root, &folder.join("x"))?,
+            DiskStep::File(file, _) | DiskStep::Remove(file) => check_no_links(&self.root, file)?,
+            DiskStep::Link(from, to) | DiskStep::Rename(from, to) => {
+                check_no_links(&self.root, from)?;
+                check_no_links(&self.root, to)?;
             }
             // Reads only, also above it.
-            Step::SyncFile(_) | Step::SyncFolder(_) => {}
+            DiskStep::SyncFile(_) | DiskStep::SyncFolder(_) => {}
         }
         match step {
-            Step::Folder(folder) => std::fs::create_dir_all(folder),
-            Step::File(file, bytes) => File::create_new(file)?.write_all(bytes),
-            Step::SyncFile(path) | Step::SyncFolder(path) => open_at_once(path)?.sync_all(),
-            Step::Link(from, to) => std::fs::hard_link(from, to),
-            Step::Rename(from, to) => std::fs::rename(from, to),
-            Step::Remove(file) => std::fs::remove_file(file),
+            DiskStep::Folder(folder) => std::fs::create_dir_all(folder),
+            DiskStep::File(file, bytes) => File::create_new(file)?.write_all(bytes),
+            DiskStep::SyncFile(path) | DiskStep::SyncFolder(path) => {
+                open_nonblocking(path)?.sync_all()
+            }
+            DiskStep::Link(from, to) => std::fs::hard_link(from, to),
+            DiskStep::Rename(from, to) => std::fs::rename(from, to),
+            DiskStep::Remove(file) => std::fs::remove_file(file),
         }
     }
 
-    fn settle(&self, file: &FilePath) -> io::Result<()> {
-        match self.step(&Step::SyncFile(file.to_owned())) {
+    fn make_durable(&self, file: &FilePath) -> io::Result<()> {
+        match self.step(&DiskStep::SyncFile(file.to_owned())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             done => done?,
         }
         self.sync_folders(file)
     }
 
-    /// Syncs the folder of a file, and those above it as far as their names may not be on the disk.
+    /// Syncs the folder of a file, and the folders above it that may not be durable yet.
     fn sync_folders(&self, file: &FilePath) -> io::Result<()> {
         let (mut below, mut done) = (None, Vec::new());
         for folder in file.ancestors().skip(1).take(FOLDERS_SYNCED) {
-            match self.step(&Step::SyncFolder(folder.to_owned())) {
+            match self.step(&DiskStep::SyncFolder(folder.to_owned())) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 synced => synced?,
             }
             done.extend(below.replace(folder.to_owned()));
-            if self.named().contains(folder) {
+            if self.synced_folders().contains(folder) {
                 break;
             }
         }
-        self.named().extend(done);
+        self.synced_folders().extend(done);
         Ok(())
     }
 
-    fn named(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+    fn synced_folders(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the file under a name that nobody else uses and no listing shows, and gives it its own when all
-    /// of it is on the disk. `is_new`: there must be none of that name.
+    /// Writes the file under a unique, unlisted name, and gives it its own name after all bytes are on the disk.
+    /// `is_new`: fails if the name exists.
     fn write(&self, file: &FilePath, payload: PutPayload, is_new: bool) -> io::Result<()> {
         let mut staged = file.as_os_str().to_owned();
         staged.push(format!("#{}", fastrand::u64(..)));
         let staged = PathBuf::from(staged);
-        let new = Step::File(staged.clone(), payload.into());
+        let new = DiskStep::File(staged.clone(), payload.into());
         let mut written = self.step(&new);
         if let (Err(error), Some(folder)) = (&written, file.parent())
             && error.kind() == io::ErrorKind::NotFound
         {
-            self.step(&Step::Folder(folder.to_owned()))?;
+            self.step(&DiskStep::Folder(folder.to_owned()))?;
             for made in folder.ancestors() {
-                self.named().remove(made);
+                self.synced_folders().remove(made);
             }
             written = self.step(&new);
         }
-        let written = written.and_then(|()| self.step(&Step::SyncFile(staged.clone())));
+        let written = written.and_then(|()| self.step(&DiskStep::SyncFile(staged.clone())));
         let named = written.and_then(|()| {
             let names = (staged.clone(), file.to_owned());
             self.step(&match is_new {
-                true => Step::Link(names.0, names.1),
-                false => Step::Rename(names.0, names.1),
+                true => DiskStep::Link(names.0, names.1),
+                false => DiskStep::Rename(names.0, names.1),
             })
         });
         if is_new || named.is_err() {
-            // What stays behind is shown nowhere.
-            let _ = self.step(&Step::Remove(staged));
+            // A file that remains is never listed.
+            let _ = self.step(&DiskStep::Remove(staged));
         }
         named?;
         self.sync_folders(file)
     }
 }
 
-impl fmt::Display for Synced {
+impl fmt::Display for DurableFs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Synced({})", self.inner)
     }
 }
 
 #[async_trait::async_trait]
-impl ObjectStore for Synced {
+impl ObjectStore for DurableFs {
     async fn put_opts(
         &self,
         location: &Path,
@@ -301,7 +303,7 @@ impl ObjectStore for Synced {
         let (path, target) = (location.to_string(), file.clone());
         let disk = self.disk.clone();
         let done = tokio::task::spawn_blocking(move || disk.write(&target, payload, is_new)).await;
-        match done.map_err(|error| failed(error.into()))? {
+        match done.map_err(|error| disk_error(error.into()))? {
             Ok(()) => Ok(PutResult {
                 e_tag: None,
                 version: None,
@@ -310,7 +312,7 @@ impl ObjectStore for Synced {
                 let source = source.into();
                 Err(Error::AlreadyExists { path, source })
             }
-            Err(source) => Err(failed(format!("{}: {source}", file.display()).into())),
+            Err(source) => Err(disk_error(format!("{}: {source}", file.display()).into())),
         }
     }
 
@@ -322,7 +324,7 @@ impl ObjectStore for Synced {
         if !options.attributes.is_empty() {
             return self.inner.put_multipart_opts(location, options).await;
         }
-        Ok(Box::new(Parts {
+        Ok(Box::new(DurableUpload {
             parts: Vec::new(),
             store: self.clone(),
             location: location.clone(),
@@ -347,7 +349,7 @@ impl ObjectStore for Synced {
         let checked = locations.map(move |location| {
             let location = location?;
             let file = inner.path_to_filesystem(&location)?;
-            checked(&disk.root, &file).map_err(|error| failed(error.into()))?;
+            check_no_links(&disk.root, &file).map_err(|error| disk_error(error.into()))?;
             Ok(location)
         });
         self.inner.delete_stream(checked.boxed())
@@ -362,7 +364,7 @@ impl ObjectStore for Synced {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        // Readers of logs take listings for sorted.
+        // Log readers expect sorted listings.
         let listed = self.inner.list_with_offset(prefix, offset);
         let listed = listed.try_collect::<Vec<_>>().map_ok(|mut files| {
             files.sort_unstable_by(|one, other| one.location.cmp(&other.location));
@@ -375,7 +377,7 @@ impl ObjectStore for Synced {
         let disk = Arc::clone(&self.inner);
         let files = async move {
             let on_disk = disk.path_to_filesystem(&folder)?;
-            let files = on_a_thread(move || log_tail::files(&on_disk, first)).await?;
+            let files = spawn_io(move || log_tail::files_from(&on_disk, first)).await?;
             let Some(files) = files else {
                 return Ok(listed);
             };
@@ -384,7 +386,7 @@ impl ObjectStore for Synced {
                     location: folder.clone().join(name),
                     last_modified: metadata
                         .modified()
-                        .map_err(|error| failed(error.into()))?
+                        .map_err(|error| disk_error(error.into()))?
                         .into(),
                     size: metadata.len(),
                     e_tag: None,
@@ -403,7 +405,7 @@ impl ObjectStore for Synced {
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         for path in [from, to] {
             let file = self.inner.path_to_filesystem(path)?;
-            checked(&self.disk.root, &file).map_err(|error| failed(error.into()))?;
+            check_no_links(&self.disk.root, &file).map_err(|error| disk_error(error.into()))?;
         }
         self.inner.copy_opts(from, to, options).await?;
         self.sync(to).await
@@ -412,23 +414,23 @@ impl ObjectStore for Synced {
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
         for path in [from, to] {
             let file = self.inner.path_to_filesystem(path)?;
-            checked(&self.disk.root, &file).map_err(|error| failed(error.into()))?;
+            check_no_links(&self.disk.root, &file).map_err(|error| disk_error(error.into()))?;
         }
         self.inner.rename_opts(from, to, options).await?;
         self.sync(to).await
     }
 }
 
-/// The parts of a file, which is written when it has them all.
+/// Buffered parts of an upload. The file is written when all parts have arrived.
 #[derive(Debug)]
-struct Parts {
+struct DurableUpload {
     parts: Vec<PutPayload>,
-    store: Synced,
+    store: DurableFs,
     location: Path,
 }
 
 #[async_trait::async_trait]
-impl MultipartUpload for Parts {
+impl MultipartUpload for DurableUpload {
     fn put_part(&mut self, data: PutPayload) -> object_store::UploadPart {
         self.parts.push(data);
         Box::pin(std::future::ready(Ok(())))
@@ -462,7 +464,7 @@ mod tests {
     async fn a_file_is_there_as_a_whole_once_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
         let disk = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
-        let disk = Synced::new(disk, folder.path().to_owned(), None);
+        let disk = DurableFs::new(disk, folder.path().to_owned(), None);
         let path = Path::from("t/log/0.json");
         let create = || PutOptions::from(PutMode::Create);
         disk.put_opts(&path, "first".into(), create())

@@ -1,4 +1,4 @@
-//! An object store in memory whose writes a test can hold up or make fail.
+//! In-memory object store whose writes a test can delay or fail.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// Asked before each write of an object.
+/// Called before each write of an object.
 pub type Hook = Box<dyn Fn(&Path) -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
-/// Objects in memory, and what is done before each is written.
+/// In-memory objects, and the hook before each write.
 pub struct FailingStore {
     pub inner: Arc<InMemory>,
     pub hook: Hook,

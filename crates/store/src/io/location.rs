@@ -1,4 +1,4 @@
-//! Where a store lies: a directory, a bucket, a web server, or memory.
+//! Location of a store: a directory, a bucket, a web server, or memory.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -13,47 +13,47 @@ use object_store::{
 };
 use url::Url;
 
-use crate::io::durable_fs::{Synced, Watch};
-use crate::io::remote::{Probed, Remote, SCHEMES};
+use crate::io::durable_fs::{DurableFs, Watch};
+use crate::io::remote::{ProbeResult, Remote, SCHEMES};
 use crate::log_files::log_tail;
 use tsql_error::{Error, Result};
 
-/// Objects from this size on go to a bucket in parts.
+/// Object size from which uploads to a bucket are in parts.
 const PART_BYTES: usize = 16 << 20;
 
-/// Scheme of the URLs of tables on a local disk. With `file` readers of logs would look for the URL's path on the disk
-/// themselves, in their own way of escaping names.
+/// URL scheme of tables on a local disk. With `file`, log readers would open the URL's path themselves, with their own
+/// escaping of names.
 pub(crate) const LOCAL_SCHEME: &str = "disk";
 
-/// Parts that are on their way at the same time.
+/// Maximum number of parts that are uploaded at the same time.
 const PARTS: usize = 4;
 
-/// The place of a store, and how to read and write there.
+/// Location of a store, with access to its objects.
 ///
-/// - On a local disk every write is on the disk before it is reported.
-/// - A bucket is written to only if it keeps writers apart; that is tried before the first write.
+/// - On a local disk, every write is durable before it is reported.
+/// - A bucket is written to only if it supports conditional writes. That is checked before the first write.
 #[derive(Clone, Debug)]
 pub struct Location {
     given: String,
-    /// What the URLs of its tables begin with. It names no folder: how URLs escape names differs from how folders are named.
+    /// Prefix of table URLs. It names no folder, because URLs escape names differently from folders.
     base: Url,
     objects: Arc<dyn ObjectStore>,
-    /// Where the store begins on its disk, in its bucket or on its server.
+    /// Path of the store on its disk, in its bucket or on its server.
     prefix: Path,
-    directory: Option<(PathBuf, Synced)>,
+    directory: Option<(PathBuf, DurableFs)>,
     remote: Option<Arc<Remote>>,
 }
 
 impl Location {
-    /// Understands a directory's path, a `file://` URL, `s3://bucket/prefix`, `https://host/path`
-    /// (for reading only), or `memory:` (gone with the process).
+    /// Parses a directory path, a `file://` URL, `s3://bucket/prefix`, `https://host/path` (read only), or `memory:`
+    /// (gone with the process).
     ///
-    /// A bucket's server and who signs follow from `AWS_*` variables, profiles (`~/.aws/config`), and
-    /// a `tsql.toml` of settings. Asks nobody yet.
+    /// The server and the credentials of a bucket come from `AWS_*` variables, profiles (`~/.aws/config`), and
+    /// `tsql.toml`. Sends no requests yet.
     ///
     /// # Errors
-    /// [`Error::InvalidLocation`] for any other scheme and a path that cannot be a URL, [`Error::Setting`] for settings
-    /// that are wrong.
+    /// [`Error::InvalidLocation`] for any other scheme and for a path that cannot be a URL, [`Error::Setting`] for
+    /// invalid settings.
     pub async fn open(given: &str) -> Result<Self> {
         if given == "memory:" {
             return Self::memory();
@@ -62,7 +62,7 @@ impl Location {
             && scheme != "file"
         {
             if SCHEMES.contains(&scheme) {
-                return Self::remote(given).await;
+                return Self::open_remote(given).await;
             }
             return Err(Error::InvalidLocation(format!(
                 "`{given}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
@@ -80,16 +80,16 @@ impl Location {
         } else {
             PathBuf::from(given)
         };
-        Self::directory(given, &directory, None)
+        Self::open_directory(given, &directory, None)
     }
 
-    /// A directory in which a test sees each step.
-    pub(crate) fn watched(directory: &FilePath, watch: Watch) -> Result<Self> {
+    /// Opens a directory whose disk operations a test observes.
+    pub(crate) fn with_disk_watch(directory: &FilePath, watch: Watch) -> Result<Self> {
         let given = directory.to_string_lossy();
-        Self::directory(&given, directory, Some(watch))
+        Self::open_directory(&given, directory, Some(watch))
     }
 
-    async fn remote(given: &str) -> Result<Self> {
+    async fn open_remote(given: &str) -> Result<Self> {
         let wrong =
             |error: &dyn std::fmt::Display| Error::InvalidLocation(format!("`{given}`: {error}"));
         let mut url = Url::parse(given).map_err(|error| wrong(&error))?;
@@ -111,22 +111,27 @@ impl Location {
         let root = Arc::clone(&remote) as Arc<dyn ObjectStore>;
         Ok(Self {
             remote: Some(remote),
-            ..Self::within(given, base, root, prefix)
+            ..Self::with_prefix(given, base, root, prefix)
         })
     }
 
     fn memory() -> Result<Self> {
-        Self::over(Arc::new(InMemory::new()))
+        Self::from_object_store(Arc::new(InMemory::new()))
     }
 
-    /// A store in an object store of a test's own.
-    pub(crate) fn over(root: Arc<dyn ObjectStore>) -> Result<Self> {
+    /// Creates a location in an object store that a test provides.
+    pub(crate) fn from_object_store(root: Arc<dyn ObjectStore>) -> Result<Self> {
         let base = Url::parse("memory:///").map_err(|error| Error::Internal(error.to_string()))?;
-        Ok(Self::within("memory:", base, root, Path::from("store")))
+        Ok(Self::with_prefix(
+            "memory:",
+            base,
+            root,
+            Path::from("store"),
+        ))
     }
 
-    /// The place below `prefix` of an object store.
-    fn within(given: &str, base: Url, root: Arc<dyn ObjectStore>, prefix: Path) -> Self {
+    /// Creates a location below `prefix` of an object store.
+    fn with_prefix(given: &str, base: Url, root: Arc<dyn ObjectStore>, prefix: Path) -> Self {
         Self {
             given: given.to_owned(),
             base,
@@ -137,13 +142,13 @@ impl Location {
         }
     }
 
-    fn directory(given: &str, directory: &FilePath, watch: Option<Watch>) -> Result<Self> {
-        let absolute = resolved(directory)?;
+    fn open_directory(given: &str, directory: &FilePath, watch: Option<Watch>) -> Result<Self> {
+        let absolute = resolve_path(directory)?;
         let base = Url::parse(&format!("{LOCAL_SCHEME}:///"))
             .map_err(|error| Error::Internal(error.to_string()))?;
         let system = LocalFileSystem::new();
         let prefix = Path::from_absolute_path(&absolute).ok();
-        // What is written must be what is read, whatever the folder is called.
+        // Reads must use the same path as writes, whatever the folder is called.
         let prefix = prefix.filter(|prefix| {
             let found = system.path_to_filesystem(&prefix.clone().join("x"));
             found.is_ok_and(|found| found == absolute.join("x"))
@@ -154,39 +159,39 @@ impl Location {
                 absolute.display()
             ))
         })?;
-        let disk = Synced::new(system, absolute.clone(), watch);
+        let disk = DurableFs::new(system, absolute.clone(), watch);
         let root = Arc::new(disk.clone());
         Ok(Self {
             directory: Some((absolute, disk)),
-            ..Self::within(given, base, root, prefix)
+            ..Self::with_prefix(given, base, root, prefix)
         })
     }
 
-    /// As it was given.
+    /// Returns the location as given.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.given
     }
 
-    /// The directory on a local disk.
+    /// Returns the directory on a local disk.
     #[must_use]
     pub fn local_directory(&self) -> Option<&FilePath> {
         self.directory.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// What is written at this path is on the disk when this returns; elsewhere it always is. Whoever wrote it
-    /// may not have lived to see it there.
-    pub(crate) async fn settle(&self, path: &str) -> Result<()> {
+    /// Makes the object at this path durable, because its writer may have died before that. No-op except on a local
+    /// disk.
+    pub(crate) async fn make_durable(&self, path: &str) -> Result<()> {
         let Some((directory, disk)) = &self.directory else {
             return Ok(());
         };
-        disk.settle(directory.join(path))
+        disk.make_durable(directory.join(path))
             .await
             .map_err(Error::Storage)
     }
 
-    /// Is this surely the newest version of a table, `None` one that nobody has written? A disk is asked for a few names; nothing
-    /// is sure elsewhere.
+    /// Returns whether this is certainly the newest version of a table; `None` is a table that was never written. On a
+    /// disk, tests a few names. Always false elsewhere.
     pub(crate) fn is_newest(&self, table: &str, version: Option<u64>) -> bool {
         let Some(directory) = self.local_directory() else {
             return false;
@@ -194,44 +199,44 @@ impl Location {
         log_tail::is_newest(&directory.join(table), version)
     }
 
-    /// Tries what commits need of the place, and leaves nothing behind; `None` for a local disk, which
-    /// has it.
+    /// Checks what commits need of the storage, and leaves nothing behind. Returns `None` for a local disk, which has
+    /// it.
     ///
-    /// A web server is asked too, and takes no writes.
-    pub async fn probe(&self) -> Option<Vec<Probed>> {
+    /// A web server is checked as well, and accepts no writes.
+    pub async fn probe(&self) -> Option<Vec<ProbeResult>> {
         let remote = self.remote.as_ref()?;
         Some(remote.probe(&self.prefix).await)
     }
 
-    /// Remembers the sizes of files, which never change: their footers are read once.
-    pub(crate) fn know(&self, sizes: impl Iterator<Item = (Path, u64)>) {
+    /// Caches file sizes, which never change, so footers are read in one request.
+    pub(crate) fn cache_sizes(&self, sizes: impl Iterator<Item = (Path, u64)>) {
         let Some(remote) = &self.remote else { return };
         for (object, size_bytes) in sizes {
-            remote.know(self.in_root(&object), size_bytes);
+            remote.cache_size(self.root_path(&object), size_bytes);
         }
     }
 
-    /// Drops what this machine keeps of a file that lies elsewhere; false where it keeps nothing of it.
-    pub(crate) fn forget(&self, object: &Path) -> bool {
+    /// Evicts the cached tail of a remote file. Returns false if there is none.
+    pub(crate) fn evict(&self, object: &Path) -> bool {
         let remote = self.remote.as_ref();
-        remote.is_some_and(|remote| remote.forget(&self.in_root(object)))
+        remote.is_some_and(|remote| remote.evict(&self.root_path(object)))
     }
 
-    /// Does it lie in a bucket, where each request is a round trip and listings are cheap?
-    pub(crate) fn is_far(&self) -> bool {
-        self.remote.as_ref().is_some_and(|remote| remote.lists())
+    /// Returns whether the store is in a bucket, where each request is a round trip and listings are cheap.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.remote.as_ref().is_some_and(|remote| remote.can_list())
     }
 
-    fn in_root(&self, object: &Path) -> Path {
+    fn root_path(&self, object: &Path) -> Path {
         self.prefix.parts().chain(object.parts()).collect()
     }
 
-    /// The objects of the store, by their path in it.
+    /// Returns the objects of the store, by their path in it.
     pub fn objects(&self) -> &Arc<dyn ObjectStore> {
         &self.objects
     }
 
-    /// The files in a folder of the store and below it, as they are listed; nothing that a symbolic link leads to.
+    /// Lists the files in a folder of the store and below it. Does not follow symbolic links.
     pub(crate) async fn files_in(&self, folder: &str) -> Result<Vec<ObjectMeta>> {
         let folder = Path::from(folder);
         let listed = match &self.directory {
@@ -241,14 +246,14 @@ impl Location {
         listed.map_err(Error::Storage)
     }
 
-    /// URL of a table's folder among the objects of the store.
+    /// Returns the URL of a table's folder among the objects of the store.
     pub(crate) fn table_url(&self, table: &str) -> Result<Url> {
         self.base
             .join(&format!("{table}/"))
             .map_err(|error| Error::InvalidLocation(error.to_string()))
     }
 
-    /// The whole object, `None` where there is none.
+    /// Reads an object. Returns `None` if it does not exist.
     pub async fn read(&self, path: &str) -> Result<Option<bytes::Bytes>> {
         match self.objects.get(&Path::from(path)).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(Error::Storage)?)),
@@ -257,8 +262,8 @@ impl Location {
         }
     }
 
-    /// What time it is there, in milliseconds since 1970: by the clock that the files of the store are
-    /// dated by, whatever this machine's says.
+    /// Returns the current time of the storage in milliseconds since 1970: from the clock that dates the files of the
+    /// store, which may differ from this machine's clock.
     pub(crate) async fn now_ms(&self) -> Result<i64> {
         let path = Path::from(format!(".clock-{}", uuid::Uuid::new_v4().simple()));
         let written = self.objects.put(&path, PutPayload::from("now")).await;
@@ -269,7 +274,7 @@ impl Location {
         Ok(found.last_modified.timestamp_millis())
     }
 
-    /// Writes a data file, whose name nobody else uses.
+    /// Writes a data file under a unique name.
     pub async fn write(&self, path: &Path, bytes: Vec<u8>) -> Result<()> {
         if self.remote.is_none() || bytes.len() < PART_BYTES {
             let written = self.objects.put(path, PutPayload::from(bytes)).await;
@@ -290,8 +295,8 @@ impl Location {
         parts.finish().await.map(|_| ()).map_err(Error::Storage)
     }
 
-    /// Writes a new object; false where there is another one already. No two writers may have the same
-    /// bytes: where an answer is lost and the request sent again, they tell whose object is there.
+    /// Creates an object. Returns false if another one exists already. Two writers must not write the same bytes: after
+    /// a lost response and a retry, the bytes tell whose object it is.
     pub(crate) async fn create(&self, path: &str, bytes: Vec<u8>) -> Result<bool> {
         let payload = PutPayload::from(bytes.clone());
         match self
@@ -308,8 +313,8 @@ impl Location {
     }
 }
 
-/// The absolute path without `..` and links, as far as it exists.
-fn resolved(directory: &FilePath) -> Result<PathBuf> {
+/// Returns the absolute path with `..` and links resolved, as far as it exists.
+fn resolve_path(directory: &FilePath) -> Result<PathBuf> {
     let absolute = std::path::absolute(directory).map_err(Error::io(directory))?;
     let mut missing = Vec::new();
     let mut existing = absolute.as_path();
@@ -340,7 +345,7 @@ mod tests {
     use crate::Store;
     use crate::log::tests::add;
 
-    /// The names of all files and folders below a folder.
+    /// Names of all files and folders below a folder.
     fn names(folder: &FilePath) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).unwrap();
         let mut names = Vec::new();
@@ -381,7 +386,7 @@ mod tests {
             ".a.",
         ] {
             let folder = place.path().join(name);
-            // What its name may be taken for.
+            // Names that could be misinterpreted.
             fs::create_dir_all(place.path().join("a b")).unwrap();
             let before = names(place.path());
             let given = folder.to_str().unwrap();
@@ -411,7 +416,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         for name in [&b"a\nb"[..], b"a\x01", b"\xff"] {
             let folder = place.path().join(std::ffi::OsStr::from_bytes(name));
-            let refused = Location::directory("x", &folder, None);
+            let refused = Location::open_directory("x", &folder, None);
             let refused = refused.unwrap_err().to_string();
             assert!(
                 refused.contains("not UTF-8 or has control characters"),

@@ -1,7 +1,7 @@
-//! Writers of a table on a local disk queue up, so that they need not collide.
+//! Queue of the writers of a table on a local disk, which avoids conflicts.
 //!
-//! Only that: what keeps them from losing anything is that a commit is one exclusive step. So nobody
-//! waits for ever for a writer that was stopped, and where there are no locks nobody waits at all.
+//! The queue is an optimization. Correctness comes from atomic commits. So a writer does not wait forever for one that
+//! was stopped, and without file locks it does not wait at all.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,61 +13,61 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tsql_folders::{check_below, check_own, open_regular, read_regular};
 
-/// Folder of the files that writers queue up at.
+/// Folder of the queue files.
 const FOLDER: &str = ".queues";
 
-/// How long a writer waits before it says so, and before it goes on beside the one it waits for.
+/// Time before a waiting writer reports, and time before it goes on without the lock.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 
-/// Where waiting is told.
+/// Callback for reports.
 type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The queues of a store's writers, as one of them sees them.
+/// Write queues of a store.
 #[derive(Clone, Default)]
-pub(crate) struct Queues {
-    /// Told when a writer waits for another process.
+pub(crate) struct WriteQueues {
+    /// Called when a writer waits for another process.
     tell: Option<Tell>,
-    /// Who was waited for in vain, by queue.
+    /// Lock holders that were waited for in vain, by queue.
     passed: Arc<Mutex<HashMap<PathBuf, Vec<u8>>>>,
 }
 
-/// A turn, which lasts as long as this does.
-pub(crate) struct Turn {
+/// Position at the head of a queue, until it is dropped.
+pub(crate) struct WriteTurn {
     _locked: File,
 }
 
-impl Queues {
-    /// The same, telling.
-    pub(crate) fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+impl WriteQueues {
+    /// Sets the callback for reports.
+    pub(crate) fn with_reporter(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let tell: Option<Tell> = Some(Arc::new(tell));
         Self { tell, ..self }
     }
 
-    /// Tells a person, if there is one.
-    pub(crate) fn tell(&self, text: &str) {
+    /// Reports a message, if there is a callback.
+    pub(crate) fn report(&self, text: &str) {
         if let Some(tell) = &self.tell {
             tell(text);
         }
     }
 
-    /// Waits for its turn among the writers of a table of the store in `directory`; goes on without one when
-    /// that takes too long.
-    pub(crate) async fn turn(&self, directory: &Path, table: &str) -> Option<Turn> {
-        self.turn_within(directory, table, PATIENCE).await
+    /// Waits for the turn of this writer among the writers of a table of the store in `directory`. Gives up after a
+    /// timeout.
+    pub(crate) async fn wait_for_turn(&self, directory: &Path, table: &str) -> Option<WriteTurn> {
+        self.wait_within(directory, table, PATIENCE).await
     }
 
-    async fn turn_within(
+    async fn wait_within(
         &self,
         directory: &Path,
         table: &str,
         (silent, patience): (Duration, Duration),
-    ) -> Option<Turn> {
+    ) -> Option<WriteTurn> {
         let folder = directory.join(FOLDER);
         let queue = folder.join(table);
-        let file = match opened(directory, &queue) {
+        let file = match open_queue_file(directory, &queue) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                self.tell(&format!(
+                self.report(&format!(
                     "{}: {error}: writers of {table} do not wait for each other",
                     queue.display()
                 ));
@@ -78,44 +78,45 @@ impl Queues {
         if let Err(error) = check_own(&file)
             && error.kind() == io::ErrorKind::InvalidInput
         {
-            self.tell(&format!("{}: {error}: it stays as it is", queue.display()));
+            self.report(&format!("{}: {error}: it stays as it is", queue.display()));
         }
         if file.try_lock().is_ok() {
-            return Some(Turn::begun(file));
+            return Some(WriteTurn::from_locked_file(file));
         }
-        if self.has_passed(&queue) {
+        if self.is_skipped(&queue) {
             return None;
         }
-        // Not a thread of the runtime, which would wait for it when it ends.
+        // Not a thread of the runtime, because shutdown of the runtime would wait for it.
         let (sender, mut locked) = oneshot::channel();
         std::thread::spawn(move || {
-            // Whoever has waited long enough has gone on, and the lock goes with the file.
+            // If the receiver has given up, the lock is released with the file.
             let _ = sender.send(file.lock().map(|()| file));
         });
-        let begun = |file: Result<io::Result<File>, _>| Some(Turn::begun(file.ok()?.ok()?));
+        let begun =
+            |file: Result<io::Result<File>, _>| Some(WriteTurn::from_locked_file(file.ok()?.ok()?));
         if let Ok(file) = tokio::time::timeout(silent, &mut locked).await {
             return begun(file);
         }
         let holder = holder(&queue);
-        self.tell(&format!("waiting for {holder}, which writes to {table}"));
+        self.report(&format!("waiting for {holder}, which writes to {table}"));
         if let Ok(file) = tokio::time::timeout(patience.saturating_sub(silent), &mut locked).await {
             return begun(file);
         }
-        self.tell(&format!(
+        self.report(&format!(
             "{holder} has not made way for {} s (is it stopped?): going on beside it",
             patience.as_secs()
         ));
-        self.pass(&queue);
+        self.skip_holder(&queue);
         None
     }
 
-    /// Was this holder of the queue waited for already, in vain?
-    fn has_passed(&self, queue: &Path) -> bool {
+    /// Returns whether this holder of the queue was waited for in vain.
+    fn is_skipped(&self, queue: &Path) -> bool {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         read_regular(queue).is_ok_and(|holder| passed.get(queue) == Some(&holder))
     }
 
-    fn pass(&self, queue: &Path) {
+    fn skip_holder(&self, queue: &Path) {
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(holder) = read_regular(queue) {
             passed.insert(queue.to_owned(), holder);
@@ -123,8 +124,8 @@ impl Queues {
     }
 }
 
-/// Opens the file of a queue, which is made where it is missing, and nothing that a link leads to.
-fn opened(directory: &Path, queue: &Path) -> io::Result<File> {
+/// Opens the file of a queue, or creates it. Does not follow links.
+fn open_queue_file(directory: &Path, queue: &Path) -> io::Result<File> {
     check_below(directory, queue)?;
     if let Some(folder) = queue.parent() {
         std::fs::create_dir_all(folder)?;
@@ -132,11 +133,12 @@ fn opened(directory: &Path, queue: &Path) -> io::Result<File> {
     open_regular(queue, File::options().create(true).append(true))
 }
 
-impl Turn {
-    /// Says who has the lock: the process, and since when, so that another turn is told from this one.
-    fn begun(mut file: File) -> Self {
+impl WriteTurn {
+    /// Writes the process id and the time into the lock file, which identifies this holder.
+    fn from_locked_file(mut file: File) -> Self {
         let now_ms = chrono::Utc::now().timestamp_millis();
-        // Whoever cannot write it is simply not named; a file of somebody else, or one that has other names, is only locked.
+        // Without write access there is no name of the holder. A file of another user, or one with several names, is
+        // only locked.
         let _ = check_own(&file)
             .and_then(|()| file.set_len(0))
             .and_then(|()| writeln!(file, "{} {now_ms}", std::process::id()));
@@ -144,7 +146,7 @@ impl Turn {
     }
 }
 
-/// Who has the lock, for people.
+/// Describes the holder of the lock.
 fn holder(queue: &Path) -> String {
     let own = |file: &File| check_own(file).is_ok();
     let file = open_regular(queue, File::options().read(true)).ok();
@@ -187,12 +189,12 @@ mod tests {
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         for (name, locks) in [("file", false), ("folder", false), ("hard", true)] {
             let tell = Arc::clone(&told);
-            let queues =
-                Queues::default().telling(move |text| tell.lock().unwrap().push(text.to_owned()));
-            let turn = queues.turn(&at(name), "records").await;
+            let queues = WriteQueues::default()
+                .with_reporter(move |text| tell.lock().unwrap().push(text.to_owned()));
+            let turn = queues.wait_for_turn(&at(name), "records").await;
             assert_eq!(turn.is_some(), locks, "{name}");
             assert_eq!(precious(), "precious", "{name}");
-            let waiting = queues.turn(&at(name), "new").await;
+            let waiting = queues.wait_for_turn(&at(name), "new").await;
             assert_eq!(waiting.is_some(), name != "folder");
         }
         assert!(!at("precious/new").exists());
@@ -208,14 +210,14 @@ mod tests {
         let directory = folder.path();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let tell = Arc::clone(&told);
-        let queues =
-            Queues::default().telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+        let queues = WriteQueues::default()
+            .with_reporter(move |text| tell.lock().unwrap().push(text.to_owned()));
         let brief = (Duration::from_millis(50), Duration::from_millis(200));
-        let first = queues.turn(directory, "records").await.unwrap();
+        let first = queues.wait_for_turn(directory, "records").await.unwrap();
         let begun = Instant::now();
         assert!(
             queues
-                .turn_within(directory, "records", brief)
+                .wait_within(directory, "records", brief)
                 .await
                 .is_none()
         );
@@ -224,29 +226,29 @@ mod tests {
         let lines = std::mem::take(&mut *told.lock().unwrap());
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines.iter().all(|line| line.contains(&me)), "{lines:?}");
-        // The same holder is not waited for again, another queue is free.
+        // The same holder is not waited for again; another queue is free.
         let begun = Instant::now();
         assert!(
             queues
-                .turn_within(directory, "records", PATIENCE)
+                .wait_within(directory, "records", PATIENCE)
                 .await
                 .is_none()
         );
         assert!(
             queues
-                .turn_within(directory, "graphs", brief)
+                .wait_within(directory, "graphs", brief)
                 .await
                 .is_some()
         );
         assert!(begun.elapsed() < PATIENCE.0);
         drop(first);
-        // Whoever comes next waits for its turn again.
+        // The next holder is waited for again.
         let next = loop {
-            if let Some(turn) = queues.turn_within(directory, "records", brief).await {
+            if let Some(turn) = queues.wait_within(directory, "records", brief).await {
                 break turn;
             }
         };
-        let waiting = queues.turn_within(directory, "records", PATIENCE);
+        let waiting = queues.wait_within(directory, "records", PATIENCE);
         let ended = async {
             tokio::time::sleep(Duration::from_millis(100)).await;
             drop(next);

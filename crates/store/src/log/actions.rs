@@ -1,4 +1,4 @@
-//! A table's files in the log's own form.
+//! Conversion between data files and actions of the Delta log.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -9,19 +9,19 @@ use deltalake_core::kernel::engine::arrow_conversion::TryIntoKernel as _;
 use deltalake_core::kernel::{Add, LogicalFileView, Remove, StructType};
 use deltalake_core::table::state::DeltaTableState;
 
-use super::log_checksum::{self, OfTable};
+use super::log_checksum::{self, TableChecksum};
 use crate::files::checksum::Checksums;
 use crate::files::data_file::DataFile;
-use crate::files::rollup::Place;
+use crate::files::rollup::RollupLocation;
 use crate::files::stats::Stats;
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
-/// Files whose entries are worth a thread.
+/// Number of files from which their entries are converted in several threads.
 const WORTH_A_THREAD: usize = 1024;
 
-/// A scan of ours would give wrong rows for these; nothing that tsql writes has them.
-pub(super) fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<()> {
+/// Rejects table features for which a scan would return wrong rows. tsql never writes them.
+pub(super) fn reject_features(table: &Table, state: &DeltaTableState) -> Result<()> {
     let deleted = state
         .log_data()
         .iter()
@@ -39,21 +39,21 @@ pub(super) fn refuse_features(table: &Table, state: &DeltaTableState) -> Result<
     Ok(())
 }
 
-/// The stored columns in the log's own form.
+/// Returns the stored columns as a Delta schema.
 pub(super) fn columns(table: &Table) -> Result<StructType> {
     let columns = table.stored_schema().as_ref().try_into_kernel();
     let damaged = |error: arrow::error::ArrowError| Error::damaged(&table.name, error.to_string());
     columns.map_err(damaged)
 }
 
-/// The files of a version, and the checksum of them all.
+/// Returns the files of a version, and their combined checksum.
 ///
 /// # Errors
-/// Where what the log says of one is not what was written.
+/// If the entry of a file does not have its checksum.
 pub(super) fn data_files(
     table: &Table,
     state: &DeltaTableState,
-) -> Result<(Vec<DataFile>, OfTable)> {
+) -> Result<(Vec<DataFile>, TableChecksum)> {
     let views: Vec<LogicalFileView> = state.log_data().into_iter().collect();
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let share = views.len().div_ceil(threads).max(WORTH_A_THREAD);
@@ -80,21 +80,22 @@ pub(super) fn data_files(
         let others = others
             .into_iter()
             .map(|other| other.join().unwrap_or_else(|_| failed()));
-        // This thread takes its share before it waits.
+        // This thread processes its chunk before it waits for the others.
         std::iter::once(some(first)).chain(others).collect()
     });
-    let mut of_table = OfTable::default();
+    let mut of_table = TableChecksum::default();
     let mut files = Vec::with_capacity(views.len());
     for part in parts {
         for (file, of_entry) in part? {
-            of_table = of_table.with(of_entry);
+            of_table = of_table.with_file(of_entry);
             files.push(file);
         }
     }
     Ok((files, of_table))
 }
 
-/// A file, and the checksum of what the log says of it. Its statistics share what they can with those of the file `before`.
+/// Converts the entry of a file. Returns the file and the checksum of the entry. Its statistics share column names with
+/// those of the file `before`.
 fn data_file(
     table: &Table,
     view: &LogicalFileView,
@@ -102,7 +103,7 @@ fn data_file(
 ) -> Result<(DataFile, u64)> {
     let path = view.path().into_owned();
     let wrong = |reason: &dyn std::fmt::Display| {
-        log_checksum::damaged(table, &format!("`{path}`: {reason}:"))
+        log_checksum::damaged_log_error(table, &format!("`{path}`: {reason}:"))
     };
     let stats = view.stats().as_deref().map(Stats::parse).transpose();
     let stats = stats.map_err(|error| wrong(&error))?;
@@ -115,33 +116,33 @@ fn data_file(
     let size_bytes = u64::try_from(view.size()).map_err(|error| wrong(&error))?;
     #[expect(deprecated, reason = "tags have no other accessor")]
     let tags = view.add_action().tags.unwrap_or_default();
-    let checksums = Checksums::of_tags(&tags, size_bytes).map_err(|reason| wrong(&reason))?;
+    let checksums = Checksums::from_tags(&tags, size_bytes).map_err(|reason| wrong(&reason))?;
     let file = DataFile {
         path: path.clone(),
         partition: table.partition.iter().map(value).collect(),
         size_bytes,
         stats: Arc::new(stats),
-        rollup: Place::from_tags(&tags).map_err(|reason| wrong(&reason))?,
+        rollup: RollupLocation::from_tags(&tags).map_err(|reason| wrong(&reason))?,
         checksums: checksums.map(|(checksums, _)| checksums),
-        counts: DataFile::counts_of(&tags),
+        counts: DataFile::counts_from_tags(&tags),
         written_at_ms: view.modification_time(),
     };
-    let of_entry = log_checksum::of_entry(table, &file);
+    let of_entry = log_checksum::file_checksum(table, &file);
     if checksums.is_some_and(|(_, said)| said != of_entry) {
         let what = format!("size, rows or statistics of `{path}` are");
-        return Err(log_checksum::damaged(table, &what));
+        return Err(log_checksum::damaged_log_error(table, &what));
     }
     Ok((file, of_entry))
 }
 
 pub(super) fn add(table: &Table, file: &DataFile, data_change: bool) -> Result<Add> {
-    let stats = serde_json::to_string(&log_checksum::spelled(table, &file.stats));
+    let stats = serde_json::to_string(&log_checksum::normalize_floats(table, &file.stats));
     let stats = stats.map_err(|error| Error::damaged(&file.path, error.to_string()))?;
-    let of_entry = log_checksum::of_entry(table, file);
+    let of_entry = log_checksum::file_checksum(table, file);
     let checksums = file.checksums.map(|checksums| checksums.tag(of_entry));
     let tags: HashMap<_, _> = checksums
         .into_iter()
-        .chain(file.rollup.map(Place::tag))
+        .chain(file.rollup.map(RollupLocation::tag))
         .chain(file.counts_tag())
         .collect();
     Ok(Add {

@@ -1,31 +1,31 @@
-//! The actions of a commit.
+//! Contents of a commit.
 
 use std::collections::BTreeMap;
 
 use crate::files::data_file::DataFile;
 
-/// The actions of a commit.
+/// Actions of a commit.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
-    /// Files that come.
+    /// Added files.
     pub add: Vec<DataFile>,
-    /// Files that go.
+    /// Removed files.
     pub remove: Vec<DataFile>,
-    /// Application transactions: who, and how far.
+    /// Application transactions: application id and version.
     pub transactions: Vec<(String, i64)>,
-    /// The rows stay the same, only their files change.
+    /// Only the files change, not the rows.
     pub rewrite: bool,
 }
 
-/// What is said of an attempt to commit besides what it does.
+/// Metadata of a commit attempt.
 #[derive(Clone, Debug)]
-pub struct About<'a> {
-    /// For people.
+pub struct CommitContext<'a> {
+    /// Description for people.
     pub detail: &'a str,
-    /// A name that is used once.
+    /// Unique name.
     pub name: &'a str,
-    /// Versions of other tables that the writer has seen.
+    /// Versions of other tables that the writer has read.
     pub seen: BTreeMap<String, u64>,
-    /// Entries of the log that are older than Delta's retention (30 days) go.
+    /// Whether log entries older than Delta's retention (30 days) are deleted.
     pub cleans_up: bool,
 }

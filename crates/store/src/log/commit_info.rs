@@ -1,7 +1,7 @@
-//! The fields of `commitInfo` that a commit of tsql writes, and a checksum over them.
+//! Fields of `commitInfo` that a commit of tsql writes, and a checksum over them.
 //!
-//! The log's own checksums ([`sealed`](super::log_checksum)) cover files. These cover the rest that readers rely on: the
-//! version that an entry was written for, the versions of other tables that its writer had read, and its
+//! The checksums in [`log_checksum`](super::log_checksum) cover files. These cover the other data that readers rely on:
+//! the version that an entry was written for, the versions of other tables that its writer had read, and its
 //! application transactions. An entry that was copied over another one, or swapped with it, names its own version.
 
 use std::collections::BTreeMap;
@@ -11,26 +11,26 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::change::About;
+use super::change::CommitContext;
 use super::log_checksum::FILES;
 use crate::files::checksum;
 
-/// The name of the attempt that made a commit.
+/// Field: name of the commit attempt.
 pub(super) const ATTEMPT: &str = "tsqlAttempt";
 
-/// The versions of other tables that its writer had read.
+/// Field: versions of other tables that the writer had read.
 const SEEN: &str = "tsqlSeen";
 
-/// The records, and other lines, that the ingest log counts.
+/// Field: sums of record and other line counts in the ingest log.
 const COUNTS: &str = "tsqlCounts";
 
-/// The table and version that an entry was written for: `records@12`.
+/// Field: table and version that the entry was written for, such as `records@12`.
 const WRITTEN_FOR: &str = "tsqlOf";
 
-/// The checksum of the fields.
+/// Field: checksum of the fields.
 const SUM: &str = "tsqlInfo";
 
-/// The actions that an entry may hold.
+/// Actions that an entry may contain.
 const ACTIONS: [&str; 10] = [
     "add",
     "remove",
@@ -44,7 +44,7 @@ const ACTIONS: [&str; 10] = [
     "sidecar",
 ];
 
-/// What an entry says of itself.
+/// Parsed fields of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct CommitInfo {
     #[serde(default)]
@@ -57,7 +57,7 @@ pub(crate) struct CommitInfo {
     pub seen: BTreeMap<String, u64>,
     #[serde(rename = "tsqlFiles", default)]
     files: Option<String>,
-    /// The records, and other lines, that the rows of the table count, where it is the ingest log.
+    /// Sums of record and other line counts, in the ingest log.
     #[serde(rename = "tsqlCounts", default)]
     pub(super) counts: Option<(u64, u64)>,
     #[serde(rename = "tsqlOf", default)]
@@ -82,13 +82,13 @@ struct Txn {
     version: i64,
 }
 
-/// Why an entry is not what was written.
+/// Reason why an entry is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The first byte that is wrong, where it is known.
+    /// Offset of the first wrong byte, if known.
     pub at: Option<usize>,
     pub what: String,
-    /// It is empty or ends early, as a disk without power leaves files whose bytes were not synced.
+    /// Whether it is empty or ends early, as after a power failure without sync.
     pub is_cut: bool,
 }
 
@@ -103,11 +103,11 @@ impl Fault {
 }
 
 impl CommitInfo {
-    /// The fields of the commit that makes this version of a table.
+    /// Creates the fields of the commit that makes this version of a table.
     pub(super) fn new(
         table: &str,
         version: u64,
-        about: &About<'_>,
+        about: &CommitContext<'_>,
         (files, counts): (String, Option<(u64, u64)>),
         transactions: &[(String, i64)],
     ) -> Self {
@@ -124,7 +124,7 @@ impl CommitInfo {
         }
     }
 
-    /// The fields as they are written.
+    /// Returns the fields as written.
     pub(super) fn fields(&self) -> Vec<(String, Value)> {
         let files = self.files.as_deref().map(Value::from);
         let written_for = self.written_for.as_deref().map(Value::from);
@@ -142,7 +142,7 @@ impl CommitInfo {
         fields.into_iter().chain(counts).collect()
     }
 
-    /// Parses the lines of an entry that hold it; `None` where there are none.
+    /// Parses the fields from the lines of an entry. `None` if there are none.
     pub(crate) fn parse(entry: &[u8]) -> Option<Self> {
         let (mut info, mut transactions) = (None, Vec::new());
         for line in entry.split(|&byte| byte == b'\n') {
@@ -163,13 +163,13 @@ impl CommitInfo {
         })
     }
 
-    /// The version that it was written for, where it says so.
+    /// Returns the version that the entry was written for, if known.
     pub(super) fn version(&self) -> Option<u64> {
         let (_, version) = self.written_for.as_ref()?.split_once('@')?;
         version.parse().ok()
     }
 
-    /// Whether the checksum is that of the fields; builds before it wrote none and are trusted.
+    /// Returns whether the checksum matches. Older builds wrote none and are trusted.
     pub(crate) fn is_intact(&self) -> bool {
         let sum = self.sum.as_ref();
         sum.is_none_or(|sum| *sum == self.checksum())
@@ -184,7 +184,7 @@ impl CommitInfo {
             self.written_for.as_deref().unwrap_or_default()
         );
         if let Some((records, others)) = self.counts {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = writeln!(text, "{records},{others}");
         }
         for (table, version) in &self.seen {
@@ -198,7 +198,7 @@ impl CommitInfo {
         format!("{:016x}", checksum::compute(text.as_bytes()))
     }
 
-    /// Why it is not that of this version of a table.
+    /// Returns the reason why it does not belong to this version of a table, if any.
     pub(super) fn fault(&self, table: &str, version: u64) -> Option<String> {
         if let Some(written_for) = &self.written_for
             && *written_for != format!("{table}@{version}")
@@ -212,7 +212,7 @@ impl CommitInfo {
     }
 }
 
-/// Why these bytes are not the entry of a version of a table; `None` for an entry that reads well.
+/// Returns the reason why these bytes are not a valid entry of a version of a table. `None` for a valid entry.
 pub(crate) fn fault(table: &str, version: u64, entry: &[u8]) -> Option<Fault> {
     if is_cut(entry) {
         let text = entry.trim_ascii_end();
@@ -253,7 +253,7 @@ pub(crate) fn fault(table: &str, version: u64, entry: &[u8]) -> Option<Fault> {
     Some(Fault::new(None, info.fault(table, version)?))
 }
 
-/// Whether an entry ends early: it is empty, goes on with zeros, or its last line stops within an object.
+/// Returns whether an entry is truncated: it is empty, ends with zeros, or its last line ends within an object.
 fn is_cut(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii_end();
     if matches!(text.last(), None | Some(0)) {
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     fn entry(table: &str, version: u64) -> String {
-        let about = About {
+        let about = CommitContext {
             detail: "test",
             name: "a1",
             seen: BTreeMap::from([("graphs".to_owned(), 7)]),

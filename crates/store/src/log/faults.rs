@@ -1,4 +1,4 @@
-//! Damaged files of a log: finding them, and reading the newest version without them.
+//! Damaged log files: detection, and reading of the newest version without them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,43 +10,43 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
 use super::commit_info::{Fault, fault};
-use super::confirmed::said;
-use super::damage::{described, error, plain};
+use super::damage::{describe_fault, error, plain_message};
 use super::proofs::Proofs;
-use super::{Log, Snapshot, failure};
+use super::verify_files::stated_checksum;
+use super::{Log, Snapshot, log_error};
 use crate::log_files::entries::{
     FOLDER, LAST_CHECKPOINT, checkpoint_name, checkpoint_version, entry_name, entry_version,
 };
 use tsql_error::{Error, Result};
 
-/// Versions that are loaded one by one to find the entry whose files are others than it states.
+/// Maximum number of versions that are loaded one by one to find the entry that does not match its checksum.
 const COMPARED: u64 = 64;
 
-/// The files of a log, as they were listed.
+/// Listing of the files of a log.
 pub(super) struct Survey {
     pub(super) folder: Path,
     /// Sorted by name.
     pub(super) files: Vec<ObjectMeta>,
     pub(super) entries: BTreeMap<u64, ObjectMeta>,
     pub(super) checkpoints: BTreeMap<u64, ObjectMeta>,
-    pub(super) hint: Hint,
+    pub(super) hint: CheckpointHint,
 }
 
-/// What `_last_checkpoint` says.
+/// Content of `_last_checkpoint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hint {
-    /// There is none.
+pub(super) enum CheckpointHint {
+    /// The file does not exist.
     Missing,
     /// It names a checkpoint in one file.
     Version(u64),
-    /// It names one in several files, as other programs write them.
+    /// It names a checkpoint in several files, as other programs write them.
     Parts,
-    /// It is not what was written.
+    /// It is damaged.
     Damaged,
 }
 
-impl Hint {
-    fn of(text: &[u8]) -> Self {
+impl CheckpointHint {
+    fn parse(text: &[u8]) -> Self {
         let Ok(hint) = serde_json::from_slice::<serde_json::Value>(text) else {
             return Self::Damaged;
         };
@@ -60,18 +60,18 @@ impl Hint {
 }
 
 impl Survey {
-    /// The newest version that there is a file of.
+    /// Returns the newest version that has a file.
     pub(super) fn newest(&self) -> Option<u64> {
         let entry = self.entries.keys().next_back().copied();
         entry.max(self.checkpoints.keys().next_back().copied())
     }
 
-    /// The version of the newest checkpoint.
+    /// Returns the version of the newest checkpoint.
     pub(super) fn checkpoint(&self) -> Option<u64> {
         self.checkpoints.keys().next_back().copied()
     }
 
-    /// The files without these entries and checkpoints.
+    /// Returns the files without these entries and checkpoints.
     pub(super) fn without(&self, entries: &[u64], checkpoints: &[u64]) -> Vec<ObjectMeta> {
         let is_left = |file: &&ObjectMeta| {
             let name = file.location.filename().unwrap_or_default();
@@ -83,12 +83,12 @@ impl Survey {
         self.files.iter().filter(is_left).cloned().collect()
     }
 
-    /// The versions between the first and the last entry that there is no entry of.
+    /// Returns the versions without an entry between the first and the last entry.
     pub(super) fn gaps(&self) -> Vec<u64> {
         let (Some(first), Some(last)) = (self.entries.keys().next(), self.newest()) else {
             return Vec::new();
         };
-        // Without a checkpoint a log begins at version 0.
+        // Without a checkpoint, a log begins at version 0.
         let first = match self.checkpoint() {
             None => 0,
             Some(checkpoint) => checkpoint.min(*first),
@@ -101,7 +101,7 @@ impl Survey {
 }
 
 impl Log {
-    /// Path of a file of the log, relative to the store.
+    /// Returns the path of a log file, relative to the store.
     pub(super) fn path_of(&self, name: &str) -> String {
         format!("{}/{FOLDER}/{name}", self.table.name)
     }
@@ -129,8 +129,8 @@ impl Log {
             .iter()
             .find(|file| file.location.filename() == Some(LAST_CHECKPOINT));
         let hint = match hint {
-            Some(hint) => Hint::of(&self.read(hint).await?),
-            None => Hint::Missing,
+            Some(hint) => CheckpointHint::parse(&self.read(hint).await?),
+            None => CheckpointHint::Missing,
         };
         Ok(Survey {
             entries: numbered(entry_version),
@@ -141,20 +141,20 @@ impl Log {
         })
     }
 
-    /// The bytes of a file of the log.
+    /// Reads a log file.
     pub(super) async fn read(&self, file: &ObjectMeta) -> Result<Bytes> {
         let root = self.log_store.root_object_store(None);
         let found = root.get(&file.location).await.map_err(Error::Storage)?;
         found.bytes().await.map_err(Error::Storage)
     }
 
-    /// The log as if its folder had these files alone.
+    /// Returns the log as if its folder had only these files.
     pub(super) fn view(&self, survey: &Survey, files: Vec<ObjectMeta>) -> Result<LogStoreRef> {
         self.with_files(&survey.folder, files, HashMap::new())
     }
 
-    /// A version, the newest one unless it is named; `confirms`: only if its files are those that its last commit
-    /// states. Readers of checkpoints panic on some bytes.
+    /// Loads a version, by default the newest one. `confirms`: verifies the checksum of its files. Checkpoint readers
+    /// panic on some bytes, which is caught here.
     pub(super) async fn load(
         &self,
         log_store: LogStoreRef,
@@ -167,23 +167,23 @@ impl Log {
                 Some(version) => table.load_version(version).await,
                 None => table.load().await,
             };
-            loaded.map_err(|error| failure(self.table, error))?;
+            loaded.map_err(|error| log_error(self.table, error))?;
             if confirms {
-                return self.loaded(&table).await;
+                return self.verified_snapshot(&table).await;
             }
             let state = table.snapshot();
-            let state = state.map_err(|error| failure(self.table, error))?;
+            let state = state.map_err(|error| log_error(self.table, error))?;
             Snapshot::new(self.clone(), state.clone())
         };
         let load = std::panic::AssertUnwindSafe(load).catch_unwind().await;
         load.unwrap_or_else(|_| Err(Error::damaged(&self.table.name, "its log cannot be read")))
     }
 
-    /// The newest version where reading it failed: without a last entry that was never acknowledged, and without
-    /// checkpoints where there are the entries that they stand for.
+    /// Loads the newest version after an error: without a truncated, unacknowledged last entry, and without checkpoints
+    /// if the entries before them exist.
     ///
     /// # Errors
-    /// The damaged file, where one is found, or why reading failed.
+    /// The damaged file if one is found, otherwise `error`.
     pub(super) async fn without_damage(&self, error: Error) -> Result<Option<Snapshot>> {
         let is_of_log = matches!(
             &error,
@@ -198,14 +198,18 @@ impl Log {
         let Some(newest) = survey.newest() else {
             return Err(error);
         };
-        let cut: Vec<u64> = self.skipped(&survey).await?.into_iter().collect();
+        let cut: Vec<u64> = self
+            .unacknowledged_entry(&survey)
+            .await?
+            .into_iter()
+            .collect();
         if cut == [newest] && survey.entries.len() == 1 && survey.checkpoints.is_empty() {
             return Ok(None);
         }
         let mut passed = Vec::new();
         let mut checkpoints = survey.checkpoints.keys().rev();
         loop {
-            if !cut.is_empty() || !passed.is_empty() || survey.hint != Hint::Missing {
+            if !cut.is_empty() || !passed.is_empty() || survey.hint != CheckpointHint::Missing {
                 let files = survey.without(&cut, &passed);
                 let view = self.view(&survey, files)?;
                 if let Ok(snapshot) = self.load(view, None, true).await
@@ -220,16 +224,16 @@ impl Log {
             }
         }
         let base = survey.checkpoint().unwrap_or(0);
-        Err(self.diagnosed(&survey, base).await?.unwrap_or(error))
+        Err(self.find_damage(&survey, base).await?.unwrap_or(error))
     }
 
-    /// The last entry, if it is cut and nothing proves that it was acknowledged.
-    pub(super) async fn skipped(&self, survey: &Survey) -> Result<Option<u64>> {
+    /// Returns the last entry if it is truncated and nothing proves that it was acknowledged.
+    pub(super) async fn unacknowledged_entry(&self, survey: &Survey) -> Result<Option<u64>> {
         let Some((&version, entry)) = survey.entries.iter().next_back() else {
             return Ok(None);
         };
         let is_followed = survey.checkpoint() >= Some(version)
-            || matches!(survey.hint, Hint::Version(hint) if hint >= version);
+            || matches!(survey.hint, CheckpointHint::Version(hint) if hint >= version);
         let Some(store) = self.store.as_ref().filter(|_| !is_followed) else {
             return Ok(None);
         };
@@ -237,31 +241,31 @@ impl Log {
         if !fault.is_some_and(|fault| fault.is_cut) {
             return Ok(None);
         }
-        let proofs = Proofs::of_newest(store);
+        let proofs = Proofs::from_newest_entries(store);
         let proof = proofs.get(&self.table.name);
         let is_proven = proof.is_some_and(|proof| proof.version >= version);
         Ok((!is_proven).then_some(version))
     }
 
-    /// The error of a damaged file of this log, whatever version needs it, in the place of another error.
+    /// Replaces an error by that of a damaged file of this log, if there is one in any version.
     pub async fn explain(&self, error: Error) -> Error {
         let is_of_log = matches!(error, Error::Log { .. } | Error::Damaged { .. });
-        let found = async || self.diagnosed(&self.survey().await?, 0).await;
+        let found = async || self.find_damage(&self.survey().await?, 0).await;
         match is_of_log {
             true => found().await.ok().flatten().unwrap_or(error),
             false => error,
         }
     }
 
-    /// The error that names the first damaged file from a version on.
-    async fn diagnosed(&self, survey: &Survey, base: u64) -> Result<Option<Error>> {
+    /// Returns an error that names the first damaged file from a version on.
+    async fn find_damage(&self, survey: &Survey, base: u64) -> Result<Option<Error>> {
         let table = &self.table.name;
         let faulty = self.faulty_entries(survey, base).await?;
         if let Some((version, what)) = faulty.first() {
             let path = self.path_of(&entry_name(*version));
-            return Ok(Some(error(table, &described(&path, what))));
+            return Ok(Some(error(table, &describe_fault(&path, what))));
         }
-        if let Hint::Version(version) = survey.hint
+        if let CheckpointHint::Version(version) = survey.hint
             && !survey.checkpoints.contains_key(&version)
         {
             let path = self.path_of(&checkpoint_name(version));
@@ -280,7 +284,7 @@ impl Log {
         Ok(None)
     }
 
-    /// The entries from a version on that do not read well.
+    /// Returns the invalid entries from a version on.
     pub(super) async fn faulty_entries(
         &self,
         survey: &Survey,
@@ -289,7 +293,7 @@ impl Log {
         let mut found = Vec::new();
         for (version, entry) in survey.entries.range(from..) {
             let bytes = match self.read(entry).await {
-                // It was cleaned up since.
+                // It was cleaned up meanwhile.
                 Err(Error::Storage(object_store::Error::NotFound { .. })) => continue,
                 bytes => bytes?,
             };
@@ -299,8 +303,8 @@ impl Log {
         Ok(found)
     }
 
-    /// The first file from the newest checkpoint on whose version does not consist of the files that it states: its
-    /// name, and what is wrong.
+    /// Returns the first file from the newest checkpoint on whose version does not match its checksum: its name, and
+    /// the damage.
     async fn unsound_version(&self, survey: &Survey) -> Result<Option<(String, String)>> {
         let Some(newest) = survey.newest() else {
             return Ok(None);
@@ -314,10 +318,10 @@ impl Log {
             let view = self.view(survey, survey.files.clone())?;
             match self.load(view, Some(version), false).await {
                 Err(Error::TooNew { .. }) => return Ok(None),
-                Err(error) => return Ok(Some((name, plain(&self.table.name, &error)))),
+                Err(error) => return Ok(Some((name, plain_message(&self.table.name, &error)))),
                 Ok(snapshot) => {
                     if let Some(entry) = survey.entries.get(&version)
-                        && let Some(stated) = self.stated(version, entry).await?
+                        && let Some(stated) = self.stated_checksum(version, entry).await?
                         && stated != snapshot.of_files.to_string()
                     {
                         let what = "the files of the table are not what was written";
@@ -329,12 +333,16 @@ impl Log {
         Ok(None)
     }
 
-    /// What an entry states of all files of its table.
-    pub(super) async fn stated(&self, version: u64, entry: &ObjectMeta) -> Result<Option<String>> {
-        Ok(said(&self.read(entry).await?, version))
+    /// Returns the checksum of all files that an entry states.
+    pub(super) async fn stated_checksum(
+        &self,
+        version: u64,
+        entry: &ObjectMeta,
+    ) -> Result<Option<String>> {
+        Ok(stated_checksum(&self.read(entry).await?, version))
     }
 
-    /// A checkpoint is readable, and has the files that the entry of its version states.
+    /// Returns whether a checkpoint is readable and matches the checksum in the entry of its version.
     pub(super) async fn is_sound_checkpoint(&self, survey: &Survey, version: u64) -> Result<bool> {
         let others = survey.checkpoints.keys().copied();
         let others: Vec<u64> = others.filter(|other| *other != version).collect();
@@ -349,7 +357,7 @@ impl Log {
             return Ok(false);
         };
         let stated = match survey.entries.get(&version) {
-            Some(entry) => self.stated(version, entry).await?,
+            Some(entry) => self.stated_checksum(version, entry).await?,
             None => None,
         };
         Ok(stated.is_none_or(|stated| stated == snapshot.of_files.to_string()))

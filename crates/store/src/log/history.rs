@@ -1,4 +1,4 @@
-//! What a log says of the past: its versions, the table as it was, files that nobody needs.
+//! History of a log: its versions, old snapshots, and files that no version needs.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -9,20 +9,20 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStoreExt as _};
 
-use super::{Log, Snapshot, failure};
+use super::{Log, Snapshot, log_error};
 use crate::Location;
 use crate::files::data_file::is_own_path;
 use crate::log_files::entries::entry_path;
 use tsql_error::{Error, Result};
 
-/// Age from which on a file that no log names is taken for what a broken run has left. No writer takes
-/// so long between a file and its commit, and who does looks before it commits.
+/// Age from which an unlisted file counts as left over by an interrupted run. No writer takes that long between a file
+/// and its commit; a slower one checks its files before the commit.
 pub(crate) const UNLISTED_AGE: chrono::Duration = chrono::Duration::hours(1);
 
-/// Entries of a log that are read at once, to find the one of a time.
+/// Number of entries that are read concurrently in the search for a time.
 const ENTRIES_AT_ONCE: usize = 32;
 
-/// One version of a table, for people.
+/// A version of a table, for display.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Version {
@@ -32,24 +32,24 @@ pub struct Version {
     pub version: u64,
     /// Milliseconds since 1970.
     pub at_ms: Option<i64>,
-    /// What was done.
+    /// Operation.
     pub operation: String,
-    /// Files added and removed, and rows, as the commit states them.
+    /// Added files, removed files and rows, as stated in the commit.
     pub detail: String,
 }
 
-/// What a commit says of itself.
+/// Parsed entry of a commit.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
-    /// When it was made, in milliseconds since 1970.
+    /// Commit time in milliseconds since 1970.
     pub at_ms: i64,
-    /// Versions of tables that its writer had seen.
+    /// Versions of tables that the writer had read.
     pub seen: BTreeMap<String, u64>,
-    /// Application transactions: who, and how far.
+    /// Application transactions: application id and version.
     pub transactions: Vec<(String, i64)>,
 }
 
-/// An action of a commit, as far as an [`Entry`] needs it.
+/// The parts of a commit action that an [`Entry`] needs.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CommitAction {
@@ -72,17 +72,17 @@ struct CommitTransaction {
 }
 
 impl Snapshot {
-    /// How far an application has come, as its last commit says, however long ago that was; `None` where it never made one.
+    /// Returns the version of an application's last transaction, however old. `None` if it has none.
     pub async fn transaction(&self, application: &str) -> Result<Option<i64>> {
         let state = self.state.snapshot();
         let store = self.log.log_store.as_ref();
         let version = state.transaction_version(store, application).await;
-        version.map_err(|error| failure(self.log.table, error))
+        version.map_err(|error| log_error(self.log.table, error))
     }
 
-    /// The applications that commits after the version `since` name, up to this one; `None` where the log
-    /// does not have such a commit any more.
-    pub async fn named_since(&self, since: u64) -> Result<Option<HashSet<String>>> {
+    /// Returns the applications of the commits after the version `since`, up to this one. `None` if the log does not
+    /// have all of these commits any more.
+    pub async fn applications_since(&self, since: u64) -> Result<Option<HashSet<String>>> {
         let mut named = HashSet::new();
         for version in since + 1..=self.version() {
             let Some(entry) = self.log.entry(version).await? else {
@@ -96,9 +96,9 @@ impl Snapshot {
 }
 
 impl Log {
-    /// The version that was the newest at `at_ms` (milliseconds since 1970); `None` where the table was
-    /// not written yet, or the log does not reach back so far. A version is as young as the youngest up to
-    /// it: clocks may go back, logs do not.
+    /// Returns the version that was the newest at `at_ms` (milliseconds since 1970). `None` if the table did not exist
+    /// yet, or the log does not reach back that far. The time of a version is the maximum up to it, because clocks may
+    /// go backwards.
     pub async fn snapshot_at(&self, at_ms: i64) -> Result<Option<Snapshot>> {
         let Some(newest) = self.snapshot().await? else {
             return Ok(None);
@@ -120,12 +120,12 @@ impl Log {
         match known {
             None => Ok(None),
             Some(version) if version == newest.version() => Ok(Some(newest)),
-            Some(version) => self.snapshot_of(version).await.map(Some),
+            Some(version) => self.snapshot_at_version(version).await.map(Some),
         }
     }
 
-    /// When the oldest entry up to `newest` was written, in milliseconds since 1970: there are no gaps, so it is found by
-    /// halving. `None` where there is none.
+    /// Returns the time of the oldest entry up to `newest`, in milliseconds since 1970. Versions have no gaps, so it is
+    /// found by binary search. `None` if there is no entry.
     pub(super) async fn oldest_ms(&self, location: &Location, newest: u64) -> Result<Option<i64>> {
         let written_ms = async |version: u64| {
             let path = Path::from(format!("{}/{}", self.table.name, entry_path(version)));
@@ -151,18 +151,18 @@ impl Log {
         Ok(oldest_ms)
     }
 
-    /// The table at this version.
-    pub async fn snapshot_of(&self, version: u64) -> Result<Snapshot> {
+    /// Loads the table at this version.
+    pub async fn snapshot_at_version(&self, version: u64) -> Result<Snapshot> {
         let mut table = DeltaTable::new(self.log_store.clone());
         let loaded = table.load_version(version).await;
-        loaded.map_err(|error| failure(self.table, error))?;
-        self.loaded(&table).await
+        loaded.map_err(|error| log_error(self.table, error))?;
+        self.verified_snapshot(&table).await
     }
 
-    /// What the commit of a version says; `None` where the log has it no more.
+    /// Reads the commit of a version. `None` if the log does not have it any more.
     pub async fn entry(&self, version: u64) -> Result<Option<Entry>> {
         let bytes = self.log_store.read_commit_entry(version).await;
-        let Some(bytes) = bytes.map_err(|error| failure(self.table, error))? else {
+        let Some(bytes) = bytes.map_err(|error| log_error(self.table, error))? else {
             return Ok(None);
         };
         let (mut entry, mut at_ms) = (Entry::default(), None);
@@ -177,7 +177,7 @@ impl Log {
         }
         entry.at_ms = match at_ms {
             Some(at_ms) => at_ms,
-            // Other writers need not say it: the protocol goes by the entry's own time then.
+            // Other writers may omit the time. The protocol then uses the modification time of the entry.
             None => {
                 let path = Path::from(entry_path(version));
                 let object = self.log_store.object_store(None).head(&path).await;
@@ -190,7 +190,7 @@ impl Log {
         Ok(Some(entry))
     }
 
-    /// All versions that the log still has, the newest first.
+    /// Returns all versions in the log, newest first.
     pub async fn history(&self) -> Result<Vec<Version>> {
         let Some(snapshot) = self.snapshot().await? else {
             return Ok(Vec::new());
@@ -199,12 +199,12 @@ impl Log {
         table
             .load()
             .await
-            .map_err(|error| failure(self.table, error))?;
+            .map_err(|error| log_error(self.table, error))?;
         let commits: Vec<_> = table
             .history(None)
             .try_collect()
             .await
-            .map_err(|error| failure(self.table, error))?;
+            .map_err(|error| log_error(self.table, error))?;
         let mut version = snapshot.version() + 1;
         let mut history = Vec::with_capacity(commits.len());
         for commit in commits {
@@ -225,10 +225,10 @@ impl Log {
         Ok(history)
     }
 
-    /// Deletes data files that no version of `tagged` or within `retain` needs, and those that no version names and that
-    /// were written before a time in milliseconds; returns their paths.
+    /// Deletes data files that no version in `tagged` or within `retain` needs, and those that no version lists and
+    /// that are older than a time in milliseconds. Returns their paths.
     ///
-    /// A file that has another name than tsql gives, or that lies below a symbolic link, is somebody else's and stays.
+    /// A file whose name tsql does not generate, or that is below a symbolic link, belongs to others and stays.
     pub async fn vacuum(
         &self,
         location: &Location,
@@ -237,19 +237,19 @@ impl Log {
         tagged: &BTreeSet<u64>,
         dry_run: bool,
     ) -> Result<Vec<String>> {
-        // What is committed after this is newer than the version below, or named by it.
+        // Later commits are newer than the version below, or listed by it.
         let there = self.data_files(location).await?;
         let mut table = DeltaTable::new(self.log_store.clone());
         if self.snapshot().await?.is_none() {
             return Ok(Vec::new());
         }
-        let failed = |error| failure(self.table, error);
+        let failed = |error| log_error(self.table, error);
         table.load().await.map_err(failed)?;
         let state = table.snapshot().map_err(failed)?.clone();
         let mut named: HashSet<Path> = HashSet::new();
-        // The log says for a time only which files were taken out of it.
+        // The log only records which files were removed before a time, not which versions still need them.
         for version in tagged {
-            let files = self.snapshot_of(*version).await?;
+            let files = self.snapshot_at_version(*version).await?;
             let files = files.files().iter();
             named.extend(files.filter_map(|file| Path::parse(&file.path).ok()));
         }
@@ -278,7 +278,7 @@ impl Log {
         let objects = self.log_store.object_store(None);
         let (mut deleted, mut was_expired) = (Vec::new(), false);
         for file in there {
-            // The log names files that are gone for as long as it has them.
+            // The log lists removed files until it is cleaned up.
             let is_unlisted = file.last_modified.timestamp_millis() < unlisted_before_ms
                 && !named.contains(&file.location);
             let is_expired = expired.contains(&file.location);
@@ -300,7 +300,7 @@ impl Log {
         Ok(deleted)
     }
 
-    /// The files in the table's folder that have the names of data files of tsql, by their paths in it.
+    /// Lists the files in the table's folder that have names of tsql's data files, by their paths in it.
     pub(crate) async fn data_files(&self, location: &Location) -> Result<Vec<ObjectMeta>> {
         let folder = Path::from(self.table.name.as_str());
         let files = location.files_in(&self.table.name).await?.into_iter();

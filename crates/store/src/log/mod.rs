@@ -1,29 +1,29 @@
-//! The log of one table: which files it consists of, version by version.
+//! Log of one table: its files, version by version.
 //!
-//! With those below it this is the only module that names the log's format, Delta Lake: protocol reader 1, writer 2, no
-//! table features, so that every engine that reads Delta reads a tsql store.
+//! This module and its children are the only ones that know the log's format, Delta Lake: protocol reader 1, writer 2,
+//! no table features. Every engine that reads Delta reads a tsql store.
 //!
-//! A commit is an exclusive step from the version that was read to the next one. delta-rs' own
-//! retries have no pause and would commit over changes that this crate must look at first, so
-//! they are switched off; see `commit` for ours.
+//! A commit is an atomic step from the version that was read to the next one. The retries of delta-rs have no pause and
+//! would commit over changes that this crate must examine first, so they are disabled. See `commit` for the retries of
+//! tsql.
 
 mod actions;
-mod ahead;
 mod change;
 mod checkpoint;
 mod commit_info;
-mod confirmed;
 mod damage;
 mod faults;
 mod history;
 mod log_checksum;
+mod prefetch;
 mod proofs;
 mod repair;
 mod schemes;
 mod truncated_log;
+mod verify_files;
 
 #[cfg(test)]
-pub(super) use ahead::tests;
+pub(super) use prefetch::tests;
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path as FilePath, PathBuf};
@@ -45,42 +45,42 @@ use crate::files::data_file::DataFile;
 use crate::io::durable_fs::DISK;
 use crate::io::location::Location;
 use crate::log_files::entries::{FOLDER, entry_path};
-use actions::{add, columns, data_files, refuse_features, remove};
+use actions::{add, columns, data_files, reject_features, remove};
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
 use commit_info::{ATTEMPT, CommitInfo};
-use log_checksum::OfTable;
+use log_checksum::TableChecksum;
 
-pub(crate) use change::About;
 pub use change::Change;
-pub(super) use damage::older;
+pub(crate) use change::CommitContext;
+pub(super) use damage::stale_error;
 pub(crate) use history::Entry;
 pub(super) use history::UNLISTED_AGE;
 pub use history::Version;
 pub(super) use proofs::{Proof, Proofs, stated_counts};
 pub(super) use repair::LogDamage;
 
-/// Commits between two checkpoints, after which a reader need not look at older commits.
+/// Commits between two checkpoints. Readers do not read commits before a checkpoint.
 const CHECKPOINT_INTERVAL: u64 = 10;
 
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Pauses of a writer that waits until it sees a table that another one makes.
+/// Pauses of a writer that waits for a table that another writer creates.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Property that holds the version of the table's schema.
+/// Table property with the version of the table's schema.
 const SCHEMA_VERSION: &str = "tsql.schemaVersion";
 
-/// The log of one table.
+/// Log of one table.
 #[derive(Clone)]
 pub struct Log {
     table: &'static Table,
     log_store: LogStoreRef,
     /// Its folder in a bucket.
     far: Option<Path>,
-    /// The folder of its store on a local disk.
+    /// Folder of the store on a local disk.
     store: Option<PathBuf>,
 }
 
@@ -90,34 +90,34 @@ pub struct Snapshot {
     log: Log,
     state: DeltaTableState,
     files: Arc<Vec<DataFile>>,
-    /// Of all files of this version.
-    of_files: OfTable,
-    /// Files of it are left out, which may come back without a commit.
+    /// Checksum of all files of this version.
+    of_files: TableChecksum,
+    /// Whether some files are hidden, which may become visible without a commit.
     hides: bool,
 }
 
-/// A log as it was listed.
-enum Listed {
-    /// There is no such log.
+/// Listing of a remote log.
+enum LogListing {
+    /// There is no log.
     Nothing,
-    /// Readers find all of this version here.
+    /// Prefetched: readers find all of this version here.
     Ahead(LogStoreRef),
-    /// It is near, or has too many files: readers look for themselves.
+    /// The log is local, or has too many files: readers list it themselves.
     Unknown,
 }
 
-/// How an attempt to commit ended.
+/// Outcome of a commit attempt.
 pub enum Attempt {
-    /// It is in the log, as this version.
+    /// Committed as this version.
     Committed(Box<Snapshot>),
-    /// Someone else was faster: look at their change, then try again.
+    /// Another writer was faster: examine its change, then try again.
     Conflict,
-    /// It failed, or only seemed to: read the log before believing it.
+    /// Failed, possibly after the commit: read the log to find out.
     Unclear(Error),
 }
 
 impl Log {
-    /// The log of `table` in the store at `location`; reads nothing yet.
+    /// Creates the log of `table` in the store at `location`, without reading it.
     pub fn new(location: &Location, table: &'static Table) -> Result<Self> {
         let url = location.table_url(&table.name)?;
         schemes::register();
@@ -126,19 +126,19 @@ impl Log {
             &url,
             StorageConfig::default(),
         )
-        .map_err(|error| failure(table, error))?;
+        .map_err(|error| log_error(table, error))?;
         Ok(Self {
-            far: (location.is_far()).then(|| Path::from(format!("{}/{FOLDER}", table.name))),
+            far: (location.is_remote()).then(|| Path::from(format!("{}/{FOLDER}", table.name))),
             store: location.local_directory().map(FilePath::to_owned),
             table,
             log_store,
         })
     }
 
-    /// The newest version, `None` where the table was never written.
+    /// Returns the newest version. `None` if the table was never written.
     ///
     /// # Errors
-    /// The damaged file of the log, where there is one that this version needs.
+    /// The damaged log file that this version needs, if any.
     pub async fn snapshot(&self) -> Result<Option<Snapshot>> {
         let read = AssertUnwindSafe(self.read_newest()).catch_unwind().await;
         let read = read.unwrap_or_else(|_| Err(Error::damaged(&self.table.name, "unreadable log")));
@@ -149,56 +149,56 @@ impl Log {
     }
 
     async fn read_newest(&self) -> Result<Option<Snapshot>> {
-        match self.ahead().await? {
-            Listed::Nothing => return Ok(None),
-            Listed::Ahead(log_store) => {
+        match self.prefetch().await? {
+            LogListing::Nothing => return Ok(None),
+            LogListing::Ahead(log_store) => {
                 let mut table = DeltaTable::new(log_store);
-                // Else files may have gone since they were listed.
+                // Otherwise, files may have been deleted after the listing.
                 if table.load().await.is_ok() {
-                    return self.loaded(&table).await.map(Some);
+                    return self.verified_snapshot(&table).await.map(Some);
                 }
             }
-            Listed::Unknown => {}
+            LogListing::Unknown => {}
         }
         let mut table = DeltaTable::new(self.log_store.clone());
         if table.load().await.is_err() {
             let exists = table.verify_deltatable_existence().await;
-            if !exists.map_err(|error| failure(self.table, error))? {
+            if !exists.map_err(|error| log_error(self.table, error))? {
                 return Ok(None);
             }
-            // Another writer may have made it in between.
+            // Another writer may have created it in between.
             let loaded = table.load().await;
-            loaded.map_err(|error| failure(self.table, error))?;
+            loaded.map_err(|error| log_error(self.table, error))?;
         }
-        self.loaded(&table).await.map(Some)
+        self.verified_snapshot(&table).await.map(Some)
     }
 
-    /// The version that was loaded.
-    async fn loaded(&self, table: &DeltaTable) -> Result<Snapshot> {
+    /// Returns the loaded version after verification.
+    async fn verified_snapshot(&self, table: &DeltaTable) -> Result<Snapshot> {
         let state = table.snapshot();
-        let state = state.map_err(|error| failure(self.table, error))?;
+        let state = state.map_err(|error| log_error(self.table, error))?;
         let snapshot = Snapshot::new(self.clone(), state.clone())?;
-        snapshot.confirmed(&table.log_store()).await
+        snapshot.verify_files(&table.log_store()).await
     }
 
-    /// The newest version; makes the table where there is none yet.
+    /// Returns the newest version, or creates the table.
     pub async fn snapshot_or_create(&self) -> Result<Snapshot> {
         let mut pause = SHORTEST_PAUSE;
         loop {
             if let Some(snapshot) = self.snapshot().await? {
                 return Ok(snapshot);
             }
-            // Where it failed because another writer made the table, that is what is wanted.
+            // If creation failed because another writer created the table, its table is used.
             let created = self.create().await;
             match (self.snapshot().await?, created) {
-                (_, Err(error)) if is_of_disk(&error) => return Err(failure(self.table, error)),
+                (_, Err(error)) if is_of_disk(&error) => return Err(log_error(self.table, error)),
                 (Some(snapshot), _) => return Ok(snapshot),
-                // That writer's entry is not overwritten, and not shown yet either.
+                // The entry of that writer is not overwritten, and is not visible yet either.
                 (None, Err(DeltaTableError::InvalidVersion(_))) if pause < LONGEST_PAUSE => {
                     tokio::time::sleep(pause).await;
                     pause *= 2;
                 }
-                (None, Err(error)) => return Err(failure(self.table, error)),
+                (None, Err(error)) => return Err(log_error(self.table, error)),
                 (None, Ok(())) => {
                     let what = "vanished while it was made";
                     return Err(Error::damaged(&self.table.name, what));
@@ -233,7 +233,7 @@ impl Log {
         Ok(())
     }
 
-    /// Puts any bytes in the place of an entry.
+    /// Replaces the bytes of an entry.
     #[doc(hidden)]
     pub async fn put_entry(&self, location: &Location, version: u64, bytes: Vec<u8>) -> Result<()> {
         let path = format!("{}/{}", self.table.name, entry_path(version));
@@ -241,17 +241,16 @@ impl Log {
         location.write(&path, bytes).await
     }
 
-    /// The entry of a version, and those before it, are on the disk when this returns; elsewhere they always
-    /// are.
-    pub async fn settle(&self, location: &Location, version: u64) -> Result<()> {
+    /// Makes the entry of a version, and those before it, durable. No-op except on a local disk.
+    pub async fn make_durable(&self, location: &Location, version: u64) -> Result<()> {
         let path = format!("{}/{}", self.table.name, entry_path(version));
-        location.settle(&path).await
+        location.make_durable(&path).await
     }
 
-    /// Is `version` what the attempt of this name has made?
-    pub async fn has(&self, version: u64, name: &str) -> Result<bool> {
+    /// Returns whether the commit attempt of this name created `version`.
+    pub async fn is_version_of_attempt(&self, version: u64, name: &str) -> Result<bool> {
         let entry = self.log_store.read_commit_entry(version).await;
-        let entry = entry.map_err(|error| failure(self.table, error))?;
+        let entry = entry.map_err(|error| log_error(self.table, error))?;
         let wanted = format!("\"{ATTEMPT}\":\"{name}\"");
         let found = |entry: bytes::Bytes| memchr::memmem::find(&entry, wanted.as_bytes()).is_some();
         Ok(entry.is_some_and(found))
@@ -274,8 +273,8 @@ impl Snapshot {
             });
         }
         let files = state.snapshot().try_log_data();
-        files.map_err(|error| failure(table, error))?;
-        refuse_features(table, &state)?;
+        files.map_err(|error| log_error(table, error))?;
+        reject_features(table, &state)?;
         let (files, of_files) = data_files(table, &state)?;
         Ok(Self {
             log,
@@ -286,38 +285,38 @@ impl Snapshot {
         })
     }
 
-    /// Its version, from 0.
+    /// Returns the version, from 0.
     pub fn version(&self) -> u64 {
         self.state.version()
     }
 
-    /// The files that it consists of.
+    /// Returns the files.
     pub fn files(&self) -> &Arc<Vec<DataFile>> {
         &self.files
     }
 
-    /// The same version as if it had only these of its files.
-    pub fn only(&self, files: Vec<DataFile>) -> Self {
+    /// Returns the same version with only these files.
+    pub fn with_files(&self, files: Vec<DataFile>) -> Self {
         Self {
             files: Arc::new(files),
             ..self.clone()
         }
     }
 
-    /// The same version as if it had only these of its files until others are acknowledged.
-    pub(super) fn hiding(&self, files: Vec<DataFile>) -> Self {
+    /// Returns the same version with only these files. The others are hidden until they are acknowledged.
+    pub(super) fn with_visible_files(&self, files: Vec<DataFile>) -> Self {
         Self {
             hides: true,
-            ..self.only(files)
+            ..self.with_files(files)
         }
     }
 
-    /// Whether files of this version are left out that are not acknowledged yet.
-    pub fn hides(&self) -> bool {
+    /// Returns whether files of this version are hidden because they are not acknowledged yet.
+    pub fn has_hidden_files(&self) -> bool {
         self.hides
     }
 
-    /// The newest version, by what came after this one.
+    /// Returns the newest version, by reading the entries after this one.
     pub async fn newest(&self) -> Result<Snapshot> {
         let mut state = self.state.clone();
         let updated = state.update(self.log.log_store.as_ref(), None).await;
@@ -326,23 +325,23 @@ impl Snapshot {
         }
         if updated.is_ok()
             && let Ok(newest) = Self::new(self.log.clone(), state)
-            && let Ok(newest) = newest.confirmed(&self.log.log_store).await
+            && let Ok(newest) = newest.verify_files(&self.log.log_store).await
         {
             return Ok(newest);
         }
-        // What came after may be cleaned up by now, or be damaged.
+        // Later entries may have been cleaned up, or be damaged.
         let newest = self.log.snapshot().await?;
         newest.ok_or_else(|| Error::damaged(&self.log.table.name, "vanished"))
     }
 
-    /// May the commit after this version clean up the log? Old versions are looked for no more often than checkpoints are
-    /// written.
+    /// Returns whether the commit after this version may clean up the log. Clean-ups are checked for no more often than
+    /// checkpoints are written.
     pub fn may_clean_up(&self) -> bool {
         (self.version() + 1).is_multiple_of(CHECKPOINT_INTERVAL)
     }
 
-    /// Has the log entries that are a day older than it keeps them? Whoever cleans up lists all of them, which is worth it
-    /// once a day.
+    /// Returns whether the log has entries that are a day older than their retention. A clean-up lists all of them,
+    /// which is worthwhile once a day.
     pub async fn has_expired(&self, location: &Location) -> Result<bool> {
         let Some(oldest_ms) = self.log.oldest_ms(location, self.version()).await? else {
             return Ok(false);
@@ -355,8 +354,8 @@ impl Snapshot {
             > oldest_ms)
     }
 
-    /// Tries to make `change` the next version after this one.
-    pub async fn commit(&self, change: &Change, about: About<'_>) -> Attempt {
+    /// Tries to commit `change` as the next version.
+    pub async fn commit(&self, change: &Change, about: CommitContext<'_>) -> Attempt {
         let now = chrono::Utc::now().timestamp_millis();
         let data_change = !change.rewrite;
         let removes = change
@@ -379,7 +378,9 @@ impl Snapshot {
                 Transaction::new_with_last_update(application, *version, Some(now))
             })
             .collect();
-        let after = self.of_files.after(self.log.table, &self.files, change);
+        let after = self
+            .of_files
+            .after_change(self.log.table, &self.files, change);
         let info = CommitInfo::new(
             &self.log.table.name,
             self.version() + 1,
@@ -420,11 +421,11 @@ impl Snapshot {
                         TransactionError::MaxCommitAttempts(_) | TransactionError::CommitConflict(_),
                 },
             ) => Attempt::Conflict,
-            Err(error) => Attempt::Unclear(failure(self.log.table, error)),
+            Err(error) => Attempt::Unclear(log_error(self.log.table, error)),
         }
     }
 
-    /// What the files count after a change, where each says so.
+    /// Returns the sums of the files' counts after a change, if all files have counts.
     fn counts_after(&self, change: &Change) -> Option<(u64, u64)> {
         let is_left = |file: &&DataFile| !change.remove.iter().any(|old| old.path == file.path);
         let files = self.files.iter().filter(is_left).chain(&change.add);
@@ -438,8 +439,8 @@ impl Snapshot {
             })
     }
 
-    /// Where the table is of an older version than ours: the columns that it has from now on. The
-    /// new ones can be NULL, and are so in the files that it consists of.
+    /// Returns the metadata action that adds missing columns, if the table has an older schema version. New columns are
+    /// nullable, and NULL in existing files.
     fn new_columns(&self) -> Result<Option<Action>> {
         let table = self.log.table;
         let metadata = self.state.metadata();
@@ -457,7 +458,7 @@ impl Snapshot {
     }
 }
 
-/// Did the local disk fail to take what was written? What is to be seen all the same may not be on it.
+/// Returns whether the local disk failed to write. The entry may be visible, but not durable.
 fn is_of_disk(error: &DeltaTableError) -> bool {
     let first: &(dyn std::error::Error + 'static) = error;
     let mut causes = std::iter::successors(Some(first), |error| error.source());
@@ -467,7 +468,7 @@ fn is_of_disk(error: &DeltaTableError) -> bool {
     })
 }
 
-fn failure(table: &Table, error: DeltaTableError) -> Error {
+fn log_error(table: &Table, error: DeltaTableError) -> Error {
     match error {
         DeltaTableError::ObjectStore { source } => Error::Storage(source),
         other => Error::Log {

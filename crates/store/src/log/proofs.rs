@@ -1,18 +1,18 @@
-//! What proves that a commit was made, besides its own entry.
+//! Proofs of commits other than their own entry.
 //!
-//! A writer gives an entry its name when the bytes are on the disk, and acknowledges it after that. The proofs that the
-//! entry of version V of a table was there:
+//! A writer gives an entry its name after the bytes are on the disk, and acknowledges it after that. Proofs that the
+//! entry of version V of a table existed:
 //!
 //! 1. its log: a later entry, a checkpoint of V or later, or `_last_checkpoint` naming one;
 //! 2. another table: an entry there states that its writer had read version V (`tsqlSeen`). Each commit of an ingest
-//!    states this of those before it, so that the ingest log proves all tables that it refers to;
+//!    states this of those before it, so the ingest log proves all tables that it refers to;
 //! 3. a tag that names V (`check` only);
-//! 4. the entry itself: one that exists and is empty or cut was whole once, unless a build before the first release
-//!    wrote it. A data file that no entry names shows that it was more than an attempt to write nothing.
+//! 4. the entry itself: an existing entry that is empty or truncated was complete once, unless a build before the first
+//!    release wrote it. A data file that no entry lists shows that the commit was not empty.
 //!
-//! The decision: an entry that 1 or 2 prove is damage, whatever is wrong with it, and readers name it. A last entry
-//! that is cut and that neither proves is skipped by readers and replaced by the next writer; `check` reports it as
-//! damage where 4 holds. A log that ends early and that nothing proves to be longer is an earlier version.
+//! An entry that 1 or 2 prove is reported as damage if it is invalid. A truncated last entry that neither proves is
+//! skipped by readers and replaced by the next writer; `check` reports it as damage if 4 holds. A log that ends early,
+//! without a proof of a later version, is an earlier version.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -23,28 +23,28 @@ use super::commit_info::CommitInfo;
 use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, entry_name, entry_path, entry_version};
 use tsql_schema as schema;
 
-/// Entries of each log that are read for what they state of other tables.
+/// Number of entries of each log that are read for versions of other tables.
 const NEWEST: u64 = 2;
 
-/// Entries after a checkpoint that are looked for by name before the folder is listed.
+/// Number of entries after a checkpoint that are looked up by name before the folder is listed.
 const FOLLOWED: u64 = 64;
 
-/// A version of a table that something outside its log proves.
+/// A version of a table that something outside of its log proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     pub version: u64,
-    /// What proves it, for people.
+    /// Source of the proof, for display.
     pub by: String,
 }
 
-/// The newest version of each table that is proven.
+/// Newest proven version of each table.
 #[derive(Clone, Debug, Default)]
 pub struct Proofs(BTreeMap<String, Proof>);
 
 impl Proofs {
-    /// What the newest entries of all tables in this folder state of each other. Reads a few small files of each
+    /// Collects the versions that the newest entries of all tables in this folder state. Reads a few small files per
     /// table.
-    pub fn of_newest(store: &FilePath) -> Self {
+    pub fn from_newest_entries(store: &FilePath) -> Self {
         let mut proofs = Self::default();
         for table in schema::tables().into_iter().flatten() {
             let folder = store.join(&table.name).join(FOLDER);
@@ -60,7 +60,7 @@ impl Proofs {
         proofs
     }
 
-    /// Adds what an entry states of other tables. One that is damaged proves nothing.
+    /// Adds the versions that an entry states. A damaged entry proves nothing.
     pub fn add_entry(&mut self, table: &str, version: u64, entry: &[u8]) {
         let Some(info) = CommitInfo::parse(entry) else {
             return;
@@ -76,7 +76,7 @@ impl Proofs {
         }
     }
 
-    /// Adds a version of a table that `by` proves.
+    /// Adds a version of a table with its source.
     pub fn add(&mut self, table: &str, version: u64, by: impl FnOnce() -> String) {
         let known = self.0.get(table);
         if known.is_none_or(|known| known.version < version) {
@@ -85,13 +85,13 @@ impl Proofs {
         }
     }
 
-    /// Returns the newest version of a table that is proven.
+    /// Returns the newest proven version of a table.
     pub fn get(&self, table: &str) -> Option<&Proof> {
         self.0.get(table)
     }
 }
 
-/// The records, and other lines, that the newest version of the ingest log counts, as its commit states.
+/// Returns the sums of record and other line counts that the newest commit of the ingest log states.
 pub(crate) fn stated_counts(store: &FilePath, ingest_log: &str) -> Option<(u64, u64)> {
     let folder = store.join(ingest_log).join(FOLDER);
     let version = newest_entry(&folder)?;
@@ -101,7 +101,7 @@ pub(crate) fn stated_counts(store: &FilePath, ingest_log: &str) -> Option<(u64, 
         .filter(|_| info.fault(ingest_log, version).is_none())
 }
 
-/// The newest version that a log has an entry of: those after the last checkpoint are looked for by name.
+/// Returns the newest version with an entry. Entries after the last checkpoint are looked up by name.
 fn newest_entry(folder: &FilePath) -> Option<u64> {
     let is_there = |version: u64| folder.join(entry_name(version)).exists();
     let first = last_checkpoint(folder).unwrap_or(0);
@@ -117,12 +117,12 @@ fn newest_entry(folder: &FilePath) -> Option<u64> {
     versions.max()
 }
 
-/// The version that `_last_checkpoint` names.
+/// Returns the version that `_last_checkpoint` names.
 fn last_checkpoint(folder: &FilePath) -> Option<u64> {
     parse_last_checkpoint(&read_regular(&folder.join(LAST_CHECKPOINT)).ok()?)
 }
 
-/// The version in the text of a `_last_checkpoint`.
+/// Parses the version in a `_last_checkpoint`.
 fn parse_last_checkpoint(text: &[u8]) -> Option<u64> {
     let hint: serde_json::Value = serde_json::from_slice(text).ok()?;
     hint.get("version")?.as_u64()

@@ -1,5 +1,5 @@
-//! Damage of a log as `check` reports it, and its repair: damaged files are put aside, and what is left is made a version
-//! again. What rows that costs is found by whoever compares the tables afterwards.
+//! Report of log damage for `check`, and its repair: damaged files are moved aside, and a new version is made from the
+//! rest. A later comparison of the tables finds lost rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,29 +10,30 @@ use object_store::{ObjectStoreExt as _, PutPayload};
 use uuid::Uuid;
 
 use super::commit_info::{CommitInfo, fault};
-use super::damage::{described, missing, plain};
-use super::faults::{Hint, Survey};
+use super::damage::{describe_fault, describe_missing, plain_message};
+use super::faults::{CheckpointHint, Survey};
 use super::proofs::{Proof, Proofs};
-use super::{About, Attempt, Change, Log, Snapshot};
+use super::{Attempt, Change, CommitContext, Log, Snapshot};
 use crate::Location;
 use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name, entry_path};
 use tsql_error::{Error, Result};
 
-/// Entries that are written in the place of lost ones at most.
+/// Maximum number of entries that replace lost ones.
 const FILLED: u64 = 10_000;
 
-/// The newest checkpoints of a log, which are compared with its entries.
+/// Number of newest checkpoints that are compared with the entries.
 const CHECKED: usize = 50;
 
-/// Versions that a table may be behind what proves it; a proof beyond that is itself damaged.
+/// Maximum number of versions that a table may be behind its proof. A larger difference means that the proof is
+/// damaged.
 const BEHIND: u64 = 10_000;
 
 /// Damage of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDamage {
-    /// In words, beginning with the file.
+    /// Description, beginning with the file.
     pub what: String,
-    /// Nothing was lost by it: readers and writers go on without the file.
+    /// No data is lost: readers and writers work without the file.
     pub is_harmless: bool,
 }
 
@@ -46,7 +47,7 @@ impl LogDamage {
 }
 
 impl Log {
-    /// Adds what all entries of this log state of other tables.
+    /// Adds the versions of other tables that all entries of this log state.
     pub async fn add_proofs(&self, proofs: &mut Proofs) -> Result<()> {
         for (version, entry) in &self.survey().await?.entries {
             if let Ok(bytes) = self.read(entry).await {
@@ -56,7 +57,7 @@ impl Log {
         Ok(())
     }
 
-    /// All that is wrong with the files of the log; `proof` is what others state of its newest version.
+    /// Returns all damage of the log. `proof` is the newest version that others state.
     pub async fn damage(
         &self,
         location: &Location,
@@ -69,9 +70,9 @@ impl Log {
             LogDamage::new(format!("`{path}` is a pipe or a device"))
         });
         let mut found: Vec<LogDamage> = irregular.collect();
-        let skipped = self.skipped(&survey).await?;
+        let skipped = self.unacknowledged_entry(&survey).await?;
         for (version, fault) in self.faulty_entries(&survey, 0).await? {
-            let what = described(&self.path_of(&entry_name(version)), &fault);
+            let what = describe_fault(&self.path_of(&entry_name(version)), &fault);
             if Some(version) != skipped {
                 found.push(LogDamage::new(what));
                 continue;
@@ -102,8 +103,10 @@ impl Log {
         }
         let hint = self.path_of(LAST_CHECKPOINT);
         match survey.hint {
-            Hint::Damaged => found.push(LogDamage::new(format!("`{hint}` is damaged"))),
-            Hint::Version(version) if self.is_missing(&checkpoint_name(version)).await => {
+            CheckpointHint::Damaged => found.push(LogDamage::new(format!("`{hint}` is damaged"))),
+            CheckpointHint::Version(version)
+                if self.is_missing(&checkpoint_name(version)).await =>
+            {
                 let path = self.path_of(&checkpoint_name(version));
                 let what = format!("`{path}` is missing, which `{hint}` names");
                 found.push(LogDamage::new(what));
@@ -111,34 +114,34 @@ impl Log {
             _ => {}
         }
         if let Some(proof) = proof.filter(|proof| survey.newest() < Some(proof.version)) {
-            found.push(LogDamage::new(missing(&self.table.name, proof)));
+            found.push(LogDamage::new(describe_missing(&self.table.name, proof)));
         }
         if found.is_empty()
             && let Err(error) = self.snapshot().await
         {
-            let what = plain(&self.table.name, &error);
+            let what = plain_message(&self.table.name, &error);
             found.push(LogDamage::new(what));
         }
         Ok(found)
     }
 
-    /// Whether there is no such file of the log. It may have been written since the folder was listed.
+    /// Returns whether a log file is missing. It may have been written after the listing.
     async fn is_missing(&self, name: &str) -> bool {
         let path = Path::from(format!("{FOLDER}/{name}"));
         let found = self.log_store.object_store(None).head(&path).await;
         matches!(found, Err(object_store::Error::NotFound { .. }))
     }
 
-    /// The data files of a last, cut entry that readers skip.
+    /// Returns the data files of a truncated last entry that readers skip.
     pub async fn skipped_files(&self, location: &Location) -> Result<Vec<String>> {
         let survey = self.survey().await?;
-        match self.skipped(&survey).await? {
+        match self.unacknowledged_entry(&survey).await? {
             Some(_) => self.unnamed_files(location, &survey).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// The data files that no entry names.
+    /// Returns the data files that no entry lists.
     async fn unnamed_files(&self, location: &Location, survey: &Survey) -> Result<Vec<String>> {
         let named = self.snapshot().await?;
         let named = named.iter().flat_map(|named| named.files().iter());
@@ -158,11 +161,11 @@ impl Log {
         Ok(unnamed)
     }
 
-    /// Puts damaged files aside and makes the newest version of what is left; returns what was wrong, in words. A
-    /// version that `proof` states may be missing afterwards: [`raise`](Self::raise) comes last.
+    /// Moves damaged files aside and makes the newest version from the rest. Returns descriptions of the damage. A
+    /// version that `proof` states may still be missing: call [`raise_to_proof`](Self::raise_to_proof) last.
     ///
     /// # Errors
-    /// Where nothing is left that a version can be made from, and failures of the storage.
+    /// If nothing is left to make a version from, and failures of the storage.
     pub async fn repair(&self, location: &Location, proof: Option<&Proof>) -> Result<Vec<String>> {
         let damage = self.damage(location, proof).await?;
         if damage.is_empty() {
@@ -176,39 +179,38 @@ impl Log {
         if let Some(newest) = survey.newest() {
             self.repair_entries(&survey, base, newest).await?;
         }
-        let snapshot = match self.raw_newest().await? {
+        let snapshot = match self.newest_unverified().await? {
             Some(snapshot) => snapshot,
             None => self.snapshot_or_create().await?,
         };
-        if !self.is_stated(&snapshot).await? {
-            self.commit_nothing(snapshot.version() + 1).await?;
+        if !self.matches_statement(&snapshot).await? {
+            self.commit_empty_until(snapshot.version() + 1).await?;
         }
         Ok(damage.into_iter().map(|one| one.what).collect())
     }
 
-    /// Commits changes of nothing until the table has the version that is proven: nobody takes it for an older one
-    /// from then on.
-    pub async fn raise(&self, proof: &Proof) -> Result<()> {
+    /// Commits empty changes until the table has the proven version, so it is not taken for an older one.
+    pub async fn raise_to_proof(&self, proof: &Proof) -> Result<()> {
         let newest = self
-            .raw_newest()
+            .newest_unverified()
             .await?
             .map_or(0, |newest| newest.version());
         if proof.version <= newest + BEHIND {
-            self.commit_nothing(proof.version).await?;
+            self.commit_empty_until(proof.version).await?;
         }
         Ok(())
     }
 
-    /// Commits changes of nothing up to a version.
-    async fn commit_nothing(&self, version: u64) -> Result<()> {
+    /// Commits empty changes up to a version.
+    async fn commit_empty_until(&self, version: u64) -> Result<()> {
         let newest = async || {
-            let newest = self.raw_newest().await?;
+            let newest = self.newest_unverified().await?;
             newest.ok_or_else(|| Error::damaged(&self.table.name, "vanished"))
         };
         let mut snapshot = newest().await?;
         while snapshot.version() < version {
             let name = Uuid::new_v4().simple().to_string();
-            let about = About {
+            let about = CommitContext {
                 detail: "repair: log",
                 name: &name,
                 seen: BTreeMap::new(),
@@ -223,7 +225,8 @@ impl Log {
         Ok(())
     }
 
-    /// Deletes checkpoints that are damaged, and what names one that is gone; the newest one that is left.
+    /// Deletes damaged checkpoints, and a `_last_checkpoint` that names a missing one. Returns the newest remaining
+    /// checkpoint.
     async fn repair_checkpoints(&self, survey: &Survey) -> Result<Option<u64>> {
         let mut base = None;
         for version in survey.checkpoints.keys().rev().take(CHECKED) {
@@ -234,9 +237,9 @@ impl Log {
             }
         }
         let is_named = match survey.hint {
-            Hint::Missing | Hint::Parts => true,
-            Hint::Damaged => false,
-            Hint::Version(version) => base == Some(version),
+            CheckpointHint::Missing | CheckpointHint::Parts => true,
+            CheckpointHint::Damaged => false,
+            CheckpointHint::Version(version) => base == Some(version),
         };
         if !is_named {
             self.remove(LAST_CHECKPOINT).await?;
@@ -244,8 +247,8 @@ impl Log {
         Ok(base)
     }
 
-    /// Puts damaged entries right: those that are the entry of another version go there, in the place of others comes
-    /// one that changes nothing. Those from before a checkpoint go, with all before them.
+    /// Repairs damaged entries: entries of another version are moved there, the others are replaced by empty ones.
+    /// Entries before a checkpoint are removed, with all before them.
     async fn repair_entries(&self, survey: &Survey, base: Option<u64>, newest: u64) -> Result<()> {
         let faulty = self.faulty_entries(survey, 0).await?;
         let mut displaced: BTreeMap<u64, Bytes> = BTreeMap::new();
@@ -305,9 +308,8 @@ impl Log {
         Ok(())
     }
 
-    /// The newest version, whatever its last entry states of its files. Entries that name files in a way that cannot
-    /// be read are replaced.
-    async fn raw_newest(&self) -> Result<Option<Snapshot>> {
+    /// Returns the newest version without verification of its files. Entries with unreadable file names are replaced.
+    async fn newest_unverified(&self) -> Result<Option<Snapshot>> {
         loop {
             let survey = self.survey().await?;
             let Some(newest) = survey.newest() else {
@@ -329,7 +331,7 @@ impl Log {
                     break;
                 }
             }
-            // Each time there is one less that names a file.
+            // Each iteration leaves one entry less with an unreadable name.
             let Some(version) = broken.filter(|version| *version <= newest) else {
                 return Err(error);
             };
@@ -337,9 +339,9 @@ impl Log {
         }
     }
 
-    /// Whether the last entry of a version states its files, or states nothing.
-    async fn is_stated(&self, snapshot: &Snapshot) -> Result<bool> {
-        let confirmed = snapshot.clone().confirmed(&self.log_store).await;
+    /// Returns whether the files of a version match its last entry, or the entry states nothing.
+    async fn matches_statement(&self, snapshot: &Snapshot) -> Result<bool> {
+        let confirmed = snapshot.clone().verify_files(&self.log_store).await;
         match confirmed {
             Ok(_) => Ok(true),
             Err(Error::Log { .. } | Error::Damaged { .. }) => Ok(false),
@@ -347,7 +349,7 @@ impl Log {
         }
     }
 
-    /// Takes a file out of the log. On a local disk it stays beside it under a name that no listing shows.
+    /// Removes a file from the log. On a local disk it stays beside it under an unlisted name.
     async fn remove(&self, name: &str) -> Result<()> {
         self.put_aside(name)?;
         let path = Path::from(format!("{FOLDER}/{name}"));
@@ -358,7 +360,7 @@ impl Log {
     }
 }
 
-/// The names of the data files that an entry adds.
+/// Returns the names of the data files that an entry adds.
 fn file_names(entry: &[u8]) -> Vec<String> {
     let lines = entry.split(|&byte| byte == b'\n');
     let adds = lines.filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Schemes of the URLs of logs, which delta-rs does not know by itself.
+//! URL schemes of logs that delta-rs does not know.
 
 use std::sync::{Arc, Once};
 
@@ -11,10 +11,10 @@ use url::Url;
 
 use crate::io::location::LOCAL_SCHEME;
 
-/// Schemes of URLs that logs have besides `memory`. A web server's is `web`: delta-rs cannot tell `http` by its scheme alone.
+/// URL schemes of logs besides `memory`. Web servers use `web`: delta-rs cannot identify `http` by its scheme alone.
 const SCHEMES: [&str; 3] = [LOCAL_SCHEME, "s3", "web"];
 
-/// Logs of other schemes than delta-rs knows by itself are read and written in the same way.
+/// Registers the same log implementation for these schemes.
 pub(super) fn register() {
     static KNOWN: Once = Once::new();
     KNOWN.call_once(|| {
@@ -26,7 +26,7 @@ pub(super) fn register() {
     });
 }
 
-/// Logs whose object store creates a file only once.
+/// Logs whose object store has conditional creation of files.
 struct PlainLogs;
 
 impl LogStoreFactory for PlainLogs {

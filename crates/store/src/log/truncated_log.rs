@@ -1,9 +1,9 @@
-//! The last entry of a log that is empty or cut, and that nothing proves to have been acknowledged.
+//! Handling of a last log entry that is empty or truncated, and not proven to be acknowledged.
 //!
 //! Builds before the first release gave an entry its name before its bytes were on the disk. Readers skip such an entry
-//! ([`proofs`](super::proofs) says when). The next writer puts an entry in its place that changes nothing; what was
-//! there stays beside it under a name that no listing shows. That is safe because a name that is taken is never
-//! given again: whoever else finds it puts the same in its place, and all go on after it.
+//! (see [`proofs`](super::proofs)). The next writer replaces it by an empty entry; the original stays beside it under
+//! an unlisted name. That is safe because a name is never reused: every other writer that finds it makes the same
+//! replacement, and all continue after it.
 
 use object_store::path::Path;
 use object_store::{ObjectStoreExt as _, PutPayload};
@@ -16,13 +16,13 @@ use crate::Location;
 use crate::log_files::entries::{entry_name, entry_path};
 use tsql_error::{Error, Result};
 
-/// The suffix of files that are set aside; a random number follows.
+/// Suffix of files that are moved aside, before a random number.
 const ASIDE: &str = ".cut#";
 
 impl Log {
-    /// Puts another entry in the place of that of a version, if it is the last one, cut, and was never acknowledged;
-    /// what was done, in words.
-    pub async fn pass_over(&self, version: u64) -> Result<Option<String>> {
+    /// Replaces the entry of a version by an empty one, if it is the last one, truncated, and was never acknowledged.
+    /// Returns a description of the change.
+    pub async fn replace_truncated_entry(&self, version: u64) -> Result<Option<String>> {
         let Some(store) = &self.store else {
             return Ok(None);
         };
@@ -33,7 +33,7 @@ impl Log {
             bytes => bytes.map_err(Error::io(&file))?,
         };
         let is_cut = fault(&self.table.name, version, &bytes).is_some_and(|fault| fault.is_cut);
-        if !is_cut || self.skipped(&self.survey().await?).await? != Some(version) {
+        if !is_cut || self.unacknowledged_entry(&self.survey().await?).await? != Some(version) {
             return Ok(None);
         }
         self.replace_entry(version).await?;
@@ -42,13 +42,12 @@ impl Log {
         )))
     }
 
-    /// Puts an entry that changes nothing in the place of that of a version. One that is there stays beside it under a
-    /// name that no listing shows.
+    /// Replaces the entry of a version by an empty one. An existing entry stays beside it under an unlisted name.
     pub(super) async fn replace_entry(&self, version: u64) -> Result<()> {
         self.put_aside(&entry_name(version))?;
         let entry = match version {
             0 => self.first_entry().await?,
-            _ => passed_over(),
+            _ => empty_entry(),
         };
         let objects = self.log_store.object_store(None);
         let put = objects.put(&Path::from(entry_path(version)), entry).await;
@@ -56,14 +55,14 @@ impl Log {
         Ok(())
     }
 
-    /// Gives a file of the log another name that no listing shows, as well as its own.
+    /// Links a log file to an additional, unlisted name.
     pub(super) fn put_aside(&self, name: &str) -> Result<()> {
         let Some(store) = &self.store else {
             return Ok(());
         };
         let file = store.join(self.path_of(name));
         check_below(store, &file).map_err(Error::io(&file))?;
-        match std::fs::hard_link(&file, aside(&file)) {
+        match std::fs::hard_link(&file, aside_path(&file)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::io(&file)(error))
             }
@@ -71,7 +70,7 @@ impl Log {
         }
     }
 
-    /// The names of pipes and devices among the files of the log. No listing of the store shows them.
+    /// Returns the names of pipes and devices among the log files. Listings of the store do not include them.
     pub(super) fn irregular_files(&self) -> Result<Vec<String>> {
         let Some(store) = &self.store else {
             return Ok(Vec::new());
@@ -95,17 +94,17 @@ impl Log {
         Ok(names)
     }
 
-    /// Gives a file of the log another name that no listing shows.
+    /// Renames a log file to an unlisted name.
     pub(super) fn move_aside(&self, name: &str) -> Result<()> {
         if let Some(store) = &self.store {
             let file = store.join(self.path_of(name));
             check_below(store, &file).map_err(Error::io(&file))?;
-            std::fs::rename(&file, aside(&file)).map_err(Error::io(&file))?;
+            std::fs::rename(&file, aside_path(&file)).map_err(Error::io(&file))?;
         }
         Ok(())
     }
 
-    /// The entry that makes the table.
+    /// Reads the entry that creates the table.
     async fn first_entry(&self) -> Result<PutPayload> {
         let elsewhere = Location::open("memory:").await?;
         Self::new(&elsewhere, self.table)?
@@ -118,15 +117,15 @@ impl Log {
     }
 }
 
-/// Another name of a file, which no listing shows.
-fn aside(file: &std::path::Path) -> std::path::PathBuf {
+/// Returns an unlisted name for a file.
+fn aside_path(file: &std::path::Path) -> std::path::PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(format!("{ASIDE}{}", fastrand::u64(..)));
     name.into()
 }
 
-/// An entry that changes nothing.
-fn passed_over() -> PutPayload {
+/// Returns an entry without changes.
+fn empty_entry() -> PutPayload {
     let detail = "repair: an entry that was not acknowledged, or is lost";
     let now = chrono::Utc::now().timestamp_millis();
     let info = json!({"commitInfo": {"timestamp": now, "operation": "PASS OVER", "tsql": detail}});
@@ -169,7 +168,8 @@ mod tests {
                 let told: Arc<Mutex<Vec<String>>> = Arc::default();
                 let tell = Arc::clone(&told);
                 let store = Store::open(at.to_str().unwrap()).await.unwrap();
-                let store = store.telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+                let store =
+                    store.with_reporter(move |text| tell.lock().unwrap().push(text.to_owned()));
                 let plan = async |_: &Snapshot| Ok(Some(Change::default()));
                 store.commit("graphs", "test", plan).await.unwrap();
                 let newest = store.snapshot("graphs").await.unwrap().unwrap().version();
@@ -186,7 +186,7 @@ mod tests {
                 assert_eq!(newest, version as u64 + 1, "{version} {kept}");
             }
         }
-        // One that others rely on is damage.
+        // An entry that others rely on is damage.
         let _ = std::fs::remove_dir_all(&at);
         with_versions(at.to_str().unwrap(), 3).await;
         std::fs::write(log.join(format!("{:020}.json", 2)), "{\"x").unwrap();

@@ -1,7 +1,7 @@
-//! The end of a log on a local disk, followed from one version to the next.
+//! Incremental listing of the end of a log on a local disk.
 //!
-//! Versions have no gaps, and a folder is listed as a whole or not at all: where a log has a hundred thousand entries, looking for
-//! the ten after the last checkpoint by their names is what keeps a commit as cheap as it was in an empty store.
+//! Versions have no gaps, and a folder can only be listed completely. In a log with a hundred thousand entries, looking
+//! up the ten after the last checkpoint by name keeps a commit as cheap as in an empty store.
 
 use std::fs::Metadata;
 use std::io;
@@ -12,14 +12,14 @@ use tsql_folders::read_regular;
 
 use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 
-/// Versions that are looked for behind the last one that is there. Were any of them there, one before it would be
-/// lost, and the folder is listed, so that whoever reads sees the gap.
+/// Number of versions after the last existing one that are looked up. If one of them exists, an earlier one is lost,
+/// and the folder is listed, so readers see the gap.
 const BEHIND: u64 = 20;
 
-/// The same where each question asks.
+/// The same number for checks before every query.
 const FEW_BEHIND: u64 = 3;
 
-/// The first version that a listing after `offset` shows, if it is one of a log from one of its versions on.
+/// Returns the first version that a listing after `offset` shows, if it starts at a version of a log.
 pub(crate) fn first(prefix: Option<&Path>, offset: &Path) -> Option<u64> {
     let folder = prefix?.filename()?;
     let (version, is_after) = match offset.filename()?.strip_suffix(".json") {
@@ -33,9 +33,13 @@ pub(crate) fn first(prefix: Option<&Path>, offset: &Path) -> Option<u64> {
     version.parse::<u64>().ok()?.checked_add(is_after)
 }
 
-/// Entries and checkpoints of a log from a version on, by their names in order; `None` where the folder has to be listed: the
-/// version before is not there either, checkpoints are in parts, as other programs write them, or a version is lost.
-pub(crate) fn files(folder: &FilePath, first: u64) -> io::Result<Option<Vec<(String, Metadata)>>> {
+/// Returns entries and checkpoints of a log from a version on, sorted by name. `None` if the folder must be listed: the
+/// version before does not exist either, a checkpoint has several parts, as other programs write them, or a version is
+/// lost.
+pub(crate) fn files_from(
+    folder: &FilePath,
+    first: u64,
+) -> io::Result<Option<Vec<(String, Metadata)>>> {
     if has_parts(folder)? {
         return Ok(None);
     }
@@ -67,7 +71,7 @@ pub(crate) fn files(folder: &FilePath, first: u64) -> io::Result<Option<Vec<(Str
         loop {
             next += 1;
             let more = of(next)?;
-            // A checkpoint is of a version whose entry is there, unless it is the first that is left.
+            // The entry of a checkpoint's version exists, unless it is the first remaining one.
             if !more.iter().any(|(name, _)| *name == entry_name(next)) {
                 break;
             }
@@ -82,7 +86,7 @@ pub(crate) fn files(folder: &FilePath, first: u64) -> io::Result<Option<Vec<(Str
     Ok(Some(found))
 }
 
-/// Is this surely the newest version of the table in a folder, `None` that it has none?
+/// Returns whether this is certainly the newest version of the table in a folder. `None`: the table has no version.
 pub(crate) fn is_newest(table: &FilePath, version: Option<u64>) -> bool {
     let log = table.join(FOLDER);
     let is_there = |version: u64| log.join(entry_name(version)).try_exists();
@@ -96,7 +100,7 @@ pub(crate) fn is_newest(table: &FilePath, version: Option<u64>) -> bool {
     }
 }
 
-/// Does the last checkpoint consist of several files?
+/// Returns whether the last checkpoint has several files.
 fn has_parts(folder: &FilePath) -> io::Result<bool> {
     let hint = match read_regular(&folder.join(LAST_CHECKPOINT)) {
         Ok(hint) => hint,
@@ -117,7 +121,7 @@ mod tests {
     use super::*;
 
     fn names(folder: &FilePath, first: u64) -> Option<Vec<String>> {
-        let found = files(folder, first).unwrap()?;
+        let found = files_from(folder, first).unwrap()?;
         Some(found.into_iter().map(|(name, _)| name).collect())
     }
 
@@ -136,7 +140,7 @@ mod tests {
         from_ten.insert(0, checkpoint_name(10));
         assert_eq!(names(folder, 10), Some(from_ten));
         assert_eq!(names(folder, 12), Some(Vec::new()), "nothing new");
-        // Cleaned up, or never there.
+        // Cleaned up, or never existed.
         for first in [0, 7, 13] {
             assert_eq!(names(folder, first), None, "{first}");
         }
@@ -176,7 +180,7 @@ mod tests {
         let write = |version| std::fs::write(table.join(FOLDER).join(entry_name(version)), "x");
         write(7).unwrap();
         assert!(is_newest(table, Some(7)));
-        // Cleaned up, or an entry between is lost.
+        // Cleaned up, or an entry in between is lost.
         assert!(!is_newest(table, Some(6)));
         write(9).unwrap();
         assert!(!is_newest(table, Some(7)));

@@ -1,4 +1,4 @@
-//! Names of the files of a log, and how new ones are found.
+//! Names of log files, and detection of new ones.
 
 pub(crate) mod entries;
 pub(crate) mod log_tail;

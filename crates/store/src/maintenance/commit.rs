@@ -1,9 +1,9 @@
-//! Commits that neither lose nor double anything, however many writers there are.
+//! Commits that neither lose nor duplicate data, with any number of writers.
 //!
-//! Every attempt is one exclusive step in the log. After a conflict the new version is read, the
-//! caller looks at it again (what was new may be known by now), and after a random pause the next
-//! attempt follows. All attempts of a change carry its name: whether one that seemed to fail is in the
-//! log, at once or late, is settled by reading the version that it was meant for.
+//! Every attempt is one atomic step in the log. After a conflict the new version is read and the caller examines it
+//! again, because its data may be stored already. After a random pause the next attempt follows. All attempts of a
+//! change have the same name. If an attempt seemed to fail, the version that it was meant for shows whether it was
+//! committed, at once or late.
 
 use std::time::{Duration, Instant};
 
@@ -11,79 +11,78 @@ use uuid::Uuid;
 
 use crate::Store;
 use crate::files::data_file::DataFile;
-use crate::log::{About, Attempt, Change, Log, Snapshot, UNLISTED_AGE};
+use crate::log::{Attempt, Change, CommitContext, Log, Snapshot, UNLISTED_AGE};
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
 
-/// How long a writer keeps trying against others.
+/// Time after which a writer gives up.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Longest pause between two attempts.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// Age of a file that is looked for before it is committed: half of what makes it a left-over.
+/// Age from which a file is checked before its commit: half of the age of orphaned files.
 const OLD: chrono::Duration = chrono::Duration::seconds(UNLISTED_AGE.num_seconds() / 2);
 
 impl Store {
-    /// Writes a checkpoint of a table after many changes of it: whoever asks next reads one file of its log.
+    /// Writes a checkpoint of a table after many changes. Later readers load one log file.
     pub async fn checkpoint(&self, table: &str) -> Result<()> {
         let log = Log::new(self.location(), schema::table(table)?)?;
         log.checkpoint().await
     }
 
-    /// Makes a change to a table. `plan` sees the newest version and says what to add; it is asked
-    /// again after every conflict, and `None` ends it: nothing is left to do.
+    /// Commits a change of a table. `plan` sees the newest version and returns the change. It is called again after
+    /// every conflict. `None` means that nothing is left to do.
     pub async fn commit<F>(&self, table: &str, detail: &str, mut plan: F) -> Result<()>
     where
         F: AsyncFnMut(&Snapshot) -> Result<Option<Change>>,
     {
-        self.changeable()?;
+        self.check_writable()?;
         let log = Log::new(self.location(), schema::table(table)?)?;
         let near = self.location().local_directory().is_some();
         let started = Instant::now();
-        let _turn = self.turn(table).await;
+        let _turn = self.wait_for_turn(table).await;
         let mut pause = Duration::from_millis(5);
         let name = Uuid::new_v4().simple().to_string();
         let mut snapshot = match self.snapshot(table).await? {
             Some(snapshot) => snapshot,
             None => {
-                self.tell(log.pass_over(0).await?);
+                self.report(log.replace_truncated_entry(0).await?);
                 log.snapshot_or_create().await?
             }
         };
-        self.learn(table, &snapshot);
+        self.remember_snapshot(table, &snapshot);
         loop {
             let Some(change) = plan(&snapshot).await? else {
-                // Somebody else's commit is relied on, who may not have lived to see it on the disk.
-                return log.settle(self.location(), snapshot.version()).await;
+                // The result relies on another writer's commit, which may not be durable yet.
+                return log.make_durable(self.location(), snapshot.version()).await;
             };
-            self.are_there(table, &change.add).await?;
+            self.check_files_exist(table, &change.add).await?;
             let tried = snapshot.version() + 1;
-            let about = About {
+            let about = CommitContext {
                 detail,
                 name: &name,
-                seen: self.seen(table),
-                // What a tag names can be looked at for as long as there is the tag.
+                seen: self.seen_versions(table),
+                // While there are tags, old versions must stay readable.
                 cleans_up: snapshot.may_clean_up()
                     && self.tags().await?.is_empty()
-                    // Who cannot tell leaves it to the next one.
+                    // On an error, the clean-up is left to the next commit.
                     && snapshot.has_expired(self.location()).await.unwrap_or(false),
             };
             let failure = match snapshot.commit(&change, about).await {
                 Attempt::Committed(new) => {
-                    self.learn(table, &new);
+                    self.remember_snapshot(table, &new);
                     return Ok(());
                 }
                 Attempt::Conflict => {
-                    self.tell(log.pass_over(tried).await?);
+                    self.report(log.replace_truncated_entry(tried).await?);
                     None
                 }
-                // A disk answers, and what it says failed is not on it: the entry that is to be seen all the
-                // same may be gone after a power cut.
+                // A disk responds definitely. After an error the entry may be visible, but lost after a power failure.
                 Attempt::Unclear(error) if near => return Err(log.explain(error).await),
                 Attempt::Unclear(error) => Some(error),
             };
-            if log.has(tried, &name).await? {
+            if log.is_version_of_attempt(tried, &name).await? {
                 return Ok(());
             }
             let late = started.elapsed() > DEADLINE;
@@ -98,27 +97,26 @@ impl Store {
                 }
                 _ => {}
             }
-            tokio::time::sleep(jittered(pause)).await;
+            tokio::time::sleep(add_jitter(pause)).await;
             pause = (pause * 2).min(MAX_PAUSE);
             snapshot = snapshot.newest().await?;
-            self.learn(table, &snapshot);
-            // A request that was given up may be done late, up to when someone has that version.
-            if snapshot.version() >= tried && log.has(tried, &name).await? {
+            self.remember_snapshot(table, &snapshot);
+            // A request may be executed late, until another writer has committed that version.
+            if snapshot.version() >= tried && log.is_version_of_attempt(tried, &name).await? {
                 return Ok(());
             }
         }
     }
 
-    /// A version of a table is on the disk when this returns, whoever has written it: what it says can be
-    /// acknowledged.
-    pub async fn settle(&self, table: &str, version: u64) -> Result<()> {
+    /// Makes a version of a table durable, whoever has written it, so its content can be acknowledged.
+    pub async fn make_durable(&self, table: &str, version: u64) -> Result<()> {
         let log = Log::new(self.location(), schema::table(table)?)?;
-        log.settle(self.location(), version).await
+        log.make_durable(self.location(), version).await
     }
 
-    /// Files that were written so long ago that `vacuum` may have taken them for left-overs must still
-    /// be there when they are committed. On a local disk it costs nothing to look.
-    async fn are_there(&self, table: &str, files: &[DataFile]) -> Result<()> {
+    /// Checks that files exist which are so old that `vacuum` may have deleted them as orphaned. On a local disk all
+    /// files are checked, which is cheap.
+    async fn check_files_exist(&self, table: &str, files: &[DataFile]) -> Result<()> {
         let local = self.location().local_directory().is_some();
         let now_ms = chrono::Utc::now().timestamp_millis();
         for file in files {
@@ -136,8 +134,8 @@ impl Store {
     }
 }
 
-/// Between half of the pause and all of it, at random: writers that collided part ways.
-fn jittered(pause: Duration) -> Duration {
+/// Returns a random duration between half of the pause and all of it, which separates colliding writers.
+fn add_jitter(pause: Duration) -> Duration {
     let random = u32::from(Uuid::new_v4().into_bytes().first().copied().unwrap_or(0));
     pause / 2 + pause * random / 512
 }
@@ -161,14 +159,14 @@ mod tests {
     use crate::Location;
     use crate::files::file::{self, Effort};
 
-    /// When a request that was given up is done after all.
+    /// Time at which an abandoned request is executed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Late {
         BeforeTheNextWrite,
         BeforeTheNextListing,
     }
 
-    /// Gives up one commit, and does it late.
+    /// Abandons one commit, and executes it late.
     #[derive(Debug)]
     struct Slow {
         inner: Arc<InMemory>,
@@ -178,7 +176,7 @@ mod tests {
     }
 
     impl Slow {
-        /// The commit that is given up: the first after the one that makes the table.
+        /// The abandoned commit: the first one after the creation of the table.
         fn gives_up(&self, location: &Path) -> bool {
             let is_it = location.as_ref().ends_with("00000000000000000001.json");
             is_it && !std::mem::replace(&mut *self.given_up.lock().unwrap(), is_it)
@@ -271,8 +269,8 @@ mod tests {
                 held: Arc::default(),
                 given_up: Mutex::new(false),
             };
-            let location = Location::over(Arc::new(slow)).unwrap();
-            let store = Store::over(location, "");
+            let location = Location::from_object_store(Arc::new(slow)).unwrap();
+            let store = Store::from_location(location, "");
             let table = schema::table("graphs").unwrap();
             let mut asked = 0;
             let plan = async |_: &Snapshot| {

@@ -1,5 +1,5 @@
-//! Rows taken out of a table, or changed: the files that have some are written anew without them, and what they become
-//! is written beside.
+//! Deletion and update of rows: the affected files are rewritten without these rows, and updated rows are written to
+//! new files.
 
 use std::collections::HashMap;
 
@@ -15,29 +15,28 @@ use tsql_schema as schema;
 /// Values of the partition columns of a file.
 pub type Partition = Vec<(String, Option<String>)>;
 
-/// Files that are looked at at once.
+/// Maximum number of files that are processed concurrently.
 const AT_ONCE: usize = 8;
 
-/// What becomes of files without some of their rows, by path and filter: what was written for an attempt
-/// that someone else came before serves the next one.
+/// Rewritten files by path and filter. After a conflict, the next attempt uses the files of the previous one.
 #[derive(Default)]
-pub struct Rests(HashMap<(String, String), Rest>);
+pub struct RewriteCache(HashMap<(String, String), RewrittenFile>);
 
-/// A file without some of its rows.
+/// A file after a deletion of rows.
 #[derive(Clone)]
-struct Rest {
+struct RewrittenFile {
     taken: u64,
-    /// A new file of the others, if there are both.
+    /// New file with the remaining rows. `None` if all or no rows are deleted.
     others: Option<DataFile>,
 }
 
 impl Store {
-    /// Takes the rows out of a table that `wanted` tells of its newest version (`None`: there are none);
-    /// gives their number. The old files stay for older versions.
+    /// Deletes the rows of a table that match the filter that `wanted` returns for its newest version (`None`: no
+    /// rows). Returns their number. The old files stay for older versions.
     ///
     /// # Errors
-    /// Failures of the storage; the table is as before then.
-    pub async fn take_out(
+    /// Failures of the storage. The table is unchanged in that case.
+    pub async fn delete_rows(
         &self,
         table: &str,
         detail: &str,
@@ -47,13 +46,15 @@ impl Store {
             return Ok(0);
         }
         let mut taken = 0;
-        let mut rests = Rests::default();
+        let mut rests = RewriteCache::default();
         self.commit(table, detail, async |snapshot: &Snapshot| {
             taken = 0;
             let Some(filter) = wanted(snapshot).await? else {
                 return Ok(None);
             };
-            let (rows, change) = self.without(table, snapshot, &filter, &mut rests).await?;
+            let (rows, change) = self
+                .plan_delete(table, snapshot, &filter, &mut rests)
+                .await?;
             taken = rows;
             Ok((taken > 0).then_some(change))
         })
@@ -61,13 +62,13 @@ impl Store {
         Ok(taken)
     }
 
-    /// The change that takes the rows that `filter` tells out of the files of `at`, and their number.
-    pub async fn without(
+    /// Plans the deletion of the rows of `at` that match `filter`. Returns their number and the change.
+    pub async fn plan_delete(
         &self,
         table: &str,
         at: &Snapshot,
         filter: &Expr,
-        rests: &mut Rests,
+        rests: &mut RewriteCache,
     ) -> Result<(u64, Change)> {
         let told = filter.to_string();
         let key = |file: &DataFile| (file.path.clone(), told.clone());
@@ -77,7 +78,7 @@ impl Store {
             .cloned()
             .collect();
         let looked = stream::iter(unknown).map(|file| async move {
-            let rest = self.rest(table, at, &file, filter).await?;
+            let rest = self.rewrite_without(table, at, &file, filter).await?;
             Ok::<_, Error>((file, rest))
         });
         let mut looked = looked.buffer_unordered(AT_ONCE);
@@ -95,12 +96,13 @@ impl Store {
         Ok((taken, change))
     }
 
-    /// Changes the rows of a table that `wanted` tells of its newest version (`None`: nothing is to be done), in one
-    /// commit; gives their number. `change` is given the partition and the rows of a file; `named` stands in the log.
+    /// Updates the rows of a table that match the filter that `wanted` returns for its newest version (`None`: no
+    /// rows), in one commit. Returns their number. `change` gets the partition and the rows of a file; `named` is
+    /// recorded in the log.
     ///
     /// # Errors
-    /// Failures of the storage; the table is as before then.
-    pub async fn change_rows(
+    /// Failures of the storage. The table is unchanged in that case.
+    pub async fn update_rows(
         &self,
         table: &str,
         detail: &str,
@@ -112,25 +114,28 @@ impl Store {
             return Ok(0);
         }
         let mut changed = 0;
-        let mut rests = Rests::default();
+        let mut rests = RewriteCache::default();
         let mut written: HashMap<(String, String), DataFile> = HashMap::new();
         self.commit(table, detail, async |snapshot: &Snapshot| {
             changed = 0;
             let Some(filter) = wanted(snapshot).await? else {
                 return Ok(None);
             };
-            let (rows, mut all) = self.without(table, snapshot, &filter, &mut rests).await?;
+            let (rows, mut all) = self
+                .plan_delete(table, snapshot, &filter, &mut rests)
+                .await?;
             for old in all.remove.clone() {
                 let key = (old.path.clone(), filter.to_string());
                 let new = match written.get(&key) {
                     Some(new) => new.clone(),
                     None => {
                         let mut partition = old.partition.clone();
-                        let rows = self.rows_of(table, snapshot, &old, Some(filter.clone()));
+                        let rows = self.read_file_rows(table, snapshot, &old, Some(filter.clone()));
                         let rows = rows.await?;
                         let rows = rows.iter().map(|rows| change(&mut partition, rows));
                         let rows = rows.collect::<Result<Vec<_>>>()?;
-                        self.instead_of(table, &old, &partition, &rows).await?
+                        self.write_replacement(table, &old, &partition, &rows)
+                            .await?
                     }
                 };
                 written.insert(key, new.clone());
@@ -144,14 +149,14 @@ impl Store {
         Ok(changed)
     }
 
-    async fn rest(
+    async fn rewrite_without(
         &self,
         table: &str,
         at: &Snapshot,
         old: &DataFile,
         filter: &Expr,
-    ) -> Result<Rest> {
-        let only = at.only(vec![old.clone()]);
+    ) -> Result<RewrittenFile> {
+        let only = at.with_files(vec![old.clone()]);
         let count = |batches: &[RecordBatch]| -> u64 {
             batches.iter().map(|batch| batch.num_rows() as u64).sum()
         };
@@ -161,45 +166,54 @@ impl Store {
         let taken = count(&wanted.await?);
         if taken == 0 || taken == old.stats.num_records {
             let others = None;
-            return Ok(Rest { taken, others });
+            return Ok(RewrittenFile { taken, others });
         }
         let others = filter.clone().is_not_true();
-        let others = self.rows_of(table, at, old, Some(others)).await?;
+        let others = self.read_file_rows(table, at, old, Some(others)).await?;
         let found = taken + count(&others);
         if found != old.stats.num_records {
             let reason = format!("{found} of {} rows were read", old.stats.num_records);
             return Err(Error::damaged(table, reason));
         }
-        let others = Some(self.instead_of(table, old, &old.partition, &others).await?);
-        Ok(Rest { taken, others })
+        let others = Some(
+            self.write_replacement(table, old, &old.partition, &others)
+                .await?,
+        );
+        Ok(RewrittenFile { taken, others })
     }
 
-    /// Writes the rows of a file anew, with their sums.
+    /// Rewrites a file with its pre-aggregates.
     ///
     /// # Errors
-    /// [`crate::Error::Query`] where not all of them can be read.
-    pub async fn anew(&self, table: &str, snapshot: &Snapshot, old: &DataFile) -> Result<DataFile> {
-        let rows = self.rows_of(table, snapshot, old, None).await?;
-        self.instead_of(table, old, &old.partition, &rows).await
+    /// [`crate::Error::Query`] if not all rows can be read.
+    pub async fn rewrite_file(
+        &self,
+        table: &str,
+        snapshot: &Snapshot,
+        old: &DataFile,
+    ) -> Result<DataFile> {
+        let rows = self.read_file_rows(table, snapshot, old, None).await?;
+        self.write_replacement(table, old, &old.partition, &rows)
+            .await
     }
 
-    /// The rows of a file that a filter keeps.
-    pub async fn rows_of(
+    /// Reads the rows of a file that match a filter.
+    pub async fn read_file_rows(
         &self,
         table: &str,
         snapshot: &Snapshot,
         file: &DataFile,
         kept: Option<Expr>,
     ) -> Result<Vec<RecordBatch>> {
-        let only = snapshot.only(vec![file.clone()]);
+        let only = snapshot.with_files(vec![file.clone()]);
         let schema = schema::table(table)?.file_schema();
         let names = schema.fields().iter().map(|field| field.name().as_str());
         let names: Vec<&str> = names.collect();
         self.read(table, &only, &names, kept).await
     }
 
-    /// A file of these rows in the place of another one.
-    async fn instead_of(
+    /// Writes these rows to a file that replaces another one.
+    async fn write_replacement(
         &self,
         table: &str,
         old: &DataFile,
@@ -207,7 +221,7 @@ impl Store {
         rows: &[RecordBatch],
     ) -> Result<DataFile> {
         let table = schema::table(table)?;
-        let batches = rows.iter().map(|rows| file::fitted(table, rows));
+        let batches = rows.iter().map(|rows| file::fit_to_schema(table, rows));
         let batches = batches.collect::<Result<Vec<_>>>()?;
         let effort = if old.is_optimized() {
             Effort::Optimize

@@ -1,4 +1,4 @@
-//! A data file compared with its checksums, and its sums with its rows: for `check`.
+//! Verification of data files for `check`: bytes against checksums, and pre-aggregates against rows.
 
 use std::sync::Arc;
 
@@ -9,38 +9,39 @@ use arrow::error::ArrowError;
 use object_store::ObjectStoreExt as _;
 
 use crate::files::data_file::DataFile;
-use crate::files::rollup::{self, Place};
-use crate::files::verified_blocks::Files;
+use crate::files::rollup::{self, RollupLocation};
+use crate::files::verified_blocks::ChecksummedFiles;
 use crate::settings::verify_settings::Verify;
 use crate::{Snapshot, Store};
 use tsql_error::{DamagedFile, Error, Result};
 use tsql_schema::Table;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 8 << 20;
 
-/// Share of a sum that the order of adding up may change.
+/// Relative difference of sums that the order of additions may cause.
 const SUM_SHARE: f64 = 1e-9;
 
 impl Store {
-    /// Reads a file of `table` whole, and compares it as far as it has checksums: what is wrong with it, if
-    /// anything is. What this machine keeps of a file that lies elsewhere is dropped then and not asked again.
+    /// Reads a file of `table` completely and verifies its checksums, if it has any. Returns a description of the
+    /// damage. If the cached tail of a remote file is damaged, the file is read once more without the cache.
     ///
     /// # Errors
-    /// Failures of the storage that say nothing of the file.
-    pub async fn damage_of_bytes(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
-        self.location().know(file.size_in(&table.name).into_iter());
-        let damage = self.damage_as_read(table, file).await?;
-        if damage.is_some() && self.location().forget(&file.object(&table.name)?) {
-            return self.damage_as_read(table, file).await;
+    /// Failures of the storage that do not indicate damage of the file.
+    pub async fn data_file_damage(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
+        self.location()
+            .cache_sizes(file.size_in(&table.name).into_iter());
+        let damage = self.read_damage(table, file).await?;
+        if damage.is_some() && self.location().evict(&file.object_path(&table.name)?) {
+            return self.read_damage(table, file).await;
         }
         Ok(damage)
     }
 
-    async fn damage_as_read(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
-        let files = Arc::new(Files::new(&table.name, [file]));
-        let objects = files.within(Arc::clone(self.location().objects()), Verify::Always);
-        let path = file.object(&table.name)?;
+    async fn read_damage(&self, table: &Table, file: &DataFile) -> Result<Option<String>> {
+        let files = Arc::new(ChecksummedFiles::new(&table.name, [file]));
+        let objects = files.wrap(Arc::clone(self.location().objects()), Verify::Always);
+        let path = file.object_path(&table.name)?;
         for begin in (0..file.size_bytes).step_by(READ_BYTES) {
             let end = file.size_bytes.min(begin + READ_BYTES as u64);
             match objects.get_range(&path, begin..end).await {
@@ -65,11 +66,11 @@ impl Store {
         Ok(None)
     }
 
-    /// What is wrong with the sums that a file keeps, if anything is.
+    /// Compares the pre-aggregates of a file with its rows. Returns a description of the damage.
     ///
     /// # Errors
     /// Failures to read the file.
-    pub async fn damage_of_sums(
+    pub async fn rollup_damage(
         &self,
         table: &Table,
         snapshot: &Snapshot,
@@ -88,40 +89,49 @@ impl Store {
             .chain(&rollup.of)
             .map(String::as_str)
             .collect();
-        let only = snapshot.only(vec![file.clone()]);
+        let only = snapshot.with_files(vec![file.clone()]);
         let rows = self.read(&table.name, &only, &columns, None).await?;
-        let kept = self.sums(table, file, place).await?;
+        let kept = self.read_rollup(table, file, place).await?;
         let wrong = |error: ArrowError| Error::damaged(&table.name, error.to_string());
-        let equal = are_sums(table, &rows, &kept).map_err(wrong)?;
-        let path = file.object(&table.name)?;
+        let equal = is_rollup_of(table, &rows, &kept).map_err(wrong)?;
+        let path = file.object_path(&table.name)?;
         let told = DamagedFile::new(path.as_ref(), "sums of its rows are").to_string();
         Ok((!equal).then_some(told))
     }
 
-    async fn sums(&self, table: &Table, file: &DataFile, place: Place) -> Result<Vec<RecordBatch>> {
-        let files = Arc::new(Files::new(&table.name, [file]));
-        let objects = files.within(Arc::clone(self.location().objects()), Verify::Always);
-        let path = file.object(&table.name)?;
+    async fn read_rollup(
+        &self,
+        table: &Table,
+        file: &DataFile,
+        place: RollupLocation,
+    ) -> Result<Vec<RecordBatch>> {
+        let files = Arc::new(ChecksummedFiles::new(&table.name, [file]));
+        let objects = files.wrap(Arc::clone(self.location().objects()), Verify::Always);
+        let path = file.object_path(&table.name)?;
         let bytes = objects.get_range(&path, place.range()).await;
         let sums = rollup::decode(&bytes.map_err(Error::Storage)?, file.stats.num_records);
         sums.map_err(|error| Error::damaged(&table.name, error.to_string()))
     }
 }
 
-/// Are `kept` the sums of `rows`, in whichever order they were added up?
-fn are_sums(table: &Table, rows: &[RecordBatch], kept: &[RecordBatch]) -> Result<bool, ArrowError> {
+/// Returns whether `kept` are the pre-aggregates of `rows`, up to the order of additions.
+fn is_rollup_of(
+    table: &Table,
+    rows: &[RecordBatch],
+    kept: &[RecordBatch],
+) -> Result<bool, ArrowError> {
     let Some(first) = rows.first() else {
         return Ok(false);
     };
-    let Some(made) = rollup::rolled_up(table, &concat_batches(&first.schema(), rows)?)? else {
+    let Some(made) = rollup::compute_rollup(table, &concat_batches(&first.schema(), rows)?)? else {
         return Ok(false);
     };
     let schema = made.schema();
     if kept.iter().any(|kept| kept.schema() != schema) {
         return Ok(false);
     }
-    let kept = in_order(&concat_batches(&schema, kept)?)?;
-    let made = in_order(&made)?;
+    let kept = sort_by_labels(&concat_batches(&schema, kept)?)?;
+    let made = sort_by_labels(&made)?;
     let mut columns = made.columns().iter().zip(kept.columns());
     Ok(made.num_rows() == kept.num_rows() && columns.all(|(made, kept)| are_equal(made, kept)))
 }
@@ -139,8 +149,8 @@ fn are_equal(made: &ArrayRef, kept: &ArrayRef) -> bool {
     })
 }
 
-/// The rows in the order of their labels, which no two share.
-fn in_order(sums: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+/// Sorts pre-aggregates by their labels, which are unique.
+fn sort_by_labels(sums: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let labels = sums
         .columns()
         .iter()

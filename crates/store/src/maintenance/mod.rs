@@ -1,4 +1,4 @@
-//! Commits and what changes a table afterwards: deletion, tags, verification, and the queue of writers.
+//! Commits and changes of existing tables: deletion, tags and verification.
 
 pub(crate) mod commit;
 pub(crate) mod delete_rows;

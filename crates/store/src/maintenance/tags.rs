@@ -1,7 +1,7 @@
-//! Tags: names for the state of all tables at one moment.
+//! Tags: names for a consistent state of all tables.
 //!
-//! A tag is a row with the version of each table. What it names stays: `vacuum` leaves the files of its versions, and
-//! while there is a tag, writers do not clean up logs.
+//! A tag is a row with the version of each table. Tagged data stays: `vacuum` keeps the files of tagged versions, and
+//! writers do not clean up logs while there is a tag.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -23,66 +23,68 @@ const TAGS: &str = "tags";
 /// Longest name of a tag, in bytes.
 const LONGEST_NAME: usize = 100;
 
-/// A name for the state of all tables at one moment.
+/// A name for a consistent state of all tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Tag {
     /// Its name.
     pub name: String,
-    /// What its maker said of it.
+    /// Note by its creator.
     pub note: Option<String>,
-    /// When it was made, in microseconds since 1970.
+    /// Creation time in microseconds since 1970.
     pub created_at_us: i64,
-    /// The versions of the tables; those that are not named had no rows.
+    /// Table versions. Tables that are not listed had no rows.
     pub versions: BTreeMap<String, u64>,
 }
 
-/// The data files of a tag.
+/// Data files of a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Held {
-    /// Its files.
+pub struct TagFiles {
+    /// Number of files.
     pub file_count: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// Files that neither the newest versions nor another tag has: what goes with the tag.
+    /// Number of files that neither the newest versions nor another tag has. Deletion of the tag makes them obsolete.
     pub own_file_count: u64,
     /// Their size in bytes.
     pub own_bytes: u64,
 }
 
 impl Store {
-    /// Gives the state of all tables a name: their newest versions, or those of the moment that this store is looked
-    /// at. All of a tag belongs together: what its rows refer to is in it.
+    /// Creates a tag for the state of all tables: their newest versions, or those at which this store is opened. The
+    /// state is consistent: all referenced rows are in it.
     ///
     /// # Errors
-    /// [`Error::Argument`] where `name` is no name or taken, [`Error::NoVersion`] where `vacuum` has left
-    /// too little of what is to be named, and failures of the storage.
+    /// [`Error::Argument`] if `name` is invalid or in use, [`Error::NoVersion`] if `vacuum` has deleted files of the
+    /// state, and failures of the storage.
     pub async fn create_tag(&self, name: &str, note: Option<&str>) -> Result<Tag> {
-        if let Some(reason) = refused_name(name) {
-            return Err(of_name(reason));
+        if let Some(reason) = invalid_name(name) {
+            return Err(name_error(reason));
         }
         let table = schema::table(TAGS)?;
-        let newest = self.as_it_is();
+        let newest = self.at_newest();
         let mut made = None;
         let detail = format!("tag {name}");
         newest
             .commit(TAGS, &detail, async |tags: &Snapshot| {
                 if newest
-                    .tags_of(tags)
+                    .read_tags(tags)
                     .await?
                     .iter()
                     .any(|tag| tag.name == name)
                 {
                     let hint =
                         "hint: `tsql tag list` shows all; another name, or `tsql tag delete` first";
-                    return Err(of_name(format!("there is a tag `{name}` already\n{hint}")));
+                    return Err(name_error(format!(
+                        "there is a tag `{name}` already\n{hint}"
+                    )));
                 }
                 let tag = Tag {
                     name: name.to_owned(),
                     note: note.map(str::to_owned),
                     created_at_us: chrono::Utc::now().timestamp_micros(),
-                    versions: self.versions().await?,
+                    versions: self.current_versions().await?,
                 };
                 let batch = file::batch(table, columns(&tag))?;
                 let written =
@@ -97,16 +99,16 @@ impl Store {
         made.ok_or_else(|| Error::Internal("a tag without a row".to_owned()))
     }
 
-    /// The versions of all tables that are shown, but of `tags`; all their files are there. With
-    /// [`At::Versions`] the store is looked at as it is now, whatever comes.
+    /// Returns the versions of all visible tables except `tags`, whose files all exist. With [`At::Versions`], the
+    /// store can be opened at this state later.
     ///
     /// # Errors
-    /// [`Error::NoVersion`] where `vacuum` has left too little of them, and failures of the storage.
-    pub async fn versions(&self) -> Result<BTreeMap<String, u64>> {
+    /// [`Error::NoVersion`] if `vacuum` has deleted files of these versions, and failures of the storage.
+    pub async fn current_versions(&self) -> Result<BTreeMap<String, u64>> {
         let mut versions = BTreeMap::new();
         let all = schema::tables()?.iter();
         let all: Vec<_> = all.filter(|table| table.name != TAGS).collect();
-        for (name, snapshot) in self.snapshots_of(&all).await? {
+        for (name, snapshot) in self.consistent_snapshots(&all).await? {
             let table = schema::table(name)?;
             if self.at.is_some() {
                 let there = Log::new(self.location(), table)?;
@@ -127,29 +129,29 @@ impl Store {
         Ok(versions)
     }
 
-    /// The same store at the versions that all of its tables have now.
+    /// Returns the same store, fixed to the current versions of all of its tables.
     ///
     /// # Errors
     /// As [`create_tag`](Self::create_tag).
-    pub async fn pinned(&self) -> Result<Self> {
-        self.at(&At::Versions(self.versions().await?)).await
+    pub async fn pin_versions(&self) -> Result<Self> {
+        self.at(&At::Versions(self.current_versions().await?)).await
     }
 
-    /// All tags, by name.
+    /// Returns all tags, by name.
     ///
     /// # Errors
     /// Failures of the storage.
     pub async fn tags(&self) -> Result<Vec<Tag>> {
         match self.snapshot(TAGS).await? {
-            Some(tags) => self.tags_of(&tags).await,
+            Some(tags) => self.read_tags(&tags).await,
             None => Ok(Vec::new()),
         }
     }
 
-    /// The tag of this name.
+    /// Returns the tag of this name.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none.
+    /// [`Error::Unknown`] if there is none.
     pub async fn tag(&self, name: &str) -> Result<Tag> {
         let tags = self.tags().await?;
         let known: Vec<&str> = tags.iter().map(|tag| tag.name.as_str()).collect();
@@ -165,35 +167,35 @@ impl Store {
         })
     }
 
-    /// Takes a tag away; the data stays until `vacuum`, if nothing else needs it.
+    /// Deletes a tag. The data stays until `vacuum`, and longer if something else needs it.
     ///
     /// # Errors
-    /// [`Error::Unknown`] where there is none.
+    /// [`Error::Unknown`] if there is none.
     pub async fn delete_tag(&self, name: &str) -> Result<()> {
-        self.changeable()?;
+        self.check_writable()?;
         self.tag(name).await?;
         let detail = format!("delete tag {name}");
         let own = col("name").eq(lit(name));
-        let taken = self.take_out(TAGS, &detail, async |_| Ok(Some(own.clone())));
+        let taken = self.delete_rows(TAGS, &detail, async |_| Ok(Some(own.clone())));
         if taken.await? == 0 {
-            // Somebody else was faster.
+            // Another writer was faster.
             self.tag(name).await?;
         }
         Ok(())
     }
 
-    /// The files of each tag, in the order of [`tags`](Self::tags); `None` where the log of a table has a version of it no
-    /// more.
+    /// Returns the file counts of each tag, in the order of [`tags`](Self::tags). `None` if the log of a table does not
+    /// have its version any more.
     ///
     /// # Errors
     /// Failures of the storage.
-    pub async fn held(&self, tags: &[Tag]) -> Result<Vec<Option<Held>>> {
+    pub async fn tag_files(&self, tags: &[Tag]) -> Result<Vec<Option<TagFiles>>> {
         let mut sizes: Vec<Option<HashMap<(String, String), u64>>> = Vec::new();
         for tag in tags {
             let mut files = Some(HashMap::new());
             for (table, version) in &tag.versions {
                 let log = Log::new(self.location(), schema::table(table)?)?;
-                match (log.snapshot_of(*version).await, &mut files) {
+                match (log.snapshot_at_version(*version).await, &mut files) {
                     (Ok(snapshot), Some(files)) => {
                         let of_table = snapshot.files().iter();
                         files.extend(
@@ -212,7 +214,7 @@ impl Store {
         for file in sizes.iter().flatten().flat_map(HashMap::keys) {
             *users.entry(file.clone()).or_default() += 1;
         }
-        let newest = self.as_it_is();
+        let newest = self.at_newest();
         for table in schema::tables()? {
             let snapshot = newest.snapshot(&table.name).await?;
             for file in snapshot.iter().flat_map(|snapshot| snapshot.files().iter()) {
@@ -221,7 +223,7 @@ impl Store {
             }
         }
         let held = sizes.iter().map(|files| {
-            let mut held = Held::default();
+            let mut held = TagFiles::default();
             for (file, bytes) in files.as_ref()? {
                 held.file_count += 1;
                 held.bytes += bytes;
@@ -235,22 +237,22 @@ impl Store {
         Ok(held.collect())
     }
 
-    /// The versions of a table that tags name.
-    pub(crate) async fn tagged(&self, table: &str) -> Result<BTreeSet<u64>> {
-        let tags = self.as_it_is().tags().await?;
+    /// Returns the versions of a table that tags refer to.
+    pub(crate) async fn tagged_versions(&self, table: &str) -> Result<BTreeSet<u64>> {
+        let tags = self.at_newest().tags().await?;
         let versions = tags.iter().filter_map(|tag| tag.versions.get(table));
         Ok(versions.copied().collect())
     }
 
-    /// The same store, not as it was but as it is.
-    fn as_it_is(&self) -> Self {
+    /// Returns the same store at its newest state.
+    fn at_newest(&self) -> Self {
         Self {
             at: None,
             ..self.clone()
         }
     }
 
-    async fn tags_of(&self, snapshot: &Snapshot) -> Result<Vec<Tag>> {
+    async fn read_tags(&self, snapshot: &Snapshot) -> Result<Vec<Tag>> {
         if snapshot.files().is_empty() {
             return Ok(Vec::new());
         }
@@ -266,7 +268,7 @@ impl Store {
                     name: names.value(row).to_owned(),
                     note: column::text_at(notes, row).map(str::to_owned),
                     created_at_us: times.value(row),
-                    versions: parsed(versions.value(row))?,
+                    versions: parse_versions(versions.value(row))?,
                 });
             }
         }
@@ -276,7 +278,7 @@ impl Store {
 }
 
 impl Log {
-    /// The data files that are there.
+    /// Returns the paths of the existing data files.
     async fn paths(&self, location: &Location) -> Result<HashSet<String>> {
         let files = self.data_files(location).await?.into_iter();
         Ok(files.map(|file| file.location.to_string()).collect())
@@ -299,7 +301,7 @@ fn columns(tag: &Tag) -> BTreeMap<&'static str, ArrayRef> {
     ])
 }
 
-fn parsed(versions: &str) -> Result<BTreeMap<String, u64>> {
+fn parse_versions(versions: &str) -> Result<BTreeMap<String, u64>> {
     let parse = |line: &str| {
         let (table, version) = line.split_once('@')?;
         Some((table.to_owned(), version.parse().ok()?))
@@ -310,8 +312,8 @@ fn parsed(versions: &str) -> Result<BTreeMap<String, u64>> {
     versions.collect()
 }
 
-/// Why this is no name of a tag.
-fn refused_name(name: &str) -> Option<String> {
+/// Returns the reason why this is not a valid tag name, if any.
+fn invalid_name(name: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_+/".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if !begins || !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
@@ -325,7 +327,7 @@ fn refused_name(name: &str) -> Option<String> {
     }
 }
 
-fn of_name(reason: String) -> Error {
+fn name_error(reason: String) -> Error {
     Error::Argument {
         name: "name",
         reason,
@@ -339,7 +341,7 @@ mod tests {
     #[test]
     fn names_are_not_taken_for_times() {
         for name in ["v1.0", "paper/table-2", "2026-11", "night_7"] {
-            assert_eq!(refused_name(name), None, "{name}");
+            assert_eq!(invalid_name(name), None, "{name}");
         }
         for name in [
             "",
@@ -350,7 +352,7 @@ mod tests {
             "a\n",
             &"v".repeat(101),
         ] {
-            assert!(refused_name(name).is_some(), "{name}");
+            assert!(invalid_name(name).is_some(), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Versions of tables as tables of DataFusion.
+//! DataFusion table providers for versions of tables.
 
 pub(crate) mod read_tables;
 pub(crate) mod rollup_table;

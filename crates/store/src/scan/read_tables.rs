@@ -1,4 +1,4 @@
-//! Rows of a table read back by other stages: what is known already, what a file consisted of.
+//! Reading of stored rows by other modules.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{Snapshot, Store, StoredTable};
 use tsql_error::{Error, Result};
 use tsql_schema::{self as schema, Table};
 
-/// Values of `IN (...)` up to which files and pages are left out by it: the tasks of some networks.
+/// Maximum number of `IN (...)` values that are used for pruning of files and pages: the tasks of some networks.
 pub const LISTED: usize = 512;
 
-/// What the URLs begin with under which engines find the objects of stores.
+/// URL prefix under which engines find the objects of stores.
 const URL: &str = "tsql://store-";
 
-/// Is it the URL of a store's objects?
+/// Returns whether this is the URL of a store's objects.
 pub fn is_store_url(url: &ObjectStoreUrl) -> bool {
     url.as_str().starts_with(URL)
 }
 
-/// The scan of files of a store that a plan's leaf is.
+/// Returns the file scan of a plan's leaf, if it reads a store.
 pub fn scan_of_store(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     let source = plan.downcast_ref::<DataSourceExec>()?.data_source();
     let scan = source.downcast_ref::<FileScanConfig>()?;
@@ -36,19 +36,19 @@ pub fn scan_of_store(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
 }
 
 impl Store {
-    /// URL under which engines find the objects of this store.
+    /// Returns the URL under which engines find the objects of this store.
     pub fn object_store_url(&self) -> Result<ObjectStoreUrl> {
         ObjectStoreUrl::parse(format!("{URL}{}", self.id)).map_err(Error::Query)
     }
 
-    /// The table that `files` make up, as engines read it.
+    /// Returns the table provider of `files`.
     pub fn stored_table(&self, table: &'static Table, files: &[DataFile]) -> Result<StoredTable> {
         let sizes = files.iter().filter_map(|file| file.size_in(&table.name));
-        self.location().know(sizes);
+        self.location().cache_sizes(sizes);
         StoredTable::new(table, self.object_store_url()?, files).map_err(Error::Query)
     }
 
-    /// A data frame over the stored columns of a table at `snapshot`.
+    /// Returns a data frame over the stored columns of a table at `snapshot`.
     pub fn frame(&self, table: &str, snapshot: &Snapshot) -> Result<DataFrame> {
         let url = self.object_store_url()?;
         let config =
@@ -59,14 +59,14 @@ impl Store {
         context.read_table(Arc::new(table)).map_err(Error::Query)
     }
 
-    /// How many rows a table has, as its log says.
+    /// Returns the number of rows of a table, from its log.
     pub async fn row_count(&self, table: &str) -> Result<u64> {
         let snapshot = self.snapshot(table).await?;
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
         Ok(files.map(|file| file.stats.num_records).sum())
     }
 
-    /// The `columns` of the rows of a table that `filter` keeps.
+    /// Reads `columns` of the rows of a table that match `filter`.
     pub async fn read(
         &self,
         table: &str,

@@ -1,4 +1,4 @@
-//! The sums of all files of a table as a table of its own, for questions that need no rows.
+//! Table provider of the pre-aggregates of all files of a table, for queries that need no rows.
 
 use std::sync::Arc;
 
@@ -20,19 +20,19 @@ use datafusion::physical_plan::union::UnionExec;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::{ObjectStore, ObjectStoreExt as _};
 
-use crate::files::file_statistics::KnownFile;
-use crate::files::rollup::{self, Place};
+use crate::files::file_statistics::TableFile;
+use crate::files::rollup::{self, RollupLocation};
 use crate::scan::stored_table::StoredTable;
-use tsql_schema::{Rollup, viewed};
+use tsql_schema::{Rollup, view_field};
 
-/// Files whose sums are read at the same time.
+/// Maximum number of files whose pre-aggregates are read concurrently.
 const READ_AHEAD: usize = 16;
 
-/// A table with fewer rows answers from its rows as fast.
+/// A table with fewer rows is read as fast.
 const WORTH_ROWS: usize = 256;
 
-/// The sums of a table's files: partition columns, labels, which measures are NULL, rows, sums,
-/// extremes. Of files that keep none, they are made from their rows.
+/// Pre-aggregates of a table's files: partition columns, labels, NULL flags of the measures, row counts, sums, minima
+/// and maxima. For files without pre-aggregates, they are computed from the rows.
 #[derive(Debug)]
 pub struct RollupTable {
     stored: StoredTable,
@@ -41,7 +41,7 @@ pub struct RollupTable {
 }
 
 impl RollupTable {
-    /// The sums of `stored`; `None` where few of its rows have any, or rows do as well.
+    /// Returns the pre-aggregates of `stored`. `None` if few of its rows have any, or reading the rows is as fast.
     pub fn from_stored(stored: &StoredTable) -> Option<Self> {
         let rollup = stored.table().rollup.as_ref()?;
         let (mut rows, mut without) = (0, 0);
@@ -58,7 +58,7 @@ impl RollupTable {
             .fields()
             .iter()
             .filter(|field| table.partition.contains(field.name()))
-            .map(|field| Arc::new(viewed(field)));
+            .map(|field| Arc::new(view_field(field)));
         let sums = rollup::schema(table, rollup);
         let fields: Vec<FieldRef> = partition.chain(sums.fields().iter().cloned()).collect();
         Some(Self {
@@ -68,30 +68,30 @@ impl RollupTable {
         })
     }
 
-    /// Columns that tell rows of sums apart.
+    /// Returns the label columns.
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         let labels = self.stored.table().partition.iter().chain(&self.rollup.by);
         labels.map(String::as_str)
     }
 
-    /// Columns that are summed.
+    /// Returns the measure columns.
     pub fn measures(&self) -> impl Iterator<Item = &str> {
         self.rollup.of.iter().map(String::as_str)
     }
 
-    /// The sums that lie in a file, with its partition values; `None` where these are not the columns
-    /// that its tag promised.
+    /// Reads the pre-aggregates of a file, with its partition values. `None` if their columns differ from the tag's
+    /// layout.
     async fn read(
         &self,
         objects: Arc<dyn ObjectStore>,
-        file: &KnownFile,
-        place: Place,
+        file: &TableFile,
+        place: RollupLocation,
     ) -> Result<Option<Vec<RecordBatch>>> {
         let path = &file.meta().location;
         let lock = || DataFusionError::Internal("a thread failed while it held sums".to_owned());
         let known = self
             .stored
-            .known_sums()
+            .rollup_cache()
             .lock()
             .map_err(|_| lock())?
             .get(path)
@@ -105,7 +105,7 @@ impl RollupTable {
                     DataFusionError::ArrowError(Box::new(error), None).context(path.to_string())
                 };
                 let sums = Arc::new(sums.map_err(damaged)?);
-                let mut known = self.stored.known_sums().lock().map_err(|_| lock())?;
+                let mut known = self.stored.rollup_cache().lock().map_err(|_| lock())?;
                 known.insert(path.clone(), Arc::clone(&sums));
                 sums
             }
@@ -131,21 +131,21 @@ impl RollupTable {
         sums.collect::<Result<_>>().map(Some)
     }
 
-    /// Makes the sums of files that keep none.
-    async fn made(
+    /// Computes the pre-aggregates of files without them.
+    async fn aggregate_files(
         &self,
         state: &dyn Session,
-        files: Vec<Arc<KnownFile>>,
+        files: Vec<Arc<TableFile>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let source = provider_as_source(Arc::new(self.stored.only(files)));
+        let source = provider_as_source(Arc::new(self.stored.with_files(files)));
         let label = |name: &str| col(Column::from_name(name));
         let mut by: Vec<Expr> = self.labels().map(label).collect();
         let mut of = vec![count(lit(1_i64)).alias(rollup::ROWS)];
         for name in self.measures() {
-            by.push(label(name).is_null().alias(rollup::missing(name)));
-            of.push(sum(label(name)).alias(rollup::sum(name)));
-            of.push(min(label(name)).alias(rollup::least(name)));
-            of.push(max(label(name)).alias(rollup::greatest(name)));
+            by.push(label(name).is_null().alias(rollup::is_null_column(name)));
+            of.push(sum(label(name)).alias(rollup::sum_column(name)));
+            of.push(min(label(name)).alias(rollup::min_column(name)));
+            of.push(max(label(name)).alias(rollup::max_column(name)));
         }
         let wanted = self.schema.fields().iter().map(|field| label(field.name()));
         let plan = LogicalPlanBuilder::scan(&self.stored.table().name, source, None)?
@@ -188,7 +188,7 @@ impl TableProvider for RollupTable {
                 .all(|column| labels.contains(&column.name.as_str()))
         };
         let filters: Vec<Expr> = filters.iter().filter(of_rows).cloned().collect();
-        let files = self.stored.matching(state, &filters)?;
+        let files = self.stored.prune_files(state, &filters)?;
         let objects = self.stored.objects(state)?;
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         for file in files {
@@ -197,11 +197,11 @@ impl TableProvider for RollupTable {
                 None => missing.push(file),
             }
         }
-        let read = async |(file, place): (Arc<KnownFile>, Place)| {
+        let read = async |(file, place): (Arc<TableFile>, RollupLocation)| {
             let sums = self.read(Arc::clone(&objects), &file, place).await;
             sums.map(|sums| (file, sums))
         };
-        let read: Vec<(Arc<KnownFile>, Option<Vec<RecordBatch>>)> = futures::stream::iter(kept)
+        let read: Vec<(Arc<TableFile>, Option<Vec<RecordBatch>>)> = futures::stream::iter(kept)
             .map(read)
             .buffered(READ_AHEAD)
             .try_collect()
@@ -218,7 +218,7 @@ impl TableProvider for RollupTable {
         if missing.is_empty() {
             return Ok(sums);
         }
-        let made = self.made(state, missing).await?;
+        let made = self.aggregate_files(state, missing).await?;
         let projected = project_schema(&self.schema, projection)?;
         let columns = projected.fields().iter().map(|field| {
             let place = made.schema().index_of(field.name())?;

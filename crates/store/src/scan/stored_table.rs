@@ -1,9 +1,9 @@
-//! A table at one version as DataFusion sees it.
+//! DataFusion table provider for a table at one version.
 //!
-//! The scan is DataFusion's own `DataSourceExec` over the files of the log, so that it can be
-//! sent to any worker that knows DataFusion. It brings what the log knows: partition values, exact
-//! statistics of every file (so that COUNT, MIN and MAX need no file at all, and files that cannot
-//! match are not opened), and the order of the rows inside a file.
+//! The scan is DataFusion's own `DataSourceExec` over the files of the log, so it can be sent to any worker that knows
+//! DataFusion. It contains the information of the log: partition values, exact statistics of every file, and the sort
+//! order of rows within a file. With the statistics, COUNT, MIN and MAX read no file, and files without matches are
+//! pruned.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -35,62 +35,61 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 
 use crate::files::file::DataFile;
-use crate::files::file_statistics::{KnownFile, Prunable, together};
-use crate::files::footers::Caught;
-use crate::files::rollup::{self, KnownSums, Place};
-use crate::files::selectivity::share;
-use crate::files::verified_blocks::Files;
+use crate::files::file_statistics::{PruningFiles, TableFile, merge_statistics};
+use crate::files::footers::PanicSafeReaders;
+use crate::files::rollup::{self, RollupCache, RollupLocation};
+use crate::files::selectivity::selectivity;
+use crate::files::verified_blocks::ChecksummedFiles;
 use crate::settings::verify_settings::Verify;
 use tsql_schema::column::value_order::value_order;
-use tsql_schema::{Table, viewed};
+use tsql_schema::{Table, view_field};
 
-/// A footer and the index of pages are read at once where they are no longer than this, if the log does
-/// not say how long they are.
+/// A footer and page index up to this size are read in one request, if the log does not contain their size.
 const FOOTER_BYTES: u64 = 128 << 10;
 
-/// Share of the rows below which a filter leaves few.
+/// Fraction of the rows below which a filter is selective.
 const FEW: f64 = 0.1;
 
-/// What the filters of a scan are expected to leave of a file, told with it.
+/// Estimate of the rows of a file that pass the filters of a scan. Attached to the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected {
+pub struct ExpectedRows {
     /// Rows.
     pub rows: f64,
 }
 
-/// A table's stored columns at one version; no rows where the table was never written.
+/// Stored columns of a table at one version. Without rows if the table was never written.
 #[derive(Clone, Debug)]
 pub struct StoredTable {
     table: &'static Table,
     /// File columns, then partition columns.
     schema: TableSchema,
     store: ObjectStoreUrl,
-    /// Those of a partition by the least value of the first column that rows are sorted by.
-    files: Vec<Arc<KnownFile>>,
-    /// What they have together, once it was asked for.
+    /// Within a partition, sorted by the minimum of the first sort column.
+    files: Vec<Arc<TableFile>>,
+    /// Merged statistics, computed on first use.
     together: OnceLock<Statistics>,
-    /// Where files keep sums of their rows.
-    rollups: Arc<HashMap<Path, Place>>,
-    known_sums: KnownSums,
-    verified: Arc<Files>,
-    /// The rows of each file are in the table's order.
+    /// Location of each file's pre-aggregates.
+    rollups: Arc<HashMap<Path, RollupLocation>>,
+    known_sums: RollupCache,
+    verified: Arc<ChecksummedFiles>,
+    /// Whether the rows of each file are in the table's order.
     sorted: bool,
 }
 
 impl StoredTable {
-    /// The table made of `files`, which lie in the object store registered as `store`.
+    /// Creates the table of `files` in the object store registered as `store`.
     pub fn new(table: &'static Table, store: ObjectStoreUrl, files: &[DataFile]) -> Result<Self> {
         let stored = table.stored_schema();
         let (partition, inside): (Vec<FieldRef>, Vec<FieldRef>) = stored
             .fields()
             .iter()
-            .map(|field| Arc::new(viewed(field)))
+            .map(|field| Arc::new(view_field(field)))
             .partition(|field| table.partition.contains(field.name()));
         let schema = TableSchema::builder(Arc::new(Schema::new(inside)))
             .with_table_partition_cols(partition)
             .build();
         let path = |file: &DataFile| {
-            let path = file.object(&table.name);
+            let path = file.object_path(&table.name);
             path.map_err(|error| DataFusionError::External(error.into()))
         };
         let layout = table.rollup.as_ref().map(rollup::layout);
@@ -99,13 +98,13 @@ impl StoredTable {
             Some((path(file).ok()?, place))
         });
         let rollups = Arc::new(rollups.collect());
-        let verified = Arc::new(Files::new(&table.name, files));
+        let verified = Arc::new(ChecksummedFiles::new(&table.name, files));
         let sorted = files.iter().all(DataFile::is_own);
-        let files = files.iter().map(|file| KnownFile::new(path(file)?, file));
+        let files = files.iter().map(|file| TableFile::new(path(file)?, file));
         let files = files.collect::<Result<Vec<_>>>()?;
-        // One after the other, the files of a partition are sorted if each begins where another ends.
+        // The files of a partition are sorted as a sequence if their ranges do not overlap.
         let first = table.sort.first();
-        let least = |file: &KnownFile| file.least(first?, &schema);
+        let least = |file: &TableFile| file.min_value(first?, &schema);
         let mut files: Vec<_> = files.into_iter().map(|file| (least(&file), file)).collect();
         files.sort_by(|(least_of_a, a), (least_of_b, b)| {
             let values = a.partition_values().iter().zip(b.partition_values());
@@ -126,7 +125,7 @@ impl StoredTable {
             files,
             together: OnceLock::new(),
             rollups,
-            known_sums: KnownSums::default(),
+            known_sums: RollupCache::default(),
             verified,
             sorted,
         })
@@ -137,29 +136,29 @@ impl StoredTable {
         self.table
     }
 
-    /// The object store that the files lie in, as a session is to read them.
+    /// Returns the object store of the files, with the settings of a session.
     pub(crate) fn objects(&self, session: &dyn Session) -> Result<Arc<dyn ObjectStore>> {
         let objects = session.runtime_env().object_store(&self.store)?;
-        Ok(self.verified.within(objects, Verify::from_session(session)))
+        Ok(self.verified.wrap(objects, Verify::from_session(session)))
     }
 
-    /// The rows of each file, and whether it keeps sums of them.
+    /// Returns the number of rows of each file, and whether it has pre-aggregates.
     pub(crate) fn rows_and_sums(&self) -> impl Iterator<Item = (usize, bool)> {
         let files = self.files.iter();
         files.map(|file| (file.rows(), self.rollup(file).is_some()))
     }
 
-    /// Where a file keeps sums of its rows.
-    pub(crate) fn rollup(&self, file: &KnownFile) -> Option<Place> {
+    /// Returns the location of a file's pre-aggregates.
+    pub(crate) fn rollup(&self, file: &TableFile) -> Option<RollupLocation> {
         self.rollups.get(&file.meta().location).copied()
     }
 
-    pub(crate) fn known_sums(&self) -> &KnownSums {
+    pub(crate) fn rollup_cache(&self) -> &RollupCache {
         &self.known_sums
     }
 
-    /// The table of these files only, which is not asked for sums.
-    pub(crate) fn only(&self, files: Vec<Arc<KnownFile>>) -> Self {
+    /// Returns the table with these files only, without pre-aggregates.
+    pub(crate) fn with_files(&self, files: Vec<Arc<TableFile>>) -> Self {
         Self {
             files,
             together: OnceLock::new(),
@@ -168,12 +167,12 @@ impl StoredTable {
         }
     }
 
-    /// The files that `filters` do not rule out.
-    pub(crate) fn matching(
+    /// Returns the files that `filters` do not prune.
+    pub(crate) fn prune_files(
         &self,
         state: &dyn Session,
         filters: &[Expr],
-    ) -> Result<Vec<Arc<KnownFile>>> {
+    ) -> Result<Vec<Arc<TableFile>>> {
         let Some(filter) = conjunction(filters.iter().cloned()) else {
             return Ok(self.files.clone());
         };
@@ -184,7 +183,7 @@ impl StoredTable {
             .with_file_schema(Arc::clone(schema))
             .with_max_in_list_size(state.config_options().execution.parquet.max_in_list_size)
             .try_build(predicate)?;
-        let kept = predicate.prune(&Prunable {
+        let kept = predicate.prune(&PruningFiles {
             files: &self.files,
             schema: &self.schema,
         })?;
@@ -195,20 +194,20 @@ impl StoredTable {
             .collect())
     }
 
-    /// The statistics of all rows of these files, which are some of the table's.
-    fn together(&self, files: &[Arc<KnownFile>]) -> Result<Statistics> {
+    /// Returns the statistics of all rows of these files, which are some of the table's.
+    fn merged_statistics(&self, files: &[Arc<TableFile>]) -> Result<Statistics> {
         if files.len() < self.files.len() {
-            return together(files, &self.schema);
+            return merge_statistics(files, &self.schema);
         }
         if let Some(known) = self.together.get() {
             return Ok(known.clone());
         }
-        let mut all = together(&self.files, &self.schema)?;
+        let mut all = merge_statistics(&self.files, &self.schema)?;
         self.count_partition_values(&mut all);
         Ok(self.together.get_or_init(|| all).clone())
     }
 
-    /// Adds how many different values the partition columns have. Files of others may have no rows.
+    /// Sets the distinct counts of the partition columns to upper bounds. Files of other writers may have no rows.
     fn count_partition_values(&self, statistics: &mut Statistics) {
         let in_files = self.schema.file_schema().fields().len();
         let columns = statistics.column_statistics.iter_mut().skip(in_files);
@@ -220,9 +219,9 @@ impl StoredTable {
         }
     }
 
-    /// Is it better to filter while reading? That pays where few rows are left and the pages of the
-    /// others are worth skipping; a filter that most rows pass is faster afterwards.
-    fn filters_early(
+    /// Returns whether to filter while reading. That pays if few rows match and pages can be skipped. A filter that
+    /// most rows pass is faster after the scan.
+    fn should_filter_early(
         &self,
         projection: Option<&Vec<usize>>,
         filters: &[Expr],
@@ -246,11 +245,11 @@ impl StoredTable {
             None => schema.fields().iter().any(|field| is_wide(field)),
         };
         let sorted = |name: &str| table.sort.iter().any(|column| column == name);
-        (wide && (selective || !any)) || share(filters, schema, statistics, sorted) < FEW
+        (wide && (selective || !any)) || selectivity(filters, schema, statistics, sorted) < FEW
     }
 
-    /// Does the choice of files alone settle this filter?
-    fn settles(&self, filter: &Expr) -> bool {
+    /// Returns whether pruning of files decides this filter for all rows.
+    fn is_decided_by_partition(&self, filter: &Expr) -> bool {
         let columns = filter.column_refs();
         let mut inside = columns
             .iter()
@@ -258,7 +257,8 @@ impl StoredTable {
         is_comparison(filter) && !columns.is_empty() && inside.all(|inside| inside)
     }
 
-    /// Reads files with care, and keeps their footers for the next question of the session: data files never change.
+    /// Returns a reader factory that verifies checksums and caches footers for later queries of the session. Data files
+    /// never change.
     fn reader(
         &self,
         runtime: &RuntimeEnv,
@@ -266,18 +266,18 @@ impl StoredTable {
     ) -> Result<Arc<dyn ParquetFileReaderFactory>> {
         let objects = runtime.object_store(&self.store)?;
         let reader = CachedParquetFileReaderFactory::new(
-            self.verified.within(objects, verify),
+            self.verified.wrap(objects, verify),
             runtime.cache_manager.get_file_metadata_cache(),
         );
-        Ok(Arc::new(Caught(reader)))
+        Ok(Arc::new(PanicSafeReaders(reader)))
     }
 
-    /// A scan that another machine has planned, of files of this table only, with the readers that this machine has:
-    /// `within` may put others around them.
+    /// Rebuilds a scan that another machine has planned, for files of this table only, with this machine's readers.
+    /// `within` may wrap the reader factory.
     ///
     /// # Errors
-    /// Where a file is not one of the table at this version.
-    pub fn reading(
+    /// If a file does not belong to the table at this version.
+    pub fn restore_scan(
         &self,
         scan: &FileScanConfig,
         runtime: &RuntimeEnv,
@@ -300,7 +300,7 @@ impl StoredTable {
         let source = scan.file_source().downcast_ref::<ParquetSource>();
         let source =
             source.ok_or_else(|| DataFusionError::Plan("refused: no parquet".to_owned()))?;
-        let reader = within(self.reader(runtime, Verify::of_options(options))?);
+        let reader = within(self.reader(runtime, Verify::from_options(options))?);
         let source = source
             .clone()
             .with_parquet_file_reader_factory(reader)
@@ -309,7 +309,7 @@ impl StoredTable {
         Ok(scan.with_source(Arc::new(source)).build())
     }
 
-    /// The order that the rows of every file are in; none where others have written files.
+    /// Returns the sort order of every file. Empty if other writers have added files.
     fn ordering(&self) -> Result<Vec<LexOrdering>> {
         if !self.sorted {
             return Ok(Vec::new());
@@ -339,13 +339,13 @@ impl TableProvider for StoredTable {
         TableType::Base
     }
 
-    /// A filter over partition columns alone is settled by the choice of files.
+    /// Filters over partition columns only are exact.
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         let settled = |filter: &&Expr| {
-            if self.settles(filter) {
+            if self.is_decided_by_partition(filter) {
                 TableProviderFilterPushDown::Exact
             } else {
                 TableProviderFilterPushDown::Inexact
@@ -361,11 +361,11 @@ impl TableProvider for StoredTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let files = self.matching(state, filters)?;
-        // What the choice of files has settled would only hide that their statistics are exact.
+        let files = self.prune_files(state, filters)?;
+        // Filters that pruning has decided would only make statistics inexact.
         let filters: Vec<Expr> = filters
             .iter()
-            .filter(|filter| !self.settles(filter))
+            .filter(|filter| !self.is_decided_by_partition(filter))
             .cloned()
             .collect();
         let schema = self.schema.table_schema();
@@ -374,37 +374,37 @@ impl TableProvider for StoredTable {
                 schema, projection,
             )?)));
         }
-        // Who counts rows asks for no column, and may need no file at all.
+        // A row count needs no column, and may need no file.
         let counts_only = projection.is_some_and(Vec::is_empty) && filters.is_empty();
         let scanned = files.iter().map(|file| {
             if counts_only {
-                file.bare()
+                file.to_bare_file()
             } else {
-                file.scanned(&self.schema)
+                file.to_scan_file(&self.schema)
             }
         });
         let scanned: Vec<PartitionedFile> = scanned.collect();
-        let statistics = self.together(&files)?;
+        let statistics = self.merged_statistics(&files)?;
         let ends = files.iter().map(|file| {
             let end = self.verified.end_bytes(&file.meta().location);
             end.unwrap_or(FOOTER_BYTES)
         });
         let footer_bytes = ends.max().and_then(|bytes| usize::try_from(bytes).ok());
         let scanned = {
-            let share = share(&filters, schema, &statistics, |_| false);
-            expecting(scanned.into_iter().zip(&files), share)
+            let share = selectivity(&filters, schema, &statistics, |_| false);
+            with_expected_rows(scanned.into_iter().zip(&files), share)
         };
         let groups = FileGroup::new(scanned);
         let groups = groups.split_files(state.config().target_partitions());
         let reader = self.reader(state.runtime_env(), Verify::from_session(state))?;
-        let early = self.filters_early(projection, &filters, &statistics);
+        let early = self.should_filter_early(projection, &filters, &statistics);
         let mut source = ParquetSource::new(self.schema.clone())
             .with_parquet_file_reader_factory(reader)
             .with_table_parquet_options(state.table_options().parquet.clone())
             .with_pushdown_filters(early)
             .with_metadata_size_hint(footer_bytes.unwrap_or_default());
         if !early && let Some(filter) = conjunction(filters.iter().cloned()) {
-            // To leave out row groups and pages.
+            // For pruning of row groups and pages.
             let named = DFSchema::try_from(Arc::clone(schema))?;
             source = source.with_predicate(state.create_physical_expr(filter, &named)?);
         }
@@ -421,15 +421,14 @@ impl TableProvider for StoredTable {
     fn statistics(&self) -> Option<Statistics> {
         let schema = self.schema.table_schema();
         if self.files.is_empty() {
-            return Some(empty(schema));
+            return Some(empty_statistics(schema));
         }
-        self.together(&self.files).ok()
+        self.merged_statistics(&self.files).ok()
     }
 }
 
-/// `column = literal`, `column IN (literals)` and their like, which pruning decides exactly where
-/// a file has one value of the column. A comparison with NULL is neither true nor false, and pruning
-/// keeps every file then.
+/// Returns whether a filter is `column = literal`, `column IN (literals)` or similar, which pruning decides exactly if
+/// a file has one value of the column. A comparison with NULL is neither true nor false, and pruning keeps every file.
 fn is_comparison(filter: &Expr) -> bool {
     let literal = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if !value.is_null());
     match filter {
@@ -449,20 +448,20 @@ fn is_comparison(filter: &Expr) -> bool {
     }
 }
 
-/// The files, each with the rows that filters are expected to leave of it, which is this share.
-fn expecting<'a>(
-    files: impl Iterator<Item = (PartitionedFile, &'a Arc<KnownFile>)>,
+/// Attaches to each file the estimated number of rows that pass the filters: `share` of its rows.
+fn with_expected_rows<'a>(
+    files: impl Iterator<Item = (PartitionedFile, &'a Arc<TableFile>)>,
     share: f64,
 ) -> Vec<PartitionedFile> {
     let files = files.map(|(file, known)| {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let rows = known.rows() as f64 * share;
-        file.with_extension(Expected { rows })
+        file.with_extension(ExpectedRows { rows })
     });
     files.collect()
 }
 
-fn empty(schema: &SchemaRef) -> Statistics {
+fn empty_statistics(schema: &SchemaRef) -> Statistics {
     let mut statistics = Statistics::new_unknown(schema);
     statistics.num_rows = Precision::Exact(0);
     statistics

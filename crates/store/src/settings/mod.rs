@@ -1,4 +1,4 @@
-//! Settings of a session that a scan obeys.
+//! Session settings that scans use.
 
 pub(crate) mod rule_switches;
 pub(crate) mod verify_settings;

@@ -1,4 +1,4 @@
-//! Rules of the engine that a session has switched off: `SET tsql.rules.NAME = false`.
+//! Switches of optimizer rules: `SET tsql.rules.NAME = false`.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use tsql_error::nearest;
 /// A rule that can be switched off.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleSwitch {
-    /// Its name, behind `tsql.rules.`.
+    /// Its name, after `tsql.rules.`.
     pub name: &'static str,
     /// One line of documentation.
     pub documentation: &'static str,
 }
 
-/// The rules of a session; all are on unless they are set.
+/// Switches of the rules of a session. All are on by default.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSwitches {
-    /// The rules that exist. Empty on a worker, which accepts all names of the session that sends it a plan.
+    /// Known rules. Empty on a worker, which accepts all names of the session that sends it a plan.
     known: &'static [RuleSwitch],
     off: BTreeSet<String>,
 }

@@ -1,4 +1,4 @@
-//! How often data that is read is compared with what was written: `SET tsql.verify = ...`.
+//! Verification of data files against their checksums: `SET tsql.verify = ...`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,44 +9,46 @@ use datafusion::common::{DataFusionError, Result, extensions_options};
 
 use crate::settings::rule_switches::RuleSwitches;
 
-/// The variable of the environment with what a session begins with.
+/// Environment variable with the initial setting of a session.
 const VARIABLE: &str = "TSQL_VERIFY";
 
-/// How often what is read of a data file is compared with its checksums.
+/// How often the blocks of a data file are compared with their checksums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// At each read.
+    /// On every read.
     #[default]
     Always,
-    /// Each block once in a process and version of the table: sessions share what they know.
+    /// Each block once per process and table version. Sessions share the state.
     Once,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
 impl Verify {
-    /// What the environment asks for.
-    pub(crate) fn of_environment() -> tsql_error::Result<Self> {
+    /// Returns the setting of the environment.
+    pub(crate) fn from_env() -> tsql_error::Result<Self> {
         let Ok(wanted) = std::env::var(VARIABLE) else {
             return Ok(Self::default());
         };
         let parsed = wanted.parse();
-        parsed.map_err(|_| tsql_error::Error::Setting(format!("{VARIABLE}: {}", refused(&wanted))))
+        parsed.map_err(|_| {
+            tsql_error::Error::Setting(format!("{VARIABLE}: {}", invalid_value(&wanted)))
+        })
     }
 
-    /// What a session asks for.
+    /// Returns the setting of a session.
     pub(crate) fn from_session(session: &dyn Session) -> Self {
-        Self::of_options(session.config_options())
+        Self::from_options(session.config_options())
     }
 
-    /// What these settings ask for.
-    pub(crate) fn of_options(options: &ConfigOptions) -> Self {
+    /// Returns the setting in these options.
+    pub(crate) fn from_options(options: &ConfigOptions) -> Self {
         let settings = options.extensions.get::<Settings>();
         settings.map_or_else(Self::default, |settings| settings.verify)
     }
 }
 
-fn refused(wanted: &str) -> String {
+fn invalid_value(wanted: &str) -> String {
     format!("`{wanted}` is none of always, once, never")
 }
 
@@ -58,7 +60,7 @@ impl FromStr for Verify {
             "always" => Self::Always,
             "once" => Self::Once,
             "never" => Self::Never,
-            _ => return Err(DataFusionError::Configuration(refused(text))),
+            _ => return Err(DataFusionError::Configuration(invalid_value(text))),
         })
     }
 }
@@ -99,13 +101,13 @@ impl ConfigExtension for Settings {
 }
 
 impl Settings {
-    /// What a session begins with.
+    /// Returns the initial settings of a session.
     ///
     /// # Errors
-    /// [`crate::Error::Setting`] where the environment asks for what there is not.
-    pub fn of_environment(rules: RuleSwitches) -> tsql_error::Result<Self> {
+    /// [`crate::Error::Setting`] if the environment variable has an invalid value.
+    pub fn from_env(rules: RuleSwitches) -> tsql_error::Result<Self> {
         Ok(Self {
-            verify: Verify::of_environment()?,
+            verify: Verify::from_env()?,
             rules,
         })
     }

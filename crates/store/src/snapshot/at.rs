@@ -1,4 +1,4 @@
-//! Moments in the history of a store.
+//! Points in the history of a store.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,37 +7,40 @@ use std::str::FromStr;
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
 
-/// A moment in the history of a store.
+/// A point in the history of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum At {
     /// A time, in milliseconds since 1970.
     Time(i64),
-    /// When this version of a table was complete: see [`at`](crate::Store::at).
+    /// The time at which this version of a table was complete: see [`at`](crate::Store::at).
     Version {
-        /// The table.
+        /// Table.
         table: String,
-        /// Its version, as `tsql history` lists them.
+        /// Version, as listed by `tsql history`.
         version: u64,
     },
-    /// Exactly these versions of tables; the others had no rows.
+    /// Exactly these table versions. Other tables have no rows.
     Versions(BTreeMap<String, u64>),
-    /// What a tag of this name says.
+    /// The versions of this tag.
     Tag(String),
 }
 
 impl FromStr for At {
     type Err = Error;
 
-    /// Reads `2026-11-21`, `2026-11-21T17:00:00Z`, `records@12`, `graphs@3,records@12` (with a comma after it where there
-    /// is only one), or else the name of a tag.
+    /// Parses `2026-11-21`, `2026-11-21T17:00:00Z`, `records@12`, `graphs@3,records@12` (with a trailing comma for a
+    /// single table), or otherwise the name of a tag.
     fn from_str(text: &str) -> Result<Self> {
         if text.contains(',') {
-            let versions = text.split(',').filter(|one| !one.is_empty()).map(version);
+            let versions = text
+                .split(',')
+                .filter(|one| !one.is_empty())
+                .map(parse_version);
             return versions.collect::<Result<_>>().map(Self::Versions);
         }
         if text.contains('@') {
-            let (table, version) = version(text)?;
+            let (table, version) = parse_version(text)?;
             return Ok(Self::Version { table, version });
         }
         let day = || {
@@ -60,8 +63,8 @@ impl FromStr for At {
     }
 }
 
-/// Reads `records@12`.
-fn version(text: &str) -> Result<(String, u64)> {
+/// Parses `records@12`.
+fn parse_version(text: &str) -> Result<(String, u64)> {
     let (table, version) = text.split_once('@').unwrap_or((text, ""));
     let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
     let version = version.parse().map_err(wrong)?;
@@ -69,7 +72,7 @@ fn version(text: &str) -> Result<(String, u64)> {
 }
 
 impl fmt::Display for At {
-    /// As it is read.
+    /// Formats the value so that it can be parsed again.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time(at_ms) => match chrono::DateTime::from_timestamp_millis(*at_ms) {
@@ -93,14 +96,14 @@ impl fmt::Display for At {
     }
 }
 
-/// The moment that a store is looked at: each table as of a time, unless a version is known.
+/// Resolved point in history: each table as of a time, or at a known version.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moment {
-    /// Milliseconds since 1970; `None` where tables without a version had no rows.
+pub(crate) struct AsOf {
+    /// Milliseconds since 1970. `None`: tables without a known version have no rows.
     pub(crate) at_ms: Option<i64>,
     /// Tables at exactly this version.
     pub(crate) exactly: BTreeMap<String, u64>,
-    /// Tables at this version or a later one: rows of others refer to what it has.
+    /// Tables at this version or a later one, because rows of others refer to it.
     pub(crate) at_least: BTreeMap<String, u64>,
 }
 

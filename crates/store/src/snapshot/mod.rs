@@ -1,4 +1,4 @@
-//! Which version of each table is read: finding a store, opening it, time travel, caches.
+//! Snapshots of tables: points in history, prefetching, and caches.
 
 pub(crate) mod at;
 pub(crate) mod prefetched_snapshots;

@@ -1,4 +1,4 @@
-//! What is known of a store that was just opened.
+//! Snapshots that are read while a store is opened.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,19 @@ use crate::log::Snapshot;
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
-/// Tables by their names.
+/// Snapshots by table name.
 type Snapshots = BTreeMap<&'static str, Snapshot>;
 
-/// The tables that were asked for, and those of them that there are.
-type Asked = (Vec<&'static str>, Snapshots);
+/// The requested tables, and snapshots of those that exist.
+type Prefetched = (Vec<&'static str>, Snapshots);
 
-/// Versions of tables that were read with the store's marker. The first question takes them, if it asks for these tables.
+/// Snapshots that were read together with the store's marker. The first query takes them if it needs exactly these
+/// tables.
 #[derive(Clone, Default)]
-pub(crate) struct First(Arc<Mutex<Option<Asked>>>);
+pub(crate) struct PrefetchedSnapshots(Arc<Mutex<Option<Prefetched>>>);
 
-impl First {
-    /// Takes those of exactly these tables.
+impl PrefetchedSnapshots {
+    /// Takes the snapshots if they are of exactly these tables.
     pub(crate) fn take(&self, tables: &[&'static Table]) -> Option<Snapshots> {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (names, snapshots) = first.take()?;
@@ -35,8 +36,8 @@ impl First {
     }
 }
 
-/// What marks the store at `location`; `None` where nothing does.
-pub(crate) async fn marker_at(location: &Location) -> Result<Option<Marker>> {
+/// Reads the marker of the store at `location`. `None` if there is none.
+pub(crate) async fn read_marker(location: &Location) -> Result<Option<Marker>> {
     for name in marker::NAMES {
         let Some(bytes) = location.read(name).await? else {
             continue;

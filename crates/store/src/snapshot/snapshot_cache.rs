@@ -1,4 +1,4 @@
-//! What sessions have made of the newest versions of tables, for those that come after them.
+//! Cache of table providers for the newest versions, shared between sessions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -6,24 +6,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::catalog::TableProvider;
 
-/// Versions of tables by their names; `None` where nobody has written one yet.
+/// Table versions by name. `None`: the table was never written.
 pub type Versions = BTreeMap<&'static str, Option<u64>>;
 
-/// Tables and views by their names in SQL, all of the same versions. Planning views anew takes most of what a session costs.
+/// Table providers by SQL name, all of the same versions. Planning of views is most of the cost of a new session.
 #[derive(Default)]
-pub struct Shelf {
-    kept: Mutex<Kept>,
+pub struct SnapshotCache {
+    kept: Mutex<CachedTables>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedTables {
     versions: Versions,
     made: HashMap<String, Arc<dyn TableProvider>>,
 }
 
-impl Kept {
-    /// No table has another version here.
-    fn is_of(&self, versions: &Versions) -> bool {
+impl CachedTables {
+    /// Returns whether no table has another version in the cache.
+    fn matches(&self, versions: &Versions) -> bool {
         let is_same = |(table, version)| {
             let known = self.versions.get(table);
             known.is_none_or(|known| known == version)
@@ -32,31 +32,31 @@ impl Kept {
     }
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for SnapshotCache {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Shelf").finish_non_exhaustive()
     }
 }
 
-impl Shelf {
-    /// What was made under this name of these versions, which are those of all tables that it reads.
+impl SnapshotCache {
+    /// Returns the cached provider of this name for these versions, which are those of all tables that it reads.
     pub fn get(&self, name: &str, versions: &Versions) -> Option<Arc<dyn TableProvider>> {
-        let kept = self.kept();
-        let made = kept.made.get(name).filter(|_| kept.is_of(versions));
+        let kept = self.lock();
+        let made = kept.made.get(name).filter(|_| kept.matches(versions));
         made.cloned()
     }
 
-    /// Keeps what was made; what is of other versions goes.
-    pub fn keep(&self, name: &str, versions: &Versions, made: Arc<dyn TableProvider>) {
-        let mut kept = self.kept();
-        if !kept.is_of(versions) {
-            *kept = Kept::default();
+    /// Caches a provider. Providers of other versions are removed.
+    pub fn insert(&self, name: &str, versions: &Versions, made: Arc<dyn TableProvider>) {
+        let mut kept = self.lock();
+        if !kept.matches(versions) {
+            *kept = CachedTables::default();
         }
         kept.versions.extend(versions);
         kept.made.insert(name.to_owned(), made);
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedTables> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn only_what_is_of_the_same_versions_is_given() {
-        let shelf = Shelf::default();
+        let shelf = SnapshotCache::default();
         let table =
             || Arc::new(EmptyTable::new(Arc::new(Schema::empty()))) as Arc<dyn TableProvider>;
         let (first, second) = (table(), table());
@@ -84,17 +84,17 @@ mod tests {
             }
         };
         assert!(is("view", &of(Some(1), None), None));
-        shelf.keep("view", &of(Some(1), None), Arc::clone(&first));
+        shelf.insert("view", &of(Some(1), None), Arc::clone(&first));
         assert!(is("view", &of(Some(1), None), Some(&first)));
         for other in [of(Some(2), None), of(Some(1), Some(0)), of(None, None)] {
             assert!(is("view", &other, None), "{other:?}");
         }
         // Another table of the same version beside it.
-        shelf.keep("records", &records(Some(1)), Arc::clone(&second));
+        shelf.insert("records", &records(Some(1)), Arc::clone(&second));
         assert!(is("view", &of(Some(1), None), Some(&first)));
         assert!(is("records", &records(Some(1)), Some(&second)));
-        // A commit to `records`: what was made before goes.
-        shelf.keep("records", &records(Some(2)), Arc::clone(&first));
+        // A commit to `records` invalidates the cache.
+        shelf.insert("records", &records(Some(2)), Arc::clone(&first));
         assert!(is("records", &records(Some(2)), Some(&first)));
         assert!(is("view", &of(Some(2), None), None));
         assert!(is("view", &of(Some(1), None), None));

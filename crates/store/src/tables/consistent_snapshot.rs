@@ -1,58 +1,57 @@
-//! Versions of several tables that belong together.
+//! Consistent snapshots of several tables.
 //!
-//! A retraction copies rows to `retracted` before it takes them out of `records`, and whoever puts them back does so
-//! before they leave `retracted`: at every moment each row is in one of the two, or in both. Logs are read one
-//! after the other, and so whoever reads them looks whether a correction was at work meanwhile.
+//! A retraction copies rows to `retracted` before it deletes them from `records`, and a restore works the other way
+//! round. So at any time each row is in one of the two, or in both. Logs are read one after the other, so a reader
+//! checks whether a correction has run meanwhile.
 
 use std::collections::BTreeMap;
 
-use crate::tables::acknowledged::INGEST_LOG;
+use crate::tables::hide_unacknowledged::INGEST_LOG;
 use crate::{Snapshot, Store};
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
 
-/// Tables that rows are retracted from, and where these go, in the order in which they are taken out.
+/// Tables that rows are retracted from, and their target tables, in the order of deletion.
 pub const RETRACTED: [(&str, &str); 2] = [("runs", "retracted_runs"), ("records", "retracted")];
 
-/// The table that says when a correction is at work.
+/// Table that shows whether a correction is running.
 pub const CORRECTIONS: &str = "corrections";
 
-/// How often versions are looked at again.
+/// Maximum number of attempts.
 const ATTEMPTS: usize = 20;
 
-/// Tables by their names; those that nobody has written are not among them.
+/// Snapshots by table name, without tables that were never written.
 pub type Snapshots = BTreeMap<&'static str, Snapshot>;
 
 impl Store {
-    /// The versions that these tables have now, all of one moment as far as what they refer to and retracted rows are
-    /// concerned.
+    /// Returns the current snapshots of these tables, consistent with respect to references and retracted rows.
     ///
     /// # Errors
-    /// [`Error::Contended`] where corrections do not end, and failures of the storage.
-    pub async fn snapshots_of(&self, tables: &[&'static Table]) -> Result<Snapshots> {
+    /// [`Error::Contended`] if corrections keep running, and failures of the storage.
+    pub async fn consistent_snapshots(&self, tables: &[&'static Table]) -> Result<Snapshots> {
         if let Some(first) = self.first.take(tables) {
             return Ok(first);
         }
         let are_asked = tables.iter().any(|table| table.name == "retracted");
         for _ in 0..ATTEMPTS {
             let before = if are_asked {
-                self.corrected().await?
+                self.correction_versions().await?
             } else {
                 None
             };
             let mut snapshots = Snapshots::new();
-            // What refers to others is read before them, so that all it refers to is there.
+            // Referencing tables are read first, so all referenced rows exist.
             for table in tables.iter().rev() {
                 let Some(snapshot) = self.snapshot(&table.name).await? else {
                     continue;
                 };
-                // By the version of the ingest log that is shown beside it.
+                // Uses the version of the ingest log that is returned as well.
                 let is_shown = tables.iter().any(|table| table.name == INGEST_LOG);
                 let sources = is_shown.then(|| snapshots.get(INGEST_LOG).cloned());
-                let snapshot = self.acknowledged_by(&table.name, snapshot, sources.as_ref());
+                let snapshot = self.hide_unacknowledged_at(&table.name, snapshot, sources.as_ref());
                 snapshots.insert(&table.name, snapshot.await?);
             }
-            if !are_asked || self.corrected().await? == before {
+            if !are_asked || self.correction_versions().await? == before {
                 return Ok(snapshots);
             }
         }
@@ -62,9 +61,9 @@ impl Store {
         })
     }
 
-    /// What changes while a correction is at work: the versions of its tables. `None` where there was none yet, since
-    /// whoever moves rows has written that down before.
-    async fn corrected(&self) -> Result<Option<Vec<Option<u64>>>> {
+    /// Returns the versions of the tables that a correction changes. `None` if there was no correction yet: every
+    /// correction is recorded before it moves rows.
+    async fn correction_versions(&self) -> Result<Option<Vec<Option<u64>>>> {
         let Some(corrections) = self.snapshot(CORRECTIONS).await? else {
             return Ok(None);
         };

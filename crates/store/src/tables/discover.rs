@@ -1,4 +1,4 @@
-//! The store of the working directory, where none was named.
+//! Discovery of the store of the working directory.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,17 @@ use tsql_formats::marker;
 use crate::Store;
 use tsql_error::{Error, Result};
 
-/// Folder of a project's store, found from any folder below.
+/// Folder of a project's store, found from any subfolder.
 pub const FOLDER: &str = ".tsql";
 
 impl Store {
-    /// Where the next store is in the working directory or above it, if it is the user's: whoever can write there could
-    /// have put one that names programs to be built, and hears what is asked. `None` where there is none.
+    /// Returns the store in the working directory or the nearest parent, if it belongs to the user. Others who can
+    /// write there could place a store that names programs to build, and that receives the user's queries. `None` if
+    /// there is no store.
     ///
     /// # Errors
-    /// [`Error::Foreign`] where it is somebody else's.
-    pub fn near() -> Result<Option<String>> {
+    /// [`Error::Foreign`] if it belongs to another user.
+    pub fn discover() -> Result<Option<String>> {
         let Ok(here) = std::env::current_dir() else {
             return Ok(None);
         };
@@ -29,7 +30,7 @@ impl Store {
                 found.display()
             )));
         };
-        // A link, too, is somebody's, and so is a file in a folder that all may write to.
+        // Links are checked as well, and files in folders that everybody may write to.
         let markers = marker::NAMES.map(|name| found.join(name).symlink_metadata());
         let folder = [found.symlink_metadata(), found.metadata()];
         for told in folder

@@ -1,8 +1,8 @@
-//! Which version of each table a store shows, and what its tables prove of each other.
+//! The table versions that a store shows, and proofs of versions between tables.
 
-pub(crate) mod acknowledged;
 pub(crate) mod consistent_snapshot;
 pub(crate) mod discover;
+pub(crate) mod hide_unacknowledged;
 mod open_store;
 mod table_logs;
 mod table_snapshots;

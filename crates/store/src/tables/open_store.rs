@@ -1,12 +1,12 @@
-//! Opening a store.
+//! Opening of a store.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use tsql_formats::marker::Marker;
 
-use crate::snapshot::prefetched_snapshots::First;
-use crate::snapshot::prefetched_snapshots::marker_at;
+use crate::snapshot::prefetched_snapshots::PrefetchedSnapshots;
+use crate::snapshot::prefetched_snapshots::read_marker;
 use crate::{FOLDER, FORMAT, Location, Store};
 use tsql_error::{Error, Result};
 use tsql_schema::Table;
@@ -15,33 +15,36 @@ impl Store {
     /// Opens the store at `location`: see [`Location::open`].
     ///
     /// # Errors
-    /// [`Error::NotAStore`], or [`Error::TooNew`] for one that a newer tsql has made.
+    /// [`Error::NotAStore`], or [`Error::TooNew`] for the store of a newer tsql.
     pub async fn open(location: &str) -> Result<Self> {
         let location = Location::open(location).await?;
-        let marker = marker_at(&location).await;
-        Self::marked(location, marker)
+        let marker = read_marker(&location).await;
+        Self::from_marker(location, marker)
     }
 
-    /// As [`Store::open`] for a question about these tables that follows at once: their logs are read meanwhile. Where the
-    /// store is far away, that is a round trip less.
+    /// As [`Store::open`], for a query of these tables that follows at once: their logs are read concurrently. This
+    /// saves a round trip for remote stores.
     pub async fn open_for(location: &str, tables: &[&'static Table]) -> Result<Self> {
         let location = Location::open(location).await?;
-        let unmarked = Self::over(location, "");
-        let marker = marker_at(unmarked.location());
-        let (marker, read) = tokio::join!(marker, unmarked.snapshots_of(tables));
-        let store = Self::marked(unmarked.location, marker)?;
-        // Who asks again says what is wrong.
+        let unmarked = Self::from_location(location, "");
+        let marker = read_marker(unmarked.location());
+        let (marker, read) = tokio::join!(marker, unmarked.consistent_snapshots(tables));
+        let store = Self::from_marker(unmarked.location, marker)?;
+        // The query reads the logs again and reports the error.
         let Ok(snapshots) = read else {
             return Ok(store);
         };
         for (table, snapshot) in &snapshots {
-            store.learn(table, snapshot);
+            store.remember_snapshot(table, snapshot);
         }
-        let first = First::new(tables, snapshots);
+        let first = PrefetchedSnapshots::new(tables, snapshots);
         Ok(Self { first, ..store })
     }
 
-    fn marked(location: impl Into<Arc<Location>>, marker: Result<Option<Marker>>) -> Result<Self> {
+    fn from_marker(
+        location: impl Into<Arc<Location>>,
+        marker: Result<Option<Marker>>,
+    ) -> Result<Self> {
         let location = location.into();
         let Some(marker) = marker? else {
             return Err(not_a_store(&location));
@@ -54,7 +57,7 @@ impl Store {
                 supported: FORMAT,
             });
         }
-        Ok(Self::over(location, &marker.made_as))
+        Ok(Self::from_location(location, &marker.made_as))
     }
 }
 

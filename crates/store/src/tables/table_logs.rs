@@ -1,4 +1,4 @@
-//! Damage of the logs of all tables, and its repair.
+//! Damage of all table logs, and its repair.
 
 use arrow::array::AsArray as _;
 use arrow::compute::cast;
@@ -9,13 +9,13 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::Store;
 use crate::log::{Log, LogDamage, Proof, Proofs};
-use crate::tables::acknowledged::INGEST_LOG;
+use crate::tables::hide_unacknowledged::INGEST_LOG;
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
 
 impl Store {
-    /// What is wrong with the files of each log, by table.
-    pub async fn damage_of_logs(&self) -> Result<Vec<(&'static str, LogDamage)>> {
+    /// Returns the damage of each log, by table.
+    pub async fn log_damage(&self) -> Result<Vec<(&'static str, LogDamage)>> {
         if self.at.is_some() {
             return Ok(Vec::new());
         }
@@ -29,8 +29,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The files that a last, cut entry of the ingest log has brought, as its data files name them: path, dataset and
-    /// platform of each.
+    /// Returns the sources in the data files of a truncated last entry of the ingest log: path, dataset and platform.
     pub async fn lost_sources(&self) -> Result<Vec<[String; 3]>> {
         let log = Log::new(self.location(), schema::table(INGEST_LOG)?)?;
         let mut found = Vec::new();
@@ -38,20 +37,20 @@ impl Store {
             let object = Path::from(format!("{INGEST_LOG}/{file}"));
             let read = self.location().objects().get(&object).await;
             let bytes = read.map_err(Error::Storage)?.bytes().await;
-            // It may never have been whole.
-            found.extend(named_sources(bytes.map_err(Error::Storage)?).unwrap_or_default());
+            // The file may never have been complete.
+            found.extend(sources_in_data_file(bytes.map_err(Error::Storage)?).unwrap_or_default());
         }
         found.sort();
         Ok(found)
     }
 
-    /// Repairs the log of each table; returns what was wrong, by table. Rows may be incomplete then: what was lost with
-    /// them is removed before [`raise_logs`](Self::raise_logs).
+    /// Repairs the log of each table, and returns the damage by table. Rows may be incomplete afterwards. Remove them
+    /// before [`raise_logs_to_proofs`](Self::raise_logs_to_proofs).
     pub async fn repair_logs(&self) -> Result<Vec<(&'static str, String)>> {
         let proofs = self.all_proofs().await?;
         let mut done = Vec::new();
         for table in schema::tables()? {
-            let _turn = self.turn(&table.name).await;
+            let _turn = self.wait_for_turn(&table.name).await;
             let log = Log::new(self.location(), table)?;
             let proof: Option<&Proof> = proofs.get(&table.name);
             let repaired = log.repair(self.location(), proof).await?;
@@ -60,26 +59,28 @@ impl Store {
         Ok(done)
     }
 
-    /// Brings each table to the version that others prove, without any change.
-    pub async fn raise_logs(&self) -> Result<()> {
+    /// Raises each table to its proven version by empty commits.
+    pub async fn raise_logs_to_proofs(&self) -> Result<()> {
         let proofs = self.all_proofs().await?;
         for table in schema::tables()? {
             if let Some(proof) = proofs.get(&table.name) {
-                Log::new(self.location(), table)?.raise(proof).await?;
+                Log::new(self.location(), table)?
+                    .raise_to_proof(proof)
+                    .await?;
             }
         }
         Ok(())
     }
 
-    /// What the entries of all tables, and tags, state of each other's versions.
+    /// Collects the table versions that entries of all tables, and tags, state.
     async fn all_proofs(&self) -> Result<Proofs> {
         let mut proofs = Proofs::default();
         for table in schema::tables()? {
             let log = Log::new(self.location(), table)?;
             log.add_proofs(&mut proofs).await?;
         }
-        // Tags that cannot be read prove nothing.
-        for tag in self.unproven().tags().await.unwrap_or_default() {
+        // Unreadable tags prove nothing.
+        for tag in self.without_proofs().tags().await.unwrap_or_default() {
             for (table, version) in &tag.versions {
                 proofs.add(table, *version, || format!("the tag `{}`", tag.name));
             }
@@ -88,8 +89,8 @@ impl Store {
     }
 }
 
-/// Path, dataset and platform of the sources in a data file; `None` where it cannot be read.
-fn named_sources(bytes: bytes::Bytes) -> Option<Vec<[String; 3]>> {
+/// Returns path, dataset and platform of the sources in a data file. `None` if it cannot be read.
+fn sources_in_data_file(bytes: bytes::Bytes) -> Option<Vec<[String; 3]>> {
     let rows = ParquetRecordBatchReaderBuilder::try_new(bytes).ok()?;
     let mut found = Vec::new();
     for batch in rows.build().ok()? {

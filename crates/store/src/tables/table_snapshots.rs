@@ -1,74 +1,76 @@
-//! The versions of tables that a store shows: the newest ones, or those of a moment.
+//! Snapshots of the tables of a store: the newest ones, or those of a point in history.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrow::datatypes::Int64Type;
 
-use crate::log::{Entry, Log, Proofs, Version, older};
+use crate::log::{Entry, Log, Proofs, Version, stale_error};
 use crate::settings::verify_settings::Verify;
-use crate::snapshot::at::{At, Moment};
-use crate::snapshot::prefetched_snapshots::First;
-use crate::snapshot::snapshot_cache::Shelf;
+use crate::snapshot::at::{AsOf, At};
+use crate::snapshot::prefetched_snapshots::PrefetchedSnapshots;
+use crate::snapshot::snapshot_cache::SnapshotCache;
 use crate::{Snapshot, Store};
 use tsql_error::{Error, Result};
 use tsql_schema::{self as schema, column};
 
-/// The table that names the files of all rows, written after these.
-const LEDGER: &str = "sources";
+/// Name of the ingest log, which lists the files of all rows and is written after them.
+const INGEST_LOG: &str = "sources";
 
 impl Store {
-    /// The store as it was at this moment, for looking only. All tables are as they were then, as far
-    /// back as their logs reach and `vacuum` has left their files.
+    /// Returns the store at a point in history, read only. All tables are as they were then, as far as their logs reach
+    /// back and `vacuum` has kept their files.
     ///
-    /// The moment of a version is the one when it was complete: that table is exactly this version, the
-    /// ledger has the files that it brought, and the other tables are as they were when the ledger had
-    /// them, at least as new as the writer of the version saw them. So its rows find all that they
-    /// refer to, whatever clocks say.
+    /// For a table version, the point is the time at which it was complete: that table has exactly this version, and
+    /// the ingest log has its files. The other tables are as they were at that entry of the ingest log, and at least as
+    /// new as the writer of the version saw them. So all references of its rows resolve, independent of clocks.
     ///
     /// # Errors
-    /// [`Error::NoVersion`] for a version that a log does not have (any more), [`Error::Unknown`] for a tag that is none, and
-    /// failures of the storage.
+    /// [`Error::NoVersion`] for a version that a log does not have (any more), [`Error::Unknown`] for an unknown tag,
+    /// and failures of the storage.
     pub async fn at(&self, at: &At) -> Result<Self> {
         let moment = match at {
-            At::Time(at_ms) => Moment {
+            At::Time(at_ms) => AsOf {
                 at_ms: Some(*at_ms),
-                ..Moment::default()
+                ..AsOf::default()
             },
-            At::Tag(name) => Moment {
+            At::Tag(name) => AsOf {
                 exactly: self.tag(name).await?.versions,
-                ..Moment::default()
+                ..AsOf::default()
             },
-            At::Versions(versions) => Moment {
+            At::Versions(versions) => AsOf {
                 exactly: versions.clone(),
-                ..Moment::default()
+                ..AsOf::default()
             },
-            At::Version { table, version } => self.moment(table, *version).await?,
+            At::Version { table, version } => self.as_of_version(table, *version).await?,
         };
         Ok(Self {
             at: Some(Arc::new(moment)),
-            first: First::default(),
+            first: PrefetchedSnapshots::default(),
             shelf: Arc::default(),
             ..self.clone()
         })
     }
 
-    /// When this version of a table was complete.
-    async fn moment(&self, table: &str, version: u64) -> Result<Moment> {
+    /// Returns the point in history at which this version of a table was complete.
+    async fn as_of_version(&self, table: &str, version: u64) -> Result<AsOf> {
         let log = Log::new(self.location(), schema::table(table)?)?;
         let entry = log.entry(version).await?.ok_or_else(|| {
             Error::NoVersion(format!(
                 "the log of {table} has no version {version}\nhint: `tsql history` lists what there is"
             ))
         })?;
-        let mut moment = Moment {
+        let mut moment = AsOf {
             at_ms: Some(entry.at_ms),
             exactly: BTreeMap::from([(table.to_owned(), version)]),
             at_least: entry.seen,
         };
-        if let Some((ledger, entry)) = self.ledger_of(&entry.transactions, entry.at_ms).await? {
+        if let Some((ledger, entry)) = self
+            .ingest_log_version(&entry.transactions, entry.at_ms)
+            .await?
+        {
             moment.at_ms = moment.at_ms.max(Some(entry.at_ms));
-            moment.exactly.insert(LEDGER.to_owned(), ledger);
+            moment.exactly.insert(INGEST_LOG.to_owned(), ledger);
             for (table, seen) in entry.seen {
                 let least = moment.at_least.entry(table).or_default();
                 *least = seen.max(*least);
@@ -77,9 +79,9 @@ impl Store {
         Ok(moment)
     }
 
-    /// The first version of the ledger that has all files that a commit at `at_ms` brought rows of, and its
-    /// commit; `None` where there are none, or it never had. The time only says where to look first.
-    async fn ledger_of(
+    /// Returns the first version of the ingest log that has all files of a commit at `at_ms`, with its commit. `None`
+    /// if the commit has no files, or no version has them. The time is only the start of the search.
+    async fn ingest_log_version(
         &self,
         transactions: &[(String, i64)],
         at_ms: i64,
@@ -89,16 +91,16 @@ impl Store {
             Some((source.ok()?.cast_signed(), *end))
         });
         let wanted: Vec<(i64, i64)> = wanted.collect();
-        let log = Log::new(self.location(), schema::table(LEDGER)?)?;
+        let log = Log::new(self.location(), schema::table(INGEST_LOG)?)?;
         let Some(newest) = log.snapshot().await?.filter(|_| !wanted.is_empty()) else {
             return Ok(None);
         };
         let then = log.snapshot_at(at_ms).await?;
         let newest = newest.version();
-        // Most likely it is the next one; else it lies between the last try and this one.
+        // Most likely it is the next version. Otherwise it is between the previous attempt and this one.
         let (mut low, mut high, mut step) = (0, then.map_or(0, |then| then.version()), 1);
         while !self
-            .has_files(&log.snapshot_of(high).await?, &wanted)
+            .has_files(&log.snapshot_at_version(high).await?, &wanted)
             .await?
         {
             if high == newest {
@@ -111,7 +113,7 @@ impl Store {
         while low < high {
             let middle = low + (high - low) / 2;
             if self
-                .has_files(&log.snapshot_of(middle).await?, &wanted)
+                .has_files(&log.snapshot_at_version(middle).await?, &wanted)
                 .await?
             {
                 high = middle;
@@ -122,11 +124,11 @@ impl Store {
         Ok(log.entry(high).await?.map(|entry| (high, entry)))
     }
 
-    /// Does this ledger have all these sources, up to their ends?
+    /// Returns whether this version of the ingest log has all these sources, up to their ends.
     async fn has_files(&self, ledger: &Snapshot, wanted: &[(i64, i64)]) -> Result<bool> {
         let mut ends: HashMap<i64, i64> = HashMap::new();
         let columns = ["source_id", "end_byte"];
-        for batch in self.read(LEDGER, ledger, &columns, None).await? {
+        for batch in self.read(INGEST_LOG, ledger, &columns, None).await? {
             let sources = column::numbers::<Int64Type>(&batch, "source_id")?;
             let segments = column::numbers::<Int64Type>(&batch, "end_byte")?;
             for (source, end) in sources.values().iter().zip(segments.values()) {
@@ -138,58 +140,62 @@ impl Store {
         Ok(wanted.all(|(source, end)| ends.get(source).is_some_and(|known| known >= end)))
     }
 
-    /// All versions of all tables, by table, the newest first.
+    /// Returns all versions of all tables, by table, newest first.
     ///
     /// # Errors
-    /// [`Error::Storage`] or [`Error::Log`] where a log cannot be read.
+    /// [`Error::Storage`] or [`Error::Log`] if a log cannot be read.
     pub async fn history(&self) -> Result<Vec<Version>> {
         let mut history = Vec::new();
         for table in schema::tables()? {
             let log = Log::new(&self.location, table)?;
-            history.extend(explained(&log, log.history().await).await?);
+            history.extend(explain_error(&log, log.history().await).await?);
         }
         Ok(history)
     }
 
-    /// What sessions have made of the versions that it shows.
-    pub fn shelf(&self) -> &Shelf {
+    /// Returns the cache of table providers for its versions.
+    pub fn snapshot_cache(&self) -> &SnapshotCache {
         &self.shelf
     }
 
+    /// Checks that the store can be changed.
+    ///
     /// # Errors
-    /// [`Error::ReadOnly`] for a store as it was.
-    pub fn changeable(&self) -> Result<()> {
+    /// [`Error::ReadOnly`] for a store at a point in history.
+    pub fn check_writable(&self) -> Result<()> {
         if self.at.is_none() {
             return Ok(());
         }
         Err(Error::ReadOnly)
     }
 
-    /// The version of a table that this store shows, the newest one unless it is a store as it was;
-    /// `None` where there was none yet.
+    /// Returns the snapshot of a table that this store shows, by default the newest one.
+    /// `None` if the table did not exist.
     pub async fn snapshot(&self, table: &str) -> Result<Option<Snapshot>> {
         if let Some(moment) = &self.at {
             let log = Log::new(self.location(), schema::table(table)?)?;
             if let Some(version) = moment.exactly.get(table) {
-                let then = explained(&log, log.snapshot_of(*version).await).await;
+                let then = explain_error(&log, log.snapshot_at_version(*version).await).await;
                 return then.map(Some);
             }
             let Some(at_ms) = moment.at_ms else {
                 return Ok(None);
             };
-            let then = explained(&log, log.snapshot_at(at_ms).await).await?;
+            let then = explain_error(&log, log.snapshot_at(at_ms).await).await?;
             let version = then.as_ref().map(Snapshot::version);
             return match moment.at_least.get(table) {
-                Some(least) if version < Some(*least) => log.snapshot_of(*least).await.map(Some),
+                Some(least) if version < Some(*least) => {
+                    log.snapshot_at_version(*least).await.map(Some)
+                }
                 _ => Ok(then),
             };
         }
-        // Before the log: it has what was proven by then.
+        // Proofs are read before the log, which then has all proven versions.
         self.proofs();
         let known = self.cached_snapshot(table);
         let version = known.as_ref().map(Snapshot::version);
         if self.location().is_newest(table, version) {
-            self.prove(table, known.as_ref())?;
+            self.check_proof(table, known.as_ref())?;
             return Ok(known);
         }
         let log = Log::new(self.location(), schema::table(table)?)?;
@@ -198,69 +204,73 @@ impl Store {
             None => log.snapshot().await,
         };
         let newest = newest().await?;
-        self.prove(table, newest.as_ref())?;
+        self.check_proof(table, newest.as_ref())?;
         if let Some(newest) = &newest {
-            self.learn(table, newest);
+            self.remember_snapshot(table, newest);
         }
         Ok(newest)
     }
 
+    /// Checks a version against the proofs.
+    ///
     /// # Errors
-    /// Where something outside the log of a table proves a newer version than this one.
-    fn prove(&self, table: &str, newest: Option<&Snapshot>) -> Result<()> {
+    /// If something outside the log of a table proves a newer version.
+    fn check_proof(&self, table: &str, newest: Option<&Snapshot>) -> Result<()> {
         match self.proofs().get(table) {
             Some(proof) if newest.map(Snapshot::version) < Some(proof.version) => {
-                Err(older(table, proof))
+                Err(stale_error(table, proof))
             }
             _ => Ok(()),
         }
     }
 
-    /// The versions that its tables prove of each other, as they were when it was first read.
+    /// Returns the proven versions of all tables, as of the first read of the store.
     fn proofs(&self) -> &Proofs {
         self.proofs.get_or_init(|| {
             let directory = self.location().local_directory();
-            let is_wanted = !matches!(Verify::of_environment(), Ok(Verify::Never));
+            let is_wanted = !matches!(Verify::from_env(), Ok(Verify::Never));
             let directory = directory.filter(|_| is_wanted);
-            directory.map(Proofs::of_newest).unwrap_or_default()
+            directory
+                .map(Proofs::from_newest_entries)
+                .unwrap_or_default()
         })
     }
 
-    /// The same store, read without comparing its tables with each other, for whoever repairs it.
-    pub fn unproven(&self) -> Self {
+    /// Returns the same store without proofs, for repairs.
+    pub fn without_proofs(&self) -> Self {
         Self {
             proofs: Arc::new(OnceLock::from(Proofs::default())),
             snapshots: Arc::default(),
-            first: First::default(),
+            first: PrefetchedSnapshots::default(),
             shelf: Arc::default(),
             ..self.clone()
         }
     }
 
-    /// Tells a person, if there is one, and something to tell.
-    pub(crate) fn tell(&self, text: Option<String>) {
+    /// Reports a message, if there is a callback and a message.
+    pub(crate) fn report(&self, text: Option<String>) {
         if let Some(text) = text {
-            self.queues.tell(&text);
+            self.queues.report(&text);
         }
     }
 
-    /// This version of a table.
+    /// Returns this version of a table.
     ///
     /// # Errors
-    /// [`Error::Log`] where the log has it no more, or not yet.
-    pub async fn snapshot_of(&self, table: &str, version: u64) -> Result<Snapshot> {
+    /// [`Error::Log`] if the log does not have it (any more).
+    pub async fn snapshot_at_version(&self, table: &str, version: u64) -> Result<Snapshot> {
         if let Some(newest) = self.snapshot(table).await?
             && newest.version() == version
         {
             return Ok(newest);
         }
         Log::new(self.location(), schema::table(table)?)?
-            .snapshot_of(version)
+            .snapshot_at_version(version)
             .await
     }
 
-    /// The versions of the tables that were read or written, but of `table`.
-    pub(crate) fn seen(&self, table: &str) -> BTreeMap<String, u64> {
+    /// Returns the versions of the tables that were read or written, except `table`.
+    pub(crate) fn seen_versions(&self, table: &str) -> BTreeMap<String, u64> {
         let snapshots = self.snapshots.lock();
         let snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
         let others = snapshots.iter().filter(|(name, _)| *name != table);
@@ -269,15 +279,15 @@ impl Store {
             .collect()
     }
 
-    /// A version of a table that was read before; there may be newer ones.
+    /// Returns the cached snapshot of a table. There may be newer ones.
     pub(crate) fn cached_snapshot(&self, table: &str) -> Option<Snapshot> {
         let snapshots = self.snapshots.lock();
         let snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
         snapshots.get(table).cloned()
     }
 
-    /// Remembers a version of a table, so that only newer ones need be read.
-    pub(crate) fn learn(&self, table: &str, snapshot: &Snapshot) {
+    /// Caches a snapshot of a table, so only later entries are read.
+    pub(crate) fn remember_snapshot(&self, table: &str, snapshot: &Snapshot) {
         let snapshots = self.snapshots.lock();
         let mut snapshots = snapshots.unwrap_or_else(PoisonError::into_inner);
         let known = snapshots.get(table).map(Snapshot::version);
@@ -287,8 +297,8 @@ impl Store {
     }
 }
 
-/// What was read of a log, or the damaged file that it could not be read for.
-async fn explained<T>(log: &Log, read: Result<T>) -> Result<T> {
+/// Replaces an error by that of the damaged log file that caused it.
+async fn explain_error<T>(log: &Log, read: Result<T>) -> Result<T> {
     match read {
         Err(error) => Err(log.explain(error).await),
         read => read,

@@ -5,11 +5,11 @@ use clap::ValueEnum as _;
 use super::super::commands::{self, COMMANDS, Takes};
 use super::files;
 use crate::cli::printer::Format;
-use crate::query::completion::{Candidate, Vocabulary, of_sql, tables};
-use crate::query::questions;
+use crate::query::built_in_queries;
+use crate::query::completion::{Candidate, Vocabulary, complete_sql, table_candidates};
 
 /// The word that a text ends with.
-fn begun(before: &str) -> &str {
+fn partial_command(before: &str) -> &str {
     before
         .rsplit(char::is_whitespace)
         .next()
@@ -24,7 +24,7 @@ pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, V
             let candidate = Candidate::new(command.name, command.doc);
             match command.takes {
                 Takes::Nothing => candidate,
-                _ => candidate.word(),
+                _ => candidate.with_space(),
             }
         });
         return (text, all.collect());
@@ -35,13 +35,13 @@ pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, V
             .map(|value| Candidate::new(*value, ""))
             .collect()
     };
-    let takes = commands::named(name).map_or(Takes::Nothing, |command| command.takes);
+    let takes = commands::find_command(name).map_or(Takes::Nothing, |command| command.takes);
     match takes {
         Takes::Nothing => ("", Vec::new()),
-        Takes::Rows => (begun(rest), listed(&["all"])),
-        Takes::Switch => (begun(rest), listed(&["on", "off"])),
-        Takes::Table => (begun(rest), tables(words)),
-        Takes::Sql => of_sql(words, rest, rest, files::quoted),
+        Takes::Rows => (partial_command(rest), listed(&["all"])),
+        Takes::Switch => (partial_command(rest), listed(&["on", "off"])),
+        Takes::Table => (partial_command(rest), table_candidates(words)),
+        Takes::Sql => complete_sql(words, rest, rest, files::quote),
         Takes::Question => question(rest),
         Takes::File => {
             let path = rest.trim_start_matches(['\'', '"']);
@@ -50,9 +50,9 @@ pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, V
         Takes::Command => {
             let commands = COMMANDS.iter();
             let named = commands.map(|command| Candidate::new(command.name, command.doc));
-            (begun(rest), named.collect())
+            (partial_command(rest), named.collect())
         }
-        Takes::Mode => (begun(rest), modes()),
+        Takes::Mode => (partial_command(rest), modes()),
     }
 }
 
@@ -68,15 +68,15 @@ fn modes() -> Vec<Candidate> {
 
 /// A ready-made question, then its parameters and files.
 fn question(rest: &str) -> (&str, Vec<Candidate>) {
-    let questions = questions();
+    let questions = built_in_queries();
     let Some((name, _)) = rest.trim_start().split_once(char::is_whitespace) else {
         let named = questions
             .iter()
-            .map(|question| Candidate::new(&question.name, &question.title).word());
+            .map(|question| Candidate::new(&question.name, &question.title).with_space());
         return (rest.trim_start(), named.collect());
     };
     let asked = questions.into_iter().find(|question| question.name == name);
-    let begun = begun(rest);
+    let begun = partial_command(rest);
     if let Some((_, path)) = begun.split_once('=') {
         return (path, files::beginning_with(path));
     }

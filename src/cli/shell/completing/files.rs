@@ -14,7 +14,7 @@ pub(super) fn beginning_with(path: &str) -> Vec<Candidate> {
 }
 
 /// As [`beginning_with`], where a quote ends the name of a file.
-pub(super) fn quoted(path: &str) -> Vec<Candidate> {
+pub(super) fn quote(path: &str) -> Vec<Candidate> {
     let paths = paths(path)
         .into_iter()
         .map(|path| match path.ends_with(MAIN_SEPARATOR) {
@@ -72,7 +72,7 @@ mod tests {
         );
         assert_eq!(found("").len(), 3);
         assert_eq!(found(".h"), [format!("{folder}/.hidden")]);
-        let first = quoted(&format!("{folder}/a"));
+        let first = quote(&format!("{folder}/a"));
         assert_eq!(first[0], Candidate::new(format!("{folder}/a.csv'"), ""));
         assert!(paths("/no/such/folder/x").is_empty());
     }

@@ -5,27 +5,27 @@ mod files;
 
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 
-use super::entries::is_command;
-use crate::query::completion::{Candidate, Shared, of_sql};
+use super::input_lines::is_command;
+use crate::query::completion::{Candidate, SharedVocabulary, complete_sql};
 use command::of_command;
 
 /// Suggests what the words of the session make of the beginning of a word.
 pub(super) struct Words {
-    pub(super) words: Shared,
+    pub(super) words: SharedVocabulary,
 }
 
 impl Completer for Words {
     fn complete(&mut self, line: &str, pos: usize) -> CompletionResult {
         let before = line.get(..pos).unwrap_or(line);
-        let found = self.words.with(|words| {
+        let found = self.words.read(|words| {
             if is_command(line) {
                 of_command(words, before)
             } else {
-                of_sql(words, line, before, files::quoted)
+                complete_sql(words, line, before, files::quote)
             }
         });
         let (begun, mut found) = found;
-        found.retain(|candidate| candidate.fits(begun));
+        found.retain(|candidate| candidate.matches_prefix(begun));
         let span = Span::new(before.len() - begun.len(), before.len());
         let suggestions = found.iter().map(|found| suggestion(found, begun, span));
         CompletionResult::fresh(suggestions.collect::<Vec<_>>())
@@ -34,7 +34,7 @@ impl Completer for Words {
 
 fn suggestion(found: &Candidate, begun: &str, span: Span) -> Suggestion {
     Suggestion {
-        value: found.typed(begun),
+        value: found.completion_text(begun),
         description: Some(found.doc.clone()).filter(|doc| !doc.is_empty()),
         append_whitespace: found.has_space(),
         span,
@@ -45,19 +45,19 @@ fn suggestion(found: &Candidate, begun: &str, span: Span) -> Suggestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::completion::{Known, Named, Vocabulary};
+    use crate::query::completion::{DocumentedName, TableEntry, Vocabulary};
 
     fn completer() -> Words {
-        let named = |name: &str| Named {
+        let named = |name: &str| DocumentedName {
             name: name.to_owned(),
             doc: "what it is".to_owned(),
         };
-        let table = |columns: &[&str]| Known {
+        let table = |columns: &[&str]| TableEntry {
             doc: "a table".to_owned(),
             columns: columns.iter().map(|name| named(name)).collect(),
         };
-        let words = Shared::default();
-        words.learn(Vocabulary {
+        let words = SharedVocabulary::default();
+        words.replace(Vocabulary {
             tables: [
                 ("records".to_owned(), table(&["runtime_ns", "platform"])),
                 ("runs".to_owned(), table(&["run_id", "repeat"])),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     /// What is suggested where `|` stands.
-    fn suggested(line: &str) -> Vec<String> {
+    fn suggest(line: &str) -> Vec<String> {
         let pos = line.find('|').unwrap();
         let found = completer().complete(&line.replacen('|', "", 1), pos);
         let values = found.suggestions().iter();
@@ -78,17 +78,17 @@ mod tests {
 
     #[test]
     fn names_fit_where_the_cursor_is() {
-        assert_eq!(suggested("SELECT * FROM r|"), ["records", "runs"]);
-        assert_eq!(suggested("select count(*) from RU|"), ["runs"]);
-        assert_eq!(suggested("sel|"), ["select"]);
-        assert_eq!(suggested("SEL|"), ["SELECT"]);
+        assert_eq!(suggest("SELECT * FROM r|"), ["records", "runs"]);
+        assert_eq!(suggest("select count(*) from RU|"), ["runs"]);
+        assert_eq!(suggest("sel|"), ["select"]);
+        assert_eq!(suggest("SEL|"), ["SELECT"]);
         assert_eq!(
-            suggested("SELECT r.| FROM records AS r"),
+            suggest("SELECT r.| FROM records AS r"),
             ["runtime_ns", "platform"]
         );
-        assert_eq!(suggested("SELECT runs.re| FROM runs"), ["repeat"]);
-        assert_eq!(suggested("SELECT | FROM runs"), ["run_id", "repeat"]);
-        let first = suggested("SELECT r| FROM runs");
+        assert_eq!(suggest("SELECT runs.re| FROM runs"), ["repeat"]);
+        assert_eq!(suggest("SELECT | FROM runs"), ["run_id", "repeat"]);
+        let first = suggest("SELECT r| FROM runs");
         assert_eq!(first.first().map(String::as_str), Some("run_id"));
         for also in ["round(", "RIGHT", "records", "runtime_ns"] {
             let also = match also {
@@ -97,21 +97,21 @@ mod tests {
             };
             assert!(first.iter().any(|value| value == also), "{also}: {first:?}");
         }
-        assert!(suggested("SELECT 1 -- rec|").is_empty());
+        assert!(suggest("SELECT 1 -- rec|").is_empty());
     }
 
     #[test]
     fn commands_and_what_they_take_are_suggested() {
-        assert_eq!(suggested(".ti|"), [".timer"]);
-        assert_eq!(suggested(".timer o|"), ["on", "off"]);
-        assert_eq!(suggested(".mode mark|"), ["markdown"]);
-        assert_eq!(suggested("\\d rec|"), ["records"]);
+        assert_eq!(suggest(".ti|"), [".timer"]);
+        assert_eq!(suggest(".timer o|"), ["on", "off"]);
+        assert_eq!(suggest(".mode mark|"), ["markdown"]);
+        assert_eq!(suggest("\\d rec|"), ["records"]);
         assert_eq!(
-            suggested(".queries best-program-per|"),
+            suggest(".queries best-program-per|"),
             ["best-program-per-graph"]
         );
-        let set = suggested(".queries best-program-per-graph pl|");
+        let set = suggest(".queries best-program-per-graph pl|");
         assert_eq!(set, ["platform="]);
-        assert_eq!(suggested(".explain select run_| from runs"), ["run_id"]);
+        assert_eq!(suggest(".explain select run_| from runs"), ["run_id"]);
     }
 }

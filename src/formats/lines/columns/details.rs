@@ -1,10 +1,10 @@
-//! The columns of `records` that few sources fill.
+//! Columns of `records` that few sources fill.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, Float64Builder, ListBuilder, StringBuilder};
-use tsql_formats::measured::disturbed::parse;
-use tsql_formats::rows::Details;
+use tsql_formats::measured::disturbed_repeats::parse;
+use tsql_formats::rows::RecordDetails;
 
 use crate::column::disturbed;
 
@@ -14,14 +14,14 @@ pub(super) struct DetailRows {
     baselines: Float64Builder,
     cpu: Float64Builder,
     cpu_repeats: BinaryBuilder,
-    disturbed: disturbed::Rows,
-    /// Lists of something else, as text.
+    disturbed: disturbed::DisturbedBuilder,
+    /// Unparsable lists, as text.
     disturbed_texts: StringBuilder,
     flags: ListBuilder<StringBuilder>,
 }
 
 impl DetailRows {
-    pub(super) fn push(&mut self, details: Option<&Details>) {
+    pub(super) fn push(&mut self, details: Option<&RecordDetails>) {
         let cpu = details.and_then(|details| details.cpu.as_ref());
         self.error_messages
             .append_option(details.and_then(|details| details.error_message.as_ref()));

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Builder, Int64Array, Int64Builder, ListBuilder, StringBuilder};
 use tsql_formats::rows::Environment;
 
-use crate::column::made::Columns;
+use crate::column::arrays::Columns;
 
-/// Rows of `environments`.
+/// Builder for rows of `environments`.
 #[derive(Default)]
 pub(crate) struct EnvironmentRows {
     ids: Vec<i64>,

@@ -1,4 +1,4 @@
-//! The way in: rows of logs as columns, whatever their lines look like.
+//! Converts rows of logs to columns, for all dialects.
 
 mod details;
 mod environments;
@@ -6,5 +6,5 @@ mod others;
 mod records;
 
 pub(crate) use environments::EnvironmentRows;
-pub(crate) use others::{Other, other_columns};
+pub(crate) use others::{NonRecordLine, non_record_columns};
 pub(crate) use records::RecordRows;

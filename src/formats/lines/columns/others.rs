@@ -1,25 +1,25 @@
-//! Rows of `lines`: those that are no records.
+//! Rows of `lines`: comments and rejected lines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, Int32Array, Int64Array, StringArray};
 
-use crate::column::made::{Columns, texts};
+use crate::column::arrays::{Columns, text_array};
 
-/// A line that is no record, or a part of one.
-pub(crate) struct Other {
+/// A comment, a rejected line, or a part of one.
+pub(crate) struct NonRecordLine {
     pub(crate) segment: i32,
     pub(crate) line: u64,
     pub(crate) part: i32,
-    /// Why it was refused; `None` for comments.
+    /// Reason of the rejection. `None` for comments.
     pub(crate) reason: Option<String>,
     pub(crate) text: Vec<u8>,
 }
 
-/// Rows of `lines`, each with its source.
-pub(crate) fn other_columns(others: &[(i64, Other)]) -> Columns {
-    let kind = |other: &Other| {
+/// Columns of `lines`, each row with its source.
+pub(crate) fn non_record_columns(others: &[(i64, NonRecordLine)]) -> Columns {
+    let kind = |other: &NonRecordLine| {
         if other.reason.is_some() {
             "rejected"
         } else {
@@ -42,7 +42,7 @@ pub(crate) fn other_columns(others: &[(i64, Other)]) -> Columns {
         ("segment", Arc::new(Int32Array::from_iter_values(segments))),
         ("line", Arc::new(Int64Array::from_iter_values(lines))),
         ("part", Arc::new(Int32Array::from_iter_values(parts))),
-        ("kind", texts(rows().map(kind))),
+        ("kind", text_array(rows().map(kind))),
         ("reason", Arc::new(reasons)),
         ("text", Arc::new(bytes.finish())),
     ])

@@ -7,12 +7,12 @@ use arrow::array::{
     ArrayRef, BinaryBuilder, Float64Builder, Int16Array, Int16Builder, Int32Array, Int64Array,
 };
 use tsql_codecs::number::Decimal;
-use tsql_formats::rows::{Details, Row};
+use tsql_formats::rows::{LogRow, RecordDetails};
 
 use super::details::DetailRows;
-use crate::column::made::Columns;
+use crate::column::arrays::Columns;
 
-/// Rows of `records`.
+/// Builder for rows of `records`.
 pub(crate) struct RecordRows {
     sources: Vec<i64>,
     graphs: Vec<i64>,
@@ -63,9 +63,9 @@ impl RecordRows {
         config: i64,
         environment: i64,
         line: u64,
-        row: &Row,
+        row: &LogRow,
         repeats: Option<&[u8]>,
-        details: Option<&Details>,
+        details: Option<&RecordDetails>,
         verbatim: Option<&[u8]>,
     ) {
         self.sources.push(source_id);
@@ -77,7 +77,7 @@ impl RecordRows {
         self.counts.push(row.repeat_count);
         self.repeats.append_option(repeats);
         self.errors.append_value(row.error_no);
-        self.all_costs.push(row.all_cost.map(Decimal::padded));
+        self.all_costs.push(row.all_cost.map(Decimal::pad_digits));
         self.times.push(row.measured_at_s);
         self.fractions.push(row.measured_at_fraction);
         self.workloads.push(row.workload_index);

@@ -1,4 +1,4 @@
-//! Two runs whose commits fall in any order: each file of each is stored once.
+//! Two runs with interleaved commits. Each file of each run is stored once.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,16 @@ use object_store::path::Path;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use tokio::sync::Notify;
 
-use super::{count, ingest_all, lines, stored, time};
+use super::{count, ingest_all, lines, stored_files, time};
 use crate::store::FailingStore;
 use crate::store::Store;
 
-/// Histories of the usual test; `TSQL_TEST_CASES` asks for more, `TSQL_TEST_SEED` for others.
+/// Number of histories in the normal test. `TSQL_TEST_CASES` and `TSQL_TEST_SEED` select others.
 const CASES: u64 = 8;
 
 const SEED: u64 = 17;
 
-/// Whose commit is next, as long as both have any.
+/// Order of the writers' commits, while both have any.
 #[derive(Default)]
 struct Order {
     next: Mutex<VecDeque<usize>>,
@@ -54,7 +54,7 @@ impl Order {
     }
 }
 
-/// The store as a writer sees it whose commits wait for their turn.
+/// Store of a writer whose commits wait for their turn.
 fn in_order(order: &Arc<Order>, writer: usize, inner: &Arc<InMemory>) -> Store {
     let order = Arc::clone(order);
     let hook = move |path: &Path| {
@@ -69,16 +69,16 @@ fn in_order(order: &Arc<Order>, writer: usize, inner: &Arc<InMemory>) -> Store {
         .boxed()
     };
     let (inner, hook) = (Arc::clone(inner), Box::new(hook));
-    Store::in_objects(Arc::new(FailingStore { inner, hook }))
+    Store::from_object_store(Arc::new(FailingStore { inner, hook }))
 }
 
-/// Files of a writer: which name, how many lines, and what tells their times from others. Each is a run of
-/// its own, or all of them are one, in groups of two.
+/// Files of a writer: name, number of lines, and times. Each file is a run of its own, or all are one run
+/// in groups of two.
 type Files = (Vec<(usize, u32, u32)>, bool);
 
 const NAMES: [&str; 2] = ["a.jsonl", "b.jsonl"];
 
-async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
+async fn run_interleaved(files: &[Files; 2], order: Vec<usize>) {
     let folder = tempfile::tempdir().unwrap();
     let inner = Arc::new(InMemory::new());
     let order = Arc::new(Order {
@@ -102,13 +102,13 @@ async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
         order.end(writer);
     };
     tokio::join!(run(0), run(1));
-    let store = Store::in_objects(inner);
+    let store = Store::from_object_store(inner);
     let given: BTreeSet<(usize, u32, u32)> =
         files.iter().flat_map(|(files, _)| files).copied().collect();
-    // Of each name and content there is one entry in the ledger, and of each content one has the rows.
+    // There is one ingest log entry for each name and content, and one set of rows for each content.
     assert_eq!(count(&store, "sources").await, given.len() as u64);
     let contents: BTreeSet<(u32, u32)> = given.iter().map(|given| (given.1, given.2)).collect();
-    let rows = stored(&store).await;
+    let rows = stored_files(&store).await;
     for (name, count, sum) in &rows {
         let is_given = given.iter().any(|&(of, lines, times)| {
             name.contains(NAMES[of].trim_end_matches(".jsonl"))
@@ -134,7 +134,7 @@ async fn interleaved(files: &[Files; 2], order: Vec<usize>) {
         .flat_map(|(lines, time)| (1..=*lines).map(|line| (line, *time)))
         .collect();
     assert_eq!(all.count().await.unwrap(), times.len(), "of {given:?}");
-    assert_eq!(store.orphaned().await.unwrap(), []);
+    assert_eq!(store.find_orphaned().await.unwrap(), []);
 }
 
 #[test]
@@ -150,28 +150,28 @@ fn whatever_the_order_of_commits_each_file_is_stored_once() {
         failure_persistence: None,
         ..Config::default()
     };
-    // Few names and contents: the writers meet.
+    // Few names and contents, so the writers collide.
     let files = || {
         let file = (0..NAMES.len(), 1..4_u32, 1..3_u32);
         (proptest::collection::vec(file, 1..6), proptest::bool::ANY)
     };
     let orders = proptest::collection::vec(0..2_usize, 0..32);
-    // What was found: one run takes a name for other bytes while another one notes it as another name of what
-    // is there, before and after the other looked; a run's first group hid what was committed of its second.
+    // Regressions: one run uses a name for other bytes while another one adds it as an alias, before and
+    // after the other looked; the first group of a run hid the commits of its second.
     let one = (vec![(1, 1, 1), (1, 2, 2), (1, 1, 2)], false);
     let other = (vec![(0, 1, 2), (0, 2, 2), (1, 3, 1)], false);
-    runtime.block_on(interleaved(&[one, other], vec![0, 0, 1, 1, 0, 1, 0, 0]));
+    runtime.block_on(run_interleaved(&[one, other], vec![0, 0, 1, 1, 0, 1, 0, 0]));
     let one = (vec![(0, 3, 2), (1, 1, 2), (1, 2, 2)], true);
     let other = (vec![(1, 2, 1), (0, 2, 2), (1, 3, 1)], false);
-    runtime.block_on(interleaved(&[one, other], vec![1, 0]));
+    runtime.block_on(run_interleaved(&[one, other], vec![1, 0]));
     let one = (vec![(0, 2, 2)], false);
     let other = (vec![(1, 1, 1), (1, 2, 1), (0, 1, 1), (0, 3, 1)], true);
-    runtime.block_on(interleaved(
+    runtime.block_on(run_interleaved(
         &[one, other],
         vec![0, 1, 0, 0, 1, 0, 0, 1, 0, 1],
     ));
     let run = |(one, other, order): (Files, Files, Vec<usize>)| {
-        runtime.block_on(interleaved(&[one, other], order));
+        runtime.block_on(run_interleaved(&[one, other], order));
         Ok(())
     };
     TestRunner::new(config)

@@ -1,32 +1,32 @@
-//! What a disk holds after a power cut at any moment of a run, and disks that fail to sync.
+//! Disk images after power cuts at any step of a run, and disks that fail to sync.
 //!
-//! The steps of a run are recorded. An image of the disk after some of them has all that was synced; what was
-//! not is there, or not, or a part of it. `TSQL_TEST_IMAGES` says how many images (`all` for each step three
-//! times), `TSQL_TEST_SEED` which.
+//! The steps of a run are recorded. A disk image after some of them has everything that was synced. The
+//! rest is present, missing or partial. `TSQL_TEST_IMAGES` is the number of images (`all`: three per step),
+//! `TSQL_TEST_SEED` selects them.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{ingest, lines, stored, time};
+use super::{ingest, lines, stored_files, time};
 use crate::error::Result;
 use crate::formats::StreamFormat;
 use crate::ingest::AppendOptions;
-use crate::store::{Step, Store, Watch};
+use crate::store::{DiskStep, Store, Watch};
 
-/// Images of the usual test.
+/// Number of images in the normal test.
 const IMAGES: usize = 6;
 
-/// Lines of each group, and of the file.
+/// Number of lines of each group, and of the file.
 const LINES: u32 = 2;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Step(Step),
-    /// So many groups of the stream are acknowledged.
+    Step(DiskStep),
+    /// Number of acknowledged groups of the stream.
     Acknowledged(usize),
-    /// The file is.
+    /// The file is stored.
     Stored,
 }
 
@@ -45,7 +45,7 @@ fn groups(times: &[u32]) -> String {
     times.iter().map(|&time| lines(LINES, time)).collect()
 }
 
-/// Sends a stream in groups; tells how many are acknowledged.
+/// Sends a stream in groups. Reports how many are acknowledged.
 async fn append(
     store: &Store,
     times: &[u32],
@@ -53,7 +53,7 @@ async fn append(
 ) -> Result<()> {
     let mut options = AppendOptions::new("night", "p");
     options.format = StreamFormat::Measured;
-    // With the line that is no record.
+    // Includes the line that is not a record.
     options.group_lines = u64::from(LINES) + 1;
     let input = io::Cursor::new(groups(times).into_bytes());
     let group = options.group_lines;
@@ -63,7 +63,7 @@ async fn append(
     store.append(input, &options, durable).await.map(|_| ())
 }
 
-/// The groups that are sent.
+/// Groups that are sent.
 const SENT: [u32; 3] = [1, 2, 3];
 
 /// Name of the stream's source.
@@ -71,7 +71,7 @@ const STREAM: &str = "streams/p/night.jsonl";
 
 /// The sum of times of each source.
 async fn times(store: &Store) -> BTreeMap<String, f64> {
-    let rows = stored(store).await.into_iter();
+    let rows = stored_files(store).await.into_iter();
     rows.map(|(name, _, time)| (name, time)).collect()
 }
 
@@ -89,7 +89,7 @@ impl Random {
         Self(seed)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    fn next_below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -98,22 +98,22 @@ impl Random {
     }
 }
 
-/// What a name stands for: a folder, or the file of this number.
+/// Target of a name: a folder, or the file with this number.
 type Node = Option<usize>;
 
-/// A disk with what it holds for certain, and what it may.
+/// A simulated disk with its durable state and its visible state.
 #[derive(Clone, Default)]
 struct Disk {
     /// Bytes of files, and whether they were synced.
     files: Vec<(Vec<u8>, bool)>,
-    /// As running programs see it.
+    /// State visible to running programs.
     seen: BTreeMap<PathBuf, Node>,
     synced: BTreeMap<PathBuf, Node>,
-    /// Changes of names since their folder was synced: what goes, what comes.
+    /// Renames since the last sync of their folder: the removed name, the new name.
     pending: Vec<Renaming>,
 }
 
-/// The name that goes, and the one that comes.
+/// The removed name and the new name.
 type Renaming = (Option<PathBuf>, Option<(PathBuf, Node)>);
 
 impl Disk {
@@ -122,9 +122,9 @@ impl Disk {
         self.pending.push((gone, new));
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &DiskStep) {
         match step {
-            Step::Folder(folder) => {
+            DiskStep::Folder(folder) => {
                 let mut missing: Vec<_> = folder.ancestors().map(Path::to_owned).collect();
                 missing.reverse();
                 for folder in missing {
@@ -133,7 +133,7 @@ impl Disk {
                     }
                 }
             }
-            Step::File(file, bytes) => {
+            DiskStep::File(file, bytes) => {
                 if file
                     .parent()
                     .is_some_and(|folder| self.seen.contains_key(folder))
@@ -143,23 +143,23 @@ impl Disk {
                     self.change(None, Some((file.clone(), Some(number))));
                 }
             }
-            Step::SyncFile(file) => {
+            DiskStep::SyncFile(file) => {
                 if let Some(Some(number)) = self.seen.get(file) {
                     self.files[*number].1 = true;
                 }
             }
-            Step::Link(from, to) => {
+            DiskStep::Link(from, to) => {
                 if !self.seen.contains_key(to) {
                     let node = self.seen[from];
                     self.change(None, Some((to.clone(), node)));
                 }
             }
-            Step::Rename(from, to) => {
+            DiskStep::Rename(from, to) => {
                 let node = self.seen[from];
                 self.change(Some(from.clone()), Some((to.clone(), node)));
             }
-            Step::Remove(file) => self.change(Some(file.clone()), None),
-            Step::SyncFolder(folder) => {
+            DiskStep::Remove(file) => self.change(Some(file.clone()), None),
+            DiskStep::SyncFolder(folder) => {
                 let is_here = |path: &PathBuf| path.parent() == Some(folder.as_path());
                 let (done, left) =
                     std::mem::take(&mut self.pending)
@@ -177,13 +177,13 @@ impl Disk {
         }
     }
 
-    /// Writes what may be there after a power cut below `root`, of the files below `base`.
+    /// Writes a possible state after a power cut to `root`, for the files below `base`.
     fn write(&self, base: &Path, root: &Path, random: &mut Random) {
         let mut names = self.synced.clone();
-        // All of it, nothing, or some.
-        let kind = random.below(4);
+        // All, nothing, or a part.
+        let kind = random.next_below(4);
         for (gone, new) in &self.pending {
-            if kind == 0 || (kind > 1 && random.below(2) == 0) {
+            if kind == 0 || (kind > 1 && random.next_below(2) == 0) {
                 apply(&mut names, gone, new);
             }
         }
@@ -205,7 +205,7 @@ impl Disk {
                     let kept = if *synced {
                         bytes.len()
                     } else {
-                        random.below(bytes.len() + 1)
+                        random.next_below(bytes.len() + 1)
                     };
                     std::fs::write(target, &bytes[..kept]).unwrap();
                 }
@@ -234,7 +234,7 @@ async fn a_power_cut_at_any_moment_takes_nothing_that_was_acknowledged() {
     std::fs::create_dir_all(&inside).unwrap();
     std::fs::write(inside.join("a.jsonl"), lines(LINES, 7)).unwrap();
     let events = Events::default();
-    let store = Store::watched(&base.join("w/s"), recorder(&events))
+    let store = Store::with_disk_watch(&base.join("w/s"), recorder(&events))
         .await
         .unwrap();
     let acknowledged = Arc::clone(&events);
@@ -253,7 +253,9 @@ async fn a_power_cut_at_any_moment_takes_nothing_that_was_acknowledged() {
         (0..=events.len()).flat_map(|cut| [cut; 3]).collect()
     } else {
         let count = given.parse().unwrap_or(IMAGES);
-        (0..count).map(|_| random.below(events.len() + 1)).collect()
+        (0..count)
+            .map(|_| random.next_below(events.len() + 1))
+            .collect()
     };
     for (image, cut) in cuts.iter().enumerate() {
         let (mut disk, mut acknowledged, mut is_stored) = (Disk::default(), 0, false);
@@ -283,7 +285,7 @@ async fn a_power_cut_at_any_moment_takes_nothing_that_was_acknowledged() {
         let there = found.get(STREAM).copied().unwrap_or(0.0);
         assert!(there >= least, "{what}: {there} of {least}");
         assert!(!is_stored || found.contains_key("q/a.jsonl"), "{what}");
-        // Who comes back with other values gets them stored, or is told that the store has more.
+        // A producer that sends other values gets them stored, or an error that the store has more.
         let mut other = known.to_vec();
         other.push(9);
         let wanted = match append(&store, &other, |_| {}).await {
@@ -309,12 +311,12 @@ async fn a_power_cut_at_any_moment_takes_nothing_that_was_acknowledged() {
     }
 }
 
-/// Fails the step of this number among those that sync.
+/// Fails the n-th step that syncs.
 fn failing_at(number: usize) -> (Watch, Arc<Mutex<usize>>) {
     let count = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&count);
-    let watch = move |step: &Step| {
-        if let Step::SyncFile(_) | Step::SyncFolder(_) = step {
+    let watch = move |step: &DiskStep| {
+        if let DiskStep::SyncFile(_) | DiskStep::SyncFolder(_) = step {
             let mut count = counted.lock().unwrap();
             *count += 1;
             if *count == number {
@@ -334,9 +336,9 @@ async fn a_sync_that_fails_is_an_error_and_never_acknowledged() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("s");
         let quiet: Watch = Arc::new(|_| Ok(()));
-        drop(Store::watched(&at, quiet).await.unwrap());
+        drop(Store::with_disk_watch(&at, quiet).await.unwrap());
         let (watch, count) = failing_at(number);
-        let store = Store::watched(&at, watch).await.unwrap();
+        let store = Store::with_disk_watch(&at, watch).await.unwrap();
         let told = Arc::new(Mutex::new(Vec::new()));
         let (hears, counts) = (Arc::clone(&told), Arc::clone(&count));
         let done = append(&store, &[1, 2], move |groups| {
@@ -373,9 +375,9 @@ async fn a_sync_that_fails_is_an_error_and_never_acknowledged() {
     };
     let syncs = run(usize::MAX).await;
     for _ in 0..4 {
-        run(1 + random.below(syncs)).await;
+        run(1 + random.next_below(syncs)).await;
     }
-    // The last ones are those of the ledger: its entry, the folders of that.
+    // The last steps belong to the ingest log: its entry, and the folders of the entry.
     for number in [syncs - 5, syncs - 4, syncs] {
         run(number).await;
     }
@@ -385,7 +387,7 @@ async fn a_sync_that_fails_is_an_error_and_never_acknowledged() {
 async fn an_entry_of_a_run_that_was_killed_is_synced_before_it_is_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("s");
-    // It dies when the ledger's entry has its name.
+    // The run dies when the ingest log entry has its name.
     let entry: Arc<Mutex<Option<PathBuf>>> = Arc::default();
     let dies_at = Arc::clone(&entry);
     let watch: Watch = Arc::new(move |step| {
@@ -393,7 +395,7 @@ async fn an_entry_of_a_run_that_was_killed_is_synced_before_it_is_acknowledged()
         if dead.is_some() {
             return Err(io::Error::other("killed"));
         }
-        if let Step::Link(_, to) = step
+        if let DiskStep::Link(_, to) = step
             && to.components().any(|part| part.as_os_str() == "sources")
             && to.ends_with("00000000000000000001.json")
         {
@@ -401,12 +403,14 @@ async fn an_entry_of_a_run_that_was_killed_is_synced_before_it_is_acknowledged()
         }
         Ok(())
     });
-    let store = Store::watched(&at, watch).await.unwrap();
+    let store = Store::with_disk_watch(&at, watch).await.unwrap();
     let never = append(&store, &[1], |_| panic!("acknowledged")).await;
     never.unwrap_err();
     let entry = entry.lock().unwrap().clone().unwrap();
     let events = Events::default();
-    let store = Store::watched(&at, recorder(&events)).await.unwrap();
+    let store = Store::with_disk_watch(&at, recorder(&events))
+        .await
+        .unwrap();
     let acknowledged = Arc::clone(&events);
     let told = move |groups| {
         let mut events = acknowledged.lock().unwrap();
@@ -417,7 +421,7 @@ async fn an_entry_of_a_run_that_was_killed_is_synced_before_it_is_acknowledged()
     let first = events
         .iter()
         .position(|event| matches!(event, Event::Acknowledged(1)));
-    let before: Vec<&Step> = events[..first.unwrap()]
+    let before: Vec<&DiskStep> = events[..first.unwrap()]
         .iter()
         .filter_map(|event| match event {
             Event::Step(step) => Some(step),
@@ -425,6 +429,6 @@ async fn an_entry_of_a_run_that_was_killed_is_synced_before_it_is_acknowledged()
         })
         .collect();
     let log = entry.parent().unwrap().to_owned();
-    assert!(before.contains(&&Step::SyncFile(entry)));
-    assert!(before.contains(&&Step::SyncFolder(log)));
+    assert!(before.contains(&&DiskStep::SyncFile(entry)));
+    assert!(before.contains(&&DiskStep::SyncFolder(log)));
 }

@@ -1,4 +1,4 @@
-//! What the elements of an array are in NumPy's words, and as a column.
+//! Element types of NumPy arrays and their Arrow equivalents.
 
 use std::sync::Arc;
 
@@ -10,43 +10,43 @@ use arrow::buffer::Buffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 
-/// Elements of an array.
+/// Element type of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct ElementType {
     pub(super) bytes: usize,
     big_endian: bool,
-    kind: Kind,
+    kind: ElementKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum ElementKind {
     Boolean,
-    /// As Arrow has them, too.
+    /// A number type that Arrow has as well.
     Number(DataType),
-    /// Floats of 16 bits, which SQL has no functions for: they become ones of 32.
+    /// 16-bit floats, converted to 32 bits because SQL has no functions for them.
     Half,
-    /// Four bytes for each character, zeros behind the last.
+    /// UTF-32 text: four bytes per character, padded with zeros.
     Text,
-    /// Zeros behind the last byte.
+    /// Byte strings, padded with zeros.
     Bytes,
     /// Days since 1970.
     Day,
-    /// 64 bits of a unit since 1970, or between two times.
+    /// 64-bit count of a unit since 1970, or between two times.
     Time(DataType),
 }
 
-impl Element {
-    /// Reads NumPy's spelling.
+impl ElementType {
+    /// Parses a NumPy type descriptor.
     ///
     /// # Errors
-    /// Why such elements are no column, and what helps.
+    /// The reason why such elements cannot be a column, with a remedy.
     pub(super) fn parse(descr: &str) -> Result<Self, &'static str> {
         let mut letters = descr.chars();
         let (order, kind) = (letters.next(), letters.next());
         let rest = letters.as_str();
         let known = match kind {
-            Some('M' | 'm') => time(kind == Some('M'), rest),
-            Some(kind) => plain(kind, rest),
+            Some('M' | 'm') => parse_time(kind == Some('M'), rest),
+            Some(kind) => parse_plain(kind, rest),
             None => None,
         };
         let Some((bytes, kind)) = known else {
@@ -64,64 +64,64 @@ impl Element {
         })
     }
 
-    /// The type of the column.
+    /// Arrow type of the column.
     pub(super) fn data_type(&self) -> DataType {
         match &self.kind {
-            Kind::Boolean => DataType::Boolean,
-            Kind::Number(of) | Kind::Time(of) => of.clone(),
-            Kind::Half => DataType::Float32,
-            Kind::Text => DataType::Utf8,
-            Kind::Bytes => DataType::Binary,
-            Kind::Day => DataType::Date32,
+            ElementKind::Boolean => DataType::Boolean,
+            ElementKind::Number(of) | ElementKind::Time(of) => of.clone(),
+            ElementKind::Half => DataType::Float32,
+            ElementKind::Text => DataType::Utf8,
+            ElementKind::Bytes => DataType::Binary,
+            ElementKind::Day => DataType::Date32,
         }
     }
 
-    /// `count` elements as an array.
+    /// Decodes `count` elements to an array.
     ///
     /// # Errors
-    /// What is wrong with one.
-    pub(super) fn array(&self, mut bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
+    /// The reason why an element is invalid.
+    pub(super) fn decode(&self, mut bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
         let width = match self.kind {
-            Kind::Text => 4,
+            ElementKind::Text => 4,
             _ => self.bytes,
         };
         if self.big_endian && width > 1 {
             bytes.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }
         match &self.kind {
-            Kind::Boolean => {
+            ElementKind::Boolean => {
                 let truths = bytes.iter().map(|&byte| Some(byte != 0));
                 Ok(Arc::new(truths.collect::<BooleanArray>()))
             }
-            Kind::Number(of) => primitive(of, bytes, count),
-            Kind::Half => {
-                let halves = primitive(&DataType::Float16, bytes, count)?;
+            ElementKind::Number(of) => decode_primitive(of, bytes, count),
+            ElementKind::Half => {
+                let halves = decode_primitive(&DataType::Float16, bytes, count)?;
                 cast(&halves, &DataType::Float32).map_err(|error| error.to_string())
             }
-            Kind::Text => texts(&bytes, self.bytes, count),
-            Kind::Bytes => {
-                let values = values(&bytes, self.bytes, count).map(|value| {
+            ElementKind::Text => decode_text(&bytes, self.bytes, count),
+            ElementKind::Bytes => {
+                let values = split_values(&bytes, self.bytes, count).map(|value| {
                     let end = value.iter().rposition(|&byte| byte != 0);
                     value.get(..end.map_or(0, |end| end + 1))
                 });
                 Ok(Arc::new(values.collect::<BinaryArray>()))
             }
-            Kind::Day => days(&primitive(&DataType::Int64, bytes, count)?),
-            Kind::Time(of) => {
-                let ticks = primitive(&DataType::Int64, bytes, count)?;
-                let ticks: ArrayRef = Arc::new(without_nat(&ticks));
+            ElementKind::Day => decode_days(&decode_primitive(&DataType::Int64, bytes, count)?),
+            ElementKind::Time(of) => {
+                let ticks = decode_primitive(&DataType::Int64, bytes, count)?;
+                let ticks: ArrayRef = Arc::new(null_for_nat(&ticks));
                 cast(&ticks, of).map_err(|error| error.to_string())
             }
         }
     }
 }
 
-fn plain(kind: char, rest: &str) -> Option<(usize, Kind)> {
+fn parse_plain(kind: char, rest: &str) -> Option<(usize, ElementKind)> {
     use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
     let bytes: usize = rest.parse().ok()?;
-    let number = |of| Some((bytes, Kind::Number(of)));
+    let number = |of| Some((bytes, ElementKind::Number(of)));
     match (kind, bytes) {
-        ('b', 1) => Some((1, Kind::Boolean)),
+        ('b', 1) => Some((1, ElementKind::Boolean)),
         ('i', 1) => number(Int8),
         ('i', 2) => number(Int16),
         ('i', 4) => number(Int32),
@@ -130,33 +130,33 @@ fn plain(kind: char, rest: &str) -> Option<(usize, Kind)> {
         ('u', 2) => number(UInt16),
         ('u', 4) => number(UInt32),
         ('u', 8) => number(UInt64),
-        ('f', 2) => Some((2, Kind::Half)),
+        ('f', 2) => Some((2, ElementKind::Half)),
         ('f', 4) => number(Float32),
         ('f', 8) => number(Float64),
-        ('U', characters) => Some((characters.checked_mul(4)?, Kind::Text)),
-        ('S', bytes) => Some((bytes, Kind::Bytes)),
+        ('U', characters) => Some((characters.checked_mul(4)?, ElementKind::Text)),
+        ('S', bytes) => Some((bytes, ElementKind::Bytes)),
         _ => None,
     }
 }
 
-/// `8[ns]`: a time, or a span of time.
-fn time(is_time: bool, rest: &str) -> Option<(usize, Kind)> {
+/// Parses `8[ns]`: a time or a time span.
+fn parse_time(is_time: bool, rest: &str) -> Option<(usize, ElementKind)> {
     let unit = match rest.strip_prefix("8[")?.strip_suffix(']')? {
         "s" => TimeUnit::Second,
         "ms" => TimeUnit::Millisecond,
         "us" => TimeUnit::Microsecond,
         "ns" => TimeUnit::Nanosecond,
-        "D" if is_time => return Some((8, Kind::Day)),
+        "D" if is_time => return Some((8, ElementKind::Day)),
         _ => return None,
     };
     let of = match is_time {
         true => DataType::Timestamp(unit, None),
         false => DataType::Duration(unit),
     };
-    Some((8, Kind::Time(of)))
+    Some((8, ElementKind::Time(of)))
 }
 
-fn primitive(of: &DataType, bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
+fn decode_primitive(of: &DataType, bytes: Vec<u8>, count: usize) -> Result<ArrayRef, String> {
     let data = ArrayData::builder(of.clone())
         .len(count)
         .add_buffer(Buffer::from_vec(bytes))
@@ -166,8 +166,8 @@ fn primitive(of: &DataType, bytes: Vec<u8>, count: usize) -> Result<ArrayRef, St
         .map_err(|error| error.to_string())
 }
 
-/// Each element by itself, also where it has no bytes.
-fn values(bytes: &[u8], length: usize, count: usize) -> impl Iterator<Item = &[u8]> {
+/// Splits the bytes into elements, which may have zero length.
+fn split_values(bytes: &[u8], length: usize, count: usize) -> impl Iterator<Item = &[u8]> {
     (0..count).map(move |place| {
         bytes
             .get(place * length..(place + 1) * length)
@@ -175,7 +175,7 @@ fn values(bytes: &[u8], length: usize, count: usize) -> impl Iterator<Item = &[u
     })
 }
 
-fn texts(bytes: &[u8], length: usize, count: usize) -> Result<ArrayRef, String> {
+fn decode_text(bytes: &[u8], length: usize, count: usize) -> Result<ArrayRef, String> {
     let text = |value: &[u8]| {
         let (codes, _) = value.as_chunks::<4>();
         let codes = codes.iter().map(|code| u32::from_le_bytes(*code));
@@ -183,18 +183,18 @@ fn texts(bytes: &[u8], length: usize, count: usize) -> Result<ArrayRef, String> 
         let text = text.ok_or("a character that is none of Unicode")?;
         Ok(Some(text.trim_end_matches('\0').to_owned()))
     };
-    let texts: Result<StringArray, String> = values(bytes, length, count).map(text).collect();
+    let texts: Result<StringArray, String> = split_values(bytes, length, count).map(text).collect();
     Ok(Arc::new(texts?))
 }
 
-/// Without what NumPy calls "not a time".
-fn without_nat(ticks: &ArrayRef) -> Int64Array {
+/// Replaces NumPy's "not a time" by NULL.
+fn null_for_nat(ticks: &ArrayRef) -> Int64Array {
     let ticks = ticks.as_primitive::<Int64Type>();
     ticks.unary_opt(|tick| (tick != i64::MIN).then_some(tick))
 }
 
-fn days(ticks: &ArrayRef) -> Result<ArrayRef, String> {
-    let days = without_nat(ticks);
+fn decode_days(ticks: &ArrayRef) -> Result<ArrayRef, String> {
+    let days = null_for_nat(ticks);
     let narrow = days.iter().map(|day| {
         let narrow = day.map(i32::try_from).transpose();
         narrow.map_err(|_| "a day that is too far away".to_owned())
@@ -209,9 +209,9 @@ mod tests {
 
     use super::*;
 
-    fn shown(descr: &str, bytes: &[u8], count: usize) -> (DataType, Vec<String>) {
-        let element = Element::parse(descr).unwrap();
-        let array = element.array(bytes.to_vec(), count).unwrap();
+    fn decoded(descr: &str, bytes: &[u8], count: usize) -> (DataType, Vec<String>) {
+        let element = ElementType::parse(descr).unwrap();
+        let array = element.decode(bytes.to_vec(), count).unwrap();
         assert_eq!(*array.data_type(), element.data_type());
         let formatter = arrow::util::display::ArrayFormatter::try_new(
             array.as_ref(),
@@ -269,7 +269,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                shown(descr, &bytes, 2),
+                decoded(descr, &bytes, 2),
                 (of, wanted.map(str::to_owned).to_vec()),
                 "{descr}"
             );
@@ -295,7 +295,7 @@ mod tests {
             ("<M8[W]", "no type of a column"),
             ("", "no type of a column"),
         ] {
-            let reason = Element::parse(descr).unwrap_err();
+            let reason = ElementType::parse(descr).unwrap_err();
             assert!(reason.contains(wanted), "{descr}: {reason}");
         }
     }

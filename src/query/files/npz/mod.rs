@@ -1,17 +1,17 @@
-//! npz files as tables: arrays of one length become columns, their first dimension is the row.
+//! npz files as tables: arrays of equal length become columns, and their first dimension is the row.
 //!
 //! | array | column |
 //! |---|---|
 //! | `(n,)` | its elements |
-//! | `(n, m)`, `(n, m, k)` | lists of a fixed length, nested |
-//! | `()` | the same value in each row, as `pandas.DataFrame` has it |
+//! | `(n, m)`, `(n, m, k)` | nested fixed-size lists |
+//! | `()` | the same value in each row, as in `pandas.DataFrame` |
 //!
-//! Arrays of different lengths are several tables: `read_npz('x.npz', arrays => 'a, b')` says which one is meant. Only
-//! columns that a question names are inflated, some megabytes at a time.
+//! Arrays of different lengths form several tables: `read_npz('x.npz', arrays => 'a, b')` selects one. Only the columns
+//! that a query references are decompressed, a few megabytes at a time.
 
-mod chosen;
+mod column_selection;
 mod element;
-mod opened;
+mod npz_source;
 mod rows;
 
 use std::sync::Arc;
@@ -26,31 +26,31 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 
-use super::found::{Found, wrong};
-use super::options::Wanted;
-use super::together::together;
-use chosen::{Chosen, chosen};
-use opened::Source;
+use super::file_listing::{FileListing, invalid_path};
+use super::options::ReadRequest;
+use super::union_by_name::union_by_name;
+use column_selection::{ColumnSelection, select_columns};
+use npz_source::NpzSource;
 
-/// Batches that wait to be taken.
-const WAITING: usize = 2;
+/// Capacity of the channel to the consumer, in batches.
+const CHANNEL_BATCHES: usize = 2;
 
-/// A table of the files.
-pub(super) async fn table(
-    found: &Found,
-    wanted: &Wanted,
+/// Opens the files as a table.
+pub(super) async fn npz_table(
+    found: &FileListing,
+    wanted: &ReadRequest,
 ) -> Result<Arc<dyn TableProvider>, DataFusionError> {
-    let mut tables: Vec<Npz> = Vec::new();
+    let mut tables: Vec<NpzTable> = Vec::new();
     for file in found.files.iter().filter(|file| file.size > 0) {
-        let source = Source::of(found, file)?;
-        let of_file = |reason: String| wrong(&source.path(), reason);
+        let source = NpzSource::locate(found, file)?;
+        let of_file = |reason: String| invalid_path(&source.path(), reason);
         let arrays = source.open().await?.arrays().map_err(of_file)?;
-        let chosen = chosen(&arrays, wanted.arrays.as_deref()).map_err(of_file)?;
+        let chosen = select_columns(&arrays, wanted.arrays.as_deref()).map_err(of_file)?;
         let schema = Arc::new(Schema::new(chosen.fields()));
         let file = (source, Arc::new(chosen));
         match tables.iter_mut().find(|table| table.schema == schema) {
             Some(table) => table.files.push(file),
-            None => tables.push(Npz {
+            None => tables.push(NpzTable {
                 schema,
                 files: vec![file],
             }),
@@ -62,19 +62,19 @@ pub(super) async fn table(
     let tables: Vec<_> = tables.collect();
     match <[_; 1]>::try_from(tables) {
         Ok([only]) => Ok(only),
-        Err(tables) => together(&wanted.path, tables),
+        Err(tables) => union_by_name(&wanted.path, tables),
     }
 }
 
-/// Files of the same columns.
+/// Table of npz files with the same columns.
 #[derive(Debug)]
-struct Npz {
+struct NpzTable {
     schema: SchemaRef,
-    files: Vec<(Source, Arc<Chosen>)>,
+    files: Vec<(NpzSource, Arc<ColumnSelection>)>,
 }
 
 #[async_trait]
-impl TableProvider for Npz {
+impl TableProvider for NpzTable {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -96,9 +96,9 @@ impl TableProvider for Npz {
         };
         let schema = Arc::new(self.schema.project(&columns)?);
         let files = self.files.iter().map(|(source, chosen)| {
-            Arc::new(File {
+            Arc::new(NpzPartition {
                 source: source.clone(),
-                chosen: Arc::new(chosen.projected(&columns)),
+                chosen: Arc::new(chosen.project(&columns)),
                 schema: Arc::clone(&schema),
             }) as Arc<dyn PartitionStream>
         });
@@ -108,21 +108,22 @@ impl TableProvider for Npz {
     }
 }
 
-/// Columns of a file, on their way.
+/// Partition of the scan: the selected columns of one file.
 #[derive(Debug)]
-struct File {
-    source: Source,
-    chosen: Arc<Chosen>,
+struct NpzPartition {
+    source: NpzSource,
+    chosen: Arc<ColumnSelection>,
     schema: SchemaRef,
 }
 
-impl PartitionStream for File {
+impl PartitionStream for NpzPartition {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.schema), WAITING);
+        let mut stream =
+            RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.schema), CHANNEL_BATCHES);
         let (taken, schema) = (stream.tx(), Arc::clone(&self.schema));
         let (source, chosen) = (self.source.clone(), Arc::clone(&self.chosen));
         let waiting = tokio::runtime::Handle::current();
@@ -132,10 +133,10 @@ impl PartitionStream for File {
                 .iter()
                 .map(|_| waiting.block_on(source.open()));
             let mut files = files.collect::<Result<Vec<_>, _>>()?;
-            rows::batches(&mut files, &chosen, &schema, |batch| {
+            rows::read_batches(&mut files, &chosen, &schema, |batch| {
                 taken.blocking_send(Ok(batch)).is_ok()
             })
-            .map_err(|reason| wrong(&source.path(), reason))
+            .map_err(|reason| invalid_path(&source.path(), reason))
         });
         stream.build()
     }

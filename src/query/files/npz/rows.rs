@@ -1,4 +1,4 @@
-//! Rows of an npz file, a batch after another.
+//! Reads the rows of an npz file in batches.
 
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -8,32 +8,32 @@ use arrow::array::{
 };
 use arrow::compute::take;
 use arrow::datatypes::{Field, SchemaRef};
-use tsql_formats::npz::{Npz, Rows};
+use tsql_formats::npz::{ArrayRows, Npz};
 
-use super::chosen::{Chosen, Column};
+use super::column_selection::{ArrayColumn, ColumnSelection};
 
-/// Bytes that a batch has, unless a single row has more.
+/// Maximum size of a batch in bytes, unless a single row is larger.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Rows of a batch.
+/// Maximum number of rows of a batch.
 const BATCH_ROWS: u64 = 1 << 13;
 
-/// Hands on all rows, from files that are opened once for each column, until nobody wants more.
+/// Passes all rows to `hand` until it returns false. Each of `files` is the same file, opened once per column.
 ///
 /// # Errors
-/// What is wrong with an array.
-pub(super) fn batches<R: Read + Seek>(
+/// The reason why an array is invalid.
+pub(super) fn read_batches<R: Read + Seek>(
     files: &mut [Npz<R>],
-    chosen: &Chosen,
+    chosen: &ColumnSelection,
     schema: &SchemaRef,
     mut hand: impl FnMut(RecordBatch) -> bool,
 ) -> Result<(), String> {
     let columns = files.iter_mut().zip(&chosen.columns);
-    let mut columns: Vec<Reading<'_, R>> = columns
+    let mut columns: Vec<ColumnReader<'_, R>> = columns
         .map(|(file, column)| {
             let rows = file.rows(&column.name, column.element.bytes);
             let rows = rows.map_err(|reason| format!("array `{}`: {reason}", column.name))?;
-            Ok(Reading {
+            Ok(ColumnReader {
                 column,
                 rows,
                 only: None,
@@ -47,7 +47,7 @@ pub(super) fn batches<R: Read + Seek>(
         let count = left.min(most).min(BATCH_ROWS);
         left -= count;
         let count = usize::try_from(count).map_err(|error| error.to_string())?;
-        let arrays = columns.iter_mut().map(|column| column.next(count));
+        let arrays = columns.iter_mut().map(|column| column.next_array(count));
         let arrays: Vec<ArrayRef> = arrays.collect::<Result<_, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let batch = RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options);
@@ -55,54 +55,54 @@ pub(super) fn batches<R: Read + Seek>(
             return Ok(());
         }
     }
-    columns.into_iter().try_for_each(Reading::end)
+    columns.into_iter().try_for_each(ColumnReader::finish)
 }
 
-fn row_bytes(column: &Column) -> usize {
+fn row_bytes(column: &ArrayColumn) -> usize {
     match column.is_scalar {
         true => 0,
-        false => column.numbers().unwrap_or(1) * column.element.bytes,
+        false => column.row_elements().unwrap_or(1) * column.element.bytes,
     }
 }
 
-/// A column that is being read.
-struct Reading<'a, R: Read + Seek> {
-    column: &'a Column,
-    rows: Rows<'a, R>,
-    /// The value of a scalar.
+/// Reader of one column.
+struct ColumnReader<'a, R: Read + Seek> {
+    column: &'a ArrayColumn,
+    rows: ArrayRows<'a, R>,
+    /// The value of a scalar array.
     only: Option<ArrayRef>,
 }
 
-impl<R: Read + Seek> Reading<'_, R> {
-    /// The next rows.
-    fn next(&mut self, count: usize) -> Result<ArrayRef, String> {
+impl<R: Read + Seek> ColumnReader<'_, R> {
+    /// Reads the next rows.
+    fn next_array(&mut self, count: usize) -> Result<ArrayRef, String> {
         let values = if self.column.is_scalar {
-            self.scalar(count)
+            self.next_scalars(count)
         } else {
-            self.values(count)
+            self.next_lists(count)
         };
         values.map_err(|reason| format!("array `{}`: {reason}", self.column.name))
     }
 
-    fn scalar(&mut self, count: usize) -> Result<ArrayRef, String> {
+    fn next_scalars(&mut self, count: usize) -> Result<ArrayRef, String> {
         let only = match &self.only {
             Some(only) => Arc::clone(only),
-            None => self.values(1)?,
+            None => self.next_lists(1)?,
         };
         self.only = Some(Arc::clone(&only));
         let places = UInt64Array::from(vec![0; count]);
         take(&only, &places, None).map_err(|error| error.to_string())
     }
 
-    fn values(&mut self, count: usize) -> Result<ArrayRef, String> {
+    fn next_lists(&mut self, count: usize) -> Result<ArrayRef, String> {
         let numbers = self
             .column
-            .numbers()
+            .row_elements()
             .and_then(|numbers| numbers.checked_mul(count));
         let numbers = numbers.ok_or("too large")?;
         let bytes = numbers.checked_mul(self.column.element.bytes);
         let bytes = self.rows.take(bytes.ok_or("too large")?)?;
-        let mut values = self.column.element.array(bytes, numbers)?;
+        let mut values = self.column.element.decode(bytes, numbers)?;
         for (depth, &size) in self.column.inner.iter().enumerate().rev() {
             let mut outer = self.column.inner.iter().take(depth);
             let lists = outer.try_fold(count, |lists, &size| {
@@ -121,12 +121,12 @@ impl<R: Read + Seek> Reading<'_, R> {
         Ok(values)
     }
 
-    fn end(mut self) -> Result<(), String> {
+    fn finish(mut self) -> Result<(), String> {
         if self.column.is_scalar && self.only.is_none() {
-            // There was no row to put it in.
+            // The table has no row for the value.
             return Ok(());
         }
-        let ended = self.rows.end();
+        let ended = self.rows.check_end();
         ended.map_err(|reason| format!("array `{}`: {reason}", self.column.name))
     }
 }

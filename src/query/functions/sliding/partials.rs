@@ -6,16 +6,16 @@ use arrow::array::ArrayRef;
 use datafusion::common::cast::as_float64_array;
 use datafusion::common::{Result, internal_err};
 
-/// A partial aggregate of consecutive rows of a frame. The default is that of no rows.
+/// A partial aggregate of consecutive rows of a frame. The default value is that of zero rows.
 pub(super) trait Partial: Copy + Debug + Default + Send + Sync + 'static {
-    /// One for each row in which no argument is NULL.
-    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>>;
+    /// Partial aggregates of single rows, for those rows in which no argument is NULL.
+    fn from_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>>;
 
-    /// The partial aggregate of these rows and of those that follow.
-    fn and(self, later: Self) -> Self;
+    /// Merges with the partial aggregate of the rows that follow.
+    fn merge(self, later: Self) -> Self;
 }
 
-/// How many values, and their sum.
+/// Count and sum of values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Total {
     pub(super) count: u64,
@@ -23,13 +23,13 @@ pub(super) struct Total {
 }
 
 impl Partial for Total {
-    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
+    fn from_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
         let [values] = floats(arguments)?;
         let values = values.iter().flatten();
         Ok(values.map(|sum| Self { count: 1, sum }))
     }
 
-    fn and(self, later: Self) -> Self {
+    fn merge(self, later: Self) -> Self {
         Self {
             count: self.count + later.count,
             sum: self.sum + later.sum,
@@ -37,7 +37,7 @@ impl Partial for Total {
     }
 }
 
-/// How many values, their mean, and the sum of squared distances from it.
+/// Count, mean and sum of squared deviations of values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub(super) count: u64,
@@ -46,8 +46,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    fn of_value(mean: f64) -> Self {
-        let (count, squares) = (1, zero_of(mean));
+    fn from_value(mean: f64) -> Self {
+        let (count, squares) = (1, self_distance(mean));
         Self {
             count,
             mean,
@@ -55,33 +55,33 @@ impl Spread {
         }
     }
 
-    /// The variance, where `lost` degrees of freedom are lost.
+    /// Variance with `lost` degrees of freedom subtracted.
     pub(super) fn variance(self, lost: u64) -> Option<f64> {
-        (self.count > lost).then(|| self.squares / number(self.count - lost))
+        (self.count > lost).then(|| self.squares / count_as_f64(self.count - lost))
     }
 }
 
 impl Partial for Spread {
-    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
+    fn from_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
         let [values] = floats(arguments)?;
-        Ok(values.iter().flatten().map(Self::of_value))
+        Ok(values.iter().flatten().map(Self::from_value))
     }
 
     /// Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
-    fn and(self, later: Self) -> Self {
+    fn merge(self, later: Self) -> Self {
         if self.count == 0 || later.count == 0 {
             return if self.count == 0 { later } else { self };
         }
         let count = self.count + later.count;
-        let fraction = number(later.count) / number(count);
+        let fraction = count_as_f64(later.count) / count_as_f64(count);
         let distance = later.mean - self.mean;
         let mean = if distance.is_finite() {
             self.mean + distance * fraction
         } else {
-            // An infinity stays one, and means that are far apart do not become one.
+            // The weighted sum keeps infinities, and does not overflow for means that are far apart.
             self.mean * (1.0 - fraction) + later.mean * fraction
         };
-        let between = distance * distance * number(self.count) * fraction;
+        let between = distance * distance * count_as_f64(self.count) * fraction;
         Self {
             count,
             mean,
@@ -90,7 +90,7 @@ impl Partial for Spread {
     }
 }
 
-/// Pairs of values: how each spreads, and the sum of products of their distances from the means.
+/// Pairs of values: the spread of each, and the sum of the products of their deviations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pairs {
     pub(super) first: Spread,
@@ -99,23 +99,23 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    pub(super) fn any(self) -> Option<Self> {
+    pub(super) fn non_empty(self) -> Option<Self> {
         (self.first.count > 0).then_some(self)
     }
 
-    /// The covariance, where `lost` degrees of freedom are lost.
+    /// Covariance with `lost` degrees of freedom subtracted.
     pub(super) fn covariance(self, lost: u64) -> Option<f64> {
         let count = self.first.count;
-        (count > lost).then(|| self.products / number(count - lost))
+        (count > lost).then(|| self.products / count_as_f64(count - lost))
     }
 
-    /// The slope of the first by the second; `None` where all of the second are equal.
+    /// Regression slope of the first value by the second; `None` if all second values are equal.
     pub(super) fn slope(self) -> Option<f64> {
         let Spread { count, squares, .. } = self.second;
         (count > 1 && squares != 0.0).then(|| self.products / squares)
     }
 
-    /// As DataFusion has it: NaN where both have NaN, NULL where one has.
+    /// Correlation as in DataFusion: NaN if both variances are NaN, NULL if one is.
     pub(super) fn correlation(self) -> Option<f64> {
         let means = (self.first.mean, self.second.mean);
         if means.0.is_nan() && means.1.is_nan() {
@@ -133,41 +133,41 @@ impl Pairs {
 }
 
 impl Partial for Pairs {
-    fn of_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
+    fn from_rows(arguments: &[ArrayRef]) -> Result<impl Iterator<Item = Self>> {
         let [first, second] = floats(arguments)?;
         let pairs = first.iter().zip(second);
         let pairs = pairs.filter_map(|(first, second)| first.zip(second));
         Ok(pairs.map(|(first, second)| Self {
-            first: Spread::of_value(first),
-            second: Spread::of_value(second),
-            products: zero_of(first) * zero_of(second),
+            first: Spread::from_value(first),
+            second: Spread::from_value(second),
+            products: self_distance(first) * self_distance(second),
         }))
     }
 
-    fn and(self, later: Self) -> Self {
+    fn merge(self, later: Self) -> Self {
         let (here, there) = (self.first.count, later.first.count);
         let between = if here == 0 || there == 0 {
             0.0
         } else {
             let first = later.first.mean - self.first.mean;
             let second = later.second.mean - self.second.mean;
-            first * second * number(here) * (number(there) / number(here + there))
+            first * second * count_as_f64(here) * (count_as_f64(there) / count_as_f64(here + there))
         };
         Self {
-            first: self.first.and(later.first),
-            second: self.second.and(later.second),
+            first: self.first.merge(later.first),
+            second: self.second.merge(later.second),
             products: self.products + later.products + between,
         }
     }
 }
 
-/// The distance of a value from itself: 0, and NaN where it is not finite.
-fn zero_of(value: f64) -> f64 {
+/// Deviation of a value from itself: 0, or NaN for values that are not finite.
+fn self_distance(value: f64) -> f64 {
     if value.is_finite() { 0.0 } else { f64::NAN }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of rows")]
-pub(super) fn number(count: u64) -> f64 {
+pub(super) fn count_as_f64(count: u64) -> f64 {
     count as f64
 }
 

@@ -4,7 +4,7 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::SessionContext;
 
 use crate::query::collect;
-use crate::query::engine::engine;
+use crate::query::engine::new_context;
 
 const FUNCTIONS: [&str; 19] = [
     "sum(x)",
@@ -28,9 +28,9 @@ const FUNCTIONS: [&str; 19] = [
     "regr_sxy(y, x)",
 ];
 
-/// Rows `i` of a table, with numbers that lie far apart, infinities and NaN in some, and NULL.
+/// Rows `i` of a table, with numbers of different magnitudes, infinities, NaN and NULL.
 async fn context() -> SessionContext {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let rows = "CREATE TABLE t AS SELECT i, i % 3 AS p,
             CASE WHEN i % 7 = 3 THEN NULL WHEN i = 20 THEN 1e150 WHEN i = 60 THEN CAST('inf' AS DOUBLE)
                 WHEN i = 90 THEN CAST('NaN' AS DOUBLE) ELSE i * 37 % 11 / 4.0 END AS x,
@@ -40,7 +40,7 @@ async fn context() -> SessionContext {
     context
 }
 
-/// Each frame is computed once more by a join with its rows, which subtracts nothing.
+/// Recomputes each frame by a join with its rows, without subtraction.
 #[tokio::test]
 async fn frames_are_what_their_rows_are() {
     let context = context().await;
@@ -108,7 +108,7 @@ async fn frames_are_what_their_rows_are() {
     }
 }
 
-/// Infinity and NaN may stand for each other: it depends on the order in which the mean of an infinity is computed.
+/// Treats infinity and NaN as equal: the result depends on the order in which the mean of an infinity is computed.
 fn is_near(found: Option<f64>, wanted: Option<f64>) -> bool {
     match (found, wanted) {
         (Some(found), Some(wanted)) if wanted.is_finite() => {
@@ -121,10 +121,10 @@ fn is_near(found: Option<f64>, wanted: Option<f64>) -> bool {
     }
 }
 
-/// Expected values are DuckDB's.
+/// Expected values are from DuckDB.
 #[tokio::test]
 async fn nothing_is_left_of_rows_that_a_frame_has_left() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let rows = "(VALUES (1, 1e300), (2, 1.0), (3, 2.0), (4, CAST('inf' AS DOUBLE)), (5, 3.0), (6, 0.1), (7, 0.2), (8, NULL), (9, NULL), (10, 0.0)) AS t(i, x)";
     for (function, wanted) in [
         (

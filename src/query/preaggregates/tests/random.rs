@@ -1,4 +1,4 @@
-//! Random questions of random stores of small files: sums and rows say the same.
+//! Random queries of random stores with small files: results with and without pre-aggregates are equal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use arrow::array::{ArrayRef, Float64Array, Int16Array, Int32Array, Int64Array, S
 use datafusion::prelude::SessionContext;
 use fastrand::Rng;
 
-use super::{add, answer, reads_sums};
+use super::{add, reads_rollups, result_lines};
 use crate::store::Store;
 
-/// Stores, and questions of each (`TSQL_TEST_STORES`, `TSQL_TEST_QUESTIONS`).
+/// Number of stores, and of queries per store (`TSQL_TEST_STORES`, `TSQL_TEST_QUESTIONS`).
 const STORES: u64 = 2;
-const QUESTIONS: u64 = 30;
+const QUERIES: u64 = 30;
 
-/// Graphs in `graphs`; records refer to a few more.
+/// Number of rows of `graphs`; records refer to a few more.
 const GRAPHS: i64 = 5;
 
 const PLATFORMS: [&str; 3] = ["k80", "t4", "it's"];
 
-fn number(name: &str, otherwise: u64) -> u64 {
+fn env_number(name: &str, otherwise: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// Rows of a file: few labels, so that sums are kept, some of them NULL.
+/// Rows of a file: few labels, so that pre-aggregates are written, some of them NULL.
 fn rows(random: &mut Rng, count: usize, source: i64) -> BTreeMap<&'static str, ArrayRef> {
     let few = random.i64(1..3);
     let mut of = |values: &[i64]| -> Vec<i64> {
@@ -39,7 +39,7 @@ fn rows(random: &mut Rng, count: usize, source: i64) -> BTreeMap<&'static str, A
     let runtimes = of(&[-1, 1, 2, 3, 5, 8, 13, 1 << 20]);
     let texts = of(&[0, 0, 1]);
     let absent = random.bool();
-    // Quarters, and few of them: sums are exact in any order.
+    // Few multiples of 0.25: sums are exact in any order.
     let runtime = |(&quarters, &error): (&i64, &i64)| {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         (quarters > 0 && error == 0).then_some(quarters as f64 / 4.0)
@@ -110,20 +110,20 @@ async fn store(random: &mut Rng) -> Store {
     store
 }
 
-fn one<'a>(random: &mut Rng, of: &[&'a str]) -> &'a str {
+fn choose<'a>(random: &mut Rng, of: &[&'a str]) -> &'a str {
     of[random.usize(..of.len())]
 }
 
-/// A condition on labels, mostly.
+/// Returns a random condition, mostly on labels.
 fn condition(random: &mut Rng, depth: usize) -> String {
     if depth > 0 && random.u8(..3) == 0 {
         let (left, right) = (condition(random, depth - 1), condition(random, depth - 1));
-        let word = one(random, &["AND", "OR"]);
+        let word = choose(random, &["AND", "OR"]);
         return format!("({left} {word} {right})");
     }
     if depth > 0 && random.u8(..6) == 0 {
         let inner = condition(random, depth - 1);
-        let word = one(
+        let word = choose(
             random,
             &["NOT (_)", "(_) IS NOT TRUE", "(_) IS TRUE", "(_) IS NULL"],
         );
@@ -151,7 +151,7 @@ fn condition(random: &mut Rng, depth: usize) -> String {
         "EXISTS (SELECT 1 FROM graphs AS e WHERE e.graph_id = r.graph_id)",
         "NOT EXISTS (SELECT 1 FROM graphs AS e WHERE e.graph_id = r.graph_id AND e.workload_key LIKE '%2')",
     ];
-    one(random, &all).to_owned()
+    choose(random, &all).to_owned()
 }
 
 fn aggregate(random: &mut Rng) -> String {
@@ -173,7 +173,7 @@ fn aggregate(random: &mut Rng) -> String {
         "count(CASE WHEN r.error_no = 0 THEN r.runtime_ns END)",
         "bool_or(r.error_no = 4)",
     ];
-    let call = one(random, &all);
+    let call = choose(random, &all);
     match random.u8(..5) {
         0 => format!("{call} FILTER (WHERE {})", condition(random, 1)),
         1 => {
@@ -183,19 +183,19 @@ fn aggregate(random: &mut Rng) -> String {
                 "max(CASE WHEN _ THEN r.runtime_ns END)",
                 "sum(CASE WHEN _ THEN r.runtime_ns WHEN r.split = 'a' THEN 1 ELSE r.runtime_ns END)",
             ];
-            // DataFusion has no subqueries there.
+            // DataFusion does not support subqueries there.
             let mut chooses = condition(random, 1);
             while chooses.contains("SELECT") {
                 chooses = condition(random, 1);
             }
-            one(random, &chosen).replacen(" _ ", &format!(" {chooses} "), 1)
+            choose(random, &chosen).replacen(" _ ", &format!(" {chooses} "), 1)
         }
         _ => call.to_owned(),
     }
 }
 
-/// What is asked of, with `r` and maybe `g` in it.
-fn source(random: &mut Rng) -> String {
+/// Returns a random FROM clause with `r`, and perhaps `g`.
+fn random_source(random: &mut Rng) -> String {
     let join = "graphs AS g ON g.graph_id = r.graph_id";
     match random.u8(..9) {
         0 => format!("records AS r JOIN {join}"),
@@ -204,7 +204,7 @@ fn source(random: &mut Rng) -> String {
         3 => format!("records AS r FULL JOIN {join} AND g.workload_key <> 'key 101'"),
         4 => {
             let (condition, limit) = (condition(random, 1), random.usize(..900));
-            let skipped = one(random, &["", " OFFSET 3"]);
+            let skipped = choose(random, &["", " OFFSET 3"]);
             format!(
                 "(SELECT * FROM records AS r WHERE {condition} ORDER BY source_id, line LIMIT {limit}{skipped}) AS r"
             )
@@ -217,7 +217,7 @@ fn source(random: &mut Rng) -> String {
     }
 }
 
-/// Windows over all rows of a label, and which rows see which values.
+/// Returns a query with windows over all rows of a label.
 fn windows(random: &mut Rng) -> String {
     let calls = [
         "count(*)",
@@ -229,7 +229,7 @@ fn windows(random: &mut Rng) -> String {
     ];
     let labels = ["r.platform", "r.graph_id", "r.split", "r.graph_id, r.split"];
     let mut call = || {
-        let (call, by) = (one(random, &calls), one(random, &labels));
+        let (call, by) = (choose(random, &calls), choose(random, &labels));
         format!("{call} OVER (PARTITION BY {by})")
     };
     let (first, second) = (call(), call());
@@ -240,7 +240,7 @@ fn windows(random: &mut Rng) -> String {
     )
 }
 
-fn question(random: &mut Rng) -> String {
+fn random_query(random: &mut Rng) -> String {
     if random.u8(..8) == 0 {
         return windows(random);
     }
@@ -253,7 +253,9 @@ fn question(random: &mut Rng) -> String {
         "r.graph_id % 3",
         "r.environment_id",
     ];
-    let mut own: Vec<&str> = (0..random.usize(..4)).map(|_| one(random, &keys)).collect();
+    let mut own: Vec<&str> = (0..random.usize(..4))
+        .map(|_| choose(random, &keys))
+        .collect();
     own.sort_unstable();
     own.dedup();
     let calls: Vec<String> = (0..random.usize(1..4)).map(|_| aggregate(random)).collect();
@@ -264,7 +266,7 @@ fn question(random: &mut Rng) -> String {
         .zip('a'..)
         .map(|(text, name)| format!("{text} AS {name}"));
     let named: Vec<String> = named.collect();
-    let mut sql = format!("SELECT {} FROM {}", named.join(", "), source(random));
+    let mut sql = format!("SELECT {} FROM {}", named.join(", "), random_source(random));
     if random.bool() {
         sql += &format!(" WHERE {}", condition(random, 2));
     }
@@ -304,9 +306,9 @@ async fn can_be_planned(context: &SessionContext, sql: &str) -> bool {
 
 #[tokio::test]
 async fn random_questions_have_one_answer() {
-    let seed = number("TSQL_TEST_SEED", 11);
+    let seed = env_number("TSQL_TEST_SEED", 11);
     let (mut from_sums, mut asked, mut refused) = (0, 0, 0);
-    for number_of_store in 0..number("TSQL_TEST_STORES", STORES) {
+    for number_of_store in 0..env_number("TSQL_TEST_STORES", STORES) {
         let mut random = Rng::with_seed(seed + number_of_store);
         let store = store(&mut random).await;
         let (sums, rows) = (
@@ -316,8 +318,8 @@ async fn random_questions_have_one_answer() {
         rows.sql("SET tsql.rules.preaggregates = false")
             .await
             .unwrap();
-        for _ in 0..number("TSQL_TEST_QUESTIONS", QUESTIONS) {
-            let sql = question(&mut random);
+        for _ in 0..env_number("TSQL_TEST_QUESTIONS", QUERIES) {
+            let sql = random_query(&mut random);
             match (
                 can_be_planned(&sums, &sql).await,
                 can_be_planned(&rows, &sql).await,
@@ -329,12 +331,12 @@ async fn random_questions_have_one_answer() {
                 }
                 _ => panic!("only one of them refuses {sql}"),
             }
-            assert!(!reads_sums(&rows, &sql).await, "{sql}");
-            from_sums += u64::from(reads_sums(&sums, &sql).await);
-            let by_sums = answer(&sums, &sql).await;
+            assert!(!reads_rollups(&rows, &sql).await, "{sql}");
+            from_sums += u64::from(reads_rollups(&sums, &sql).await);
+            let by_sums = result_lines(&sums, &sql).await;
             assert_eq!(
                 by_sums,
-                answer(&rows, &sql).await,
+                result_lines(&rows, &sql).await,
                 "store {number_of_store}: {sql}"
             );
             asked += 1;

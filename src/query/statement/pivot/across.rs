@@ -1,4 +1,4 @@
-//! What becomes columns: the values of one or more columns, and the rows that count in each.
+//! Columns of a pivot: the values of one or more columns, and the rows that each value selects.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType as SqlType, Expr, ExprWithAlias, PivotValueSource, Query,
@@ -6,31 +6,36 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::super::super::dialect::pieces::{derived, put_table, query, select, text};
+use super::super::super::dialect::pieces::{
+    derived_table, first_select, parse_query, set_from_table, string_literal,
+};
 
-use super::made::{WIDEST, aliased, refused};
+use super::query_builders::{MAX_PIVOT_COLUMNS, pivot_error, with_alias};
 
-/// Rows that count in a column, and what it is called by.
-pub(super) struct Part {
+/// A column of the result: its rows and its name.
+pub(super) struct PivotColumn {
     pub(super) name: String,
     pub(super) condition: Expr,
 }
 
-/// A column whose values become columns, without those that are listed for it alone (`ON a IN (1, 2), b`).
-fn bare(column: &Expr) -> &Expr {
+/// A pivot column, without its own list of values (`ON a IN (1, 2), b`).
+fn without_list(column: &Expr) -> &Expr {
     match column {
         Expr::InList { expr, .. } => expr,
         other => other,
     }
 }
 
-/// The columns themselves.
-pub(super) fn bare_all(columns: &[Expr]) -> impl Iterator<Item = &Expr> {
-    columns.iter().map(bare)
+/// Pivot columns without their lists of values.
+pub(super) fn without_lists(columns: &[Expr]) -> impl Iterator<Item = &Expr> {
+    columns.iter().map(without_list)
 }
 
-/// Columns of which nobody has listed the values.
-pub(super) fn unlisted<'a>(columns: &'a [Expr], source: &PivotValueSource) -> Vec<&'a Expr> {
+/// Pivot columns without listed values.
+pub(super) fn columns_without_values<'a>(
+    columns: &'a [Expr],
+    source: &PivotValueSource,
+) -> Vec<&'a Expr> {
     if matches!(source, PivotValueSource::List(_)) {
         return Vec::new();
     }
@@ -39,8 +44,8 @@ pub(super) fn unlisted<'a>(columns: &'a [Expr], source: &PivotValueSource) -> Ve
     columns.filter(|column| !listed(column)).collect()
 }
 
-/// The query for the values of a column of a table, as texts.
-pub(super) fn values(
+/// Query for the values of a column of a table, as text.
+pub(super) fn values_query(
     table: &TableFactor,
     column: &Expr,
     source: &PivotValueSource,
@@ -48,9 +53,9 @@ pub(super) fn values(
     let distinct = match source {
         PivotValueSource::Subquery(subquery) => subquery.clone(),
         _ => {
-            let mut distinct = query("SELECT DISTINCT 1 FROM x")?;
-            put_table(&mut distinct, table.clone());
-            if let Some(select) = select(&mut distinct) {
+            let mut distinct = parse_query("SELECT DISTINCT 1 FROM x")?;
+            set_from_table(&mut distinct, table.clone());
+            if let Some(select) = first_select(&mut distinct) {
                 select.projection = vec![SelectItem::UnnamedExpr(column.clone())];
             }
             distinct
@@ -61,48 +66,54 @@ pub(super) fn values(
     let sql = format!(
         "SELECT CAST(k AS VARCHAR) AS text FROM (SELECT 1) AS v(k) WHERE k IS NOT NULL{order}"
     );
-    let mut values = query(&sql)?;
-    let alias = select(&mut values).and_then(|select| match &select.from.first()?.relation {
+    let mut values = parse_query(&sql)?;
+    let alias = first_select(&mut values).and_then(|select| match &select.from.first()?.relation {
         TableFactor::Derived { alias, .. } => alias.clone(),
         _ => None,
     });
-    put_table(&mut values, aliased(derived(distinct), alias));
+    set_from_table(&mut values, with_alias(derived_table(distinct), alias));
     Ok(values)
 }
 
-/// All combinations of the values of the columns; `asked` are those of columns that list none, in their order.
-pub(super) fn parts(
+/// All combinations of the values of the pivot columns. `asked` contains the values of the columns that list none, in
+/// order.
+pub(super) fn pivot_columns(
     columns: &[Expr],
     source: &PivotValueSource,
     asked: Vec<Vec<String>>,
-) -> Result<Vec<Part>, ParserError> {
+) -> Result<Vec<PivotColumn>, ParserError> {
     if let PivotValueSource::List(values) = source {
-        return values.iter().map(|value| listed(columns, value)).collect();
+        return values
+            .iter()
+            .map(|value| column_of_tuple(columns, value))
+            .collect();
     }
     let mut asked = asked.into_iter();
-    let mut all: Option<Vec<Part>> = None;
+    let mut all: Option<Vec<PivotColumn>> = None;
     for column in columns {
-        let own: Vec<Part> = match column {
+        let own: Vec<PivotColumn> = match column {
             Expr::InList { expr, list, .. } => {
-                let values = list.iter().map(|value| of_value(expr, &named(value)));
+                let values = list
+                    .iter()
+                    .map(|value| column_of_value(expr, &value_with_name(value)));
                 values.collect()
             }
             other => {
                 let values = asked.next().unwrap_or_default().into_iter();
-                let values = values.map(|value| as_text(other, value));
+                let values = values.map(|value| column_of_text(other, value));
                 values.collect()
             }
         };
         all = Some(match all {
             None => own,
-            Some(before) => crossed(before, &own)?,
+            Some(before) => cross_product(before, &own)?,
         });
     }
     Ok(all.unwrap_or_default())
 }
 
-/// A value of `IN (...)`, with the name that it may have.
-fn named(value: &Expr) -> ExprWithAlias {
+/// A value of `IN (...)`, with its alias if it has one.
+fn value_with_name(value: &Expr) -> ExprWithAlias {
     match value {
         Expr::Named { expr, name } => ExprWithAlias {
             expr: expr.as_ref().clone(),
@@ -115,35 +126,35 @@ fn named(value: &Expr) -> ExprWithAlias {
     }
 }
 
-/// A value that was listed for all columns together: as many values as there are columns.
-fn listed(columns: &[Expr], value: &ExprWithAlias) -> Result<Part, ParserError> {
+/// Condition of a value that was listed for all columns together: one value per column.
+fn column_of_tuple(columns: &[Expr], value: &ExprWithAlias) -> Result<PivotColumn, ParserError> {
     let several = match (columns, &value.expr) {
-        ([only], _) => return Ok(of_value(only, value)),
+        ([only], _) => return Ok(column_of_value(only, value)),
         (_, Expr::Tuple(several)) if several.len() == columns.len() => several,
         _ => {
-            return Err(refused(
+            return Err(pivot_error(
                 "PIVOT FOR (a, b) takes pairs of values\nhint: `FOR (a, b) IN ((1, 'x'), (2, 'y'))`",
             ));
         }
     };
     let pairs = columns.iter().zip(several);
-    let parts = pairs.map(|(column, value)| of_value(column, &named(value)));
-    let joined = parts.reduce(|before, one| both(&before, &one));
-    let mut joined = joined.ok_or_else(|| refused("PIVOT takes columns after FOR"))?;
+    let parts = pairs.map(|(column, value)| column_of_value(column, &value_with_name(value)));
+    let joined = parts.reduce(|before, one| combine(&before, &one));
+    let mut joined = joined.ok_or_else(|| pivot_error("PIVOT takes columns after FOR"))?;
     if let Some(alias) = &value.alias {
         joined.name.clone_from(&alias.value);
     }
     Ok(joined)
 }
 
-/// The rows that have this value.
-fn of_value(column: &Expr, value: &ExprWithAlias) -> Part {
+/// Rows with this value.
+fn column_of_value(column: &Expr, value: &ExprWithAlias) -> PivotColumn {
     let left = Box::new(Expr::Nested(Box::new(column.clone())));
     let condition = match &value.expr {
         Expr::Value(ValueWithSpan {
             value: Value::Null, ..
         }) => Expr::IsNull(left),
-        other => binary(left, BinaryOperator::Eq, other.clone()),
+        other => binary_expr(left, BinaryOperator::Eq, other.clone()),
     };
     let name = match (&value.alias, &value.expr) {
         (Some(alias), _) => alias.value.clone(),
@@ -153,11 +164,11 @@ fn of_value(column: &Expr, value: &ExprWithAlias) -> Part {
         },
         (None, other) => other.to_string(),
     };
-    Part { name, condition }
+    PivotColumn { name, condition }
 }
 
-/// The rows whose value reads like this.
-fn as_text(column: &Expr, value: String) -> Part {
+/// Rows whose value has this text.
+fn column_of_text(column: &Expr, value: String) -> PivotColumn {
     let cast = Expr::Cast {
         kind: CastKind::Cast,
         expr: Box::new(column.clone()),
@@ -166,36 +177,39 @@ fn as_text(column: &Expr, value: String) -> Part {
         format: None,
     };
     let value = ExprWithAlias {
-        expr: text(value),
+        expr: string_literal(value),
         alias: None,
     };
-    of_value(&cast, &value)
+    column_of_value(&cast, &value)
 }
 
-/// Each of the one with each of the other.
-fn crossed(before: Vec<Part>, own: &[Part]) -> Result<Vec<Part>, ParserError> {
+/// Cross product of conditions.
+fn cross_product(
+    before: Vec<PivotColumn>,
+    own: &[PivotColumn],
+) -> Result<Vec<PivotColumn>, ParserError> {
     let count = before.len().saturating_mul(own.len());
-    if count > WIDEST {
-        return Err(refused(&format!(
-            "PIVOT: {count} combinations of values are as many columns, at most {WIDEST} are made\n\
+    if count > MAX_PIVOT_COLUMNS {
+        return Err(pivot_error(&format!(
+            "PIVOT: {count} combinations of values are as many columns, at most {MAX_PIVOT_COLUMNS} are made\n\
              hint: `ON a IN (...), b IN (...)` lists those that are wanted"
         )));
     }
     let each = before
         .iter()
-        .flat_map(|one| own.iter().map(|other| both(one, other)));
+        .flat_map(|one| own.iter().map(|other| combine(one, other)));
     Ok(each.collect())
 }
 
-fn both(one: &Part, other: &Part) -> Part {
-    let nested = |part: &Part| Expr::Nested(Box::new(part.condition.clone()));
-    Part {
+fn combine(one: &PivotColumn, other: &PivotColumn) -> PivotColumn {
+    let nested = |part: &PivotColumn| Expr::Nested(Box::new(part.condition.clone()));
+    PivotColumn {
         name: format!("{}_{}", one.name, other.name),
-        condition: binary(Box::new(nested(one)), BinaryOperator::And, nested(other)),
+        condition: binary_expr(Box::new(nested(one)), BinaryOperator::And, nested(other)),
     }
 }
 
-pub(super) fn binary(left: Box<Expr>, op: BinaryOperator, right: Expr) -> Expr {
+pub(super) fn binary_expr(left: Box<Expr>, op: BinaryOperator, right: Expr) -> Expr {
     let right = Box::new(right);
     Expr::BinaryOp { left, op, right }
 }

@@ -1,11 +1,12 @@
-//! `t PIVOT (sum(x) FOR k IN ('a', 'b'))` as aggregates with `FILTER`, `t UNPIVOT (v FOR n IN (a, b))` as `unnest`.
+//! Rewrites `t PIVOT (sum(x) FOR k IN ('a', 'b'))` to aggregates with `FILTER`, and `t UNPIVOT (v FOR n IN (a, b))` to
+//! `unnest`.
 //!
-//! The rows of a pivot are grouped by all columns that it does not name. Where it lists no values (`IN (ANY)`, or
-//! DuckDB's `PIVOT t ON k`), these are asked of the table first, so it is written when it is planned. Of several
-//! columns (`ON a, b`) each combination of their values becomes a column, `a_b`, as in DuckDB.
+//! A pivot groups by all columns that it does not name. If it lists no values (`IN (ANY)`, or DuckDB's `PIVOT t ON k`),
+//! they are queried from the table, so the rewrite runs during planning. For several columns (`ON a, b`) each
+//! combination of values becomes a column `a_b`, as in DuckDB.
 
 mod across;
-mod made;
+mod query_builders;
 mod unpivot;
 
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -21,45 +22,52 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::super::dialect::leading::columns;
-use super::super::dialect::pieces::{derived, put_table, query, quoted, select};
-use super::walk::walk;
+use super::super::dialect::leading::column_names;
+use super::super::dialect::pieces::{
+    derived_table, first_select, parse_query, quoted_ident, set_from_table,
+};
+use super::walk::visit_statement;
 use crate::error::{Error, Result};
-use across::{Part, bare_all, binary, parts, unlisted, values};
-use made::{WIDEST, aliased, all_but, refused};
-use unpivot::unpivot;
+use across::{
+    PivotColumn, binary_expr, columns_without_values, pivot_columns, values_query, without_lists,
+};
+use query_builders::{MAX_PIVOT_COLUMNS, pivot_error, star_except, with_alias};
+use unpivot::rewrite_unpivot;
 
-/// Writes all pivots of a statement, asking for values where it lists none.
+/// Rewrites all pivots of a statement, and queries the values of those that list none.
 ///
 /// # Errors
-/// [`Error::Refused`] for what cannot be written, [`Error::Query`] where values cannot be had.
-pub(super) async fn written(context: &SessionContext, statement: &mut Statement) -> Result<()> {
-    let mut pivots = Pivots { values: Vec::new() };
+/// [`Error::Refused`] for an unsupported pivot, [`Error::Query`] if the values cannot be queried.
+pub(super) async fn expand_pivots(
+    context: &SessionContext,
+    statement: &mut Statement,
+) -> Result<()> {
+    let mut pivots = PivotRewriter { values: Vec::new() };
     loop {
-        match walk(statement, &mut pivots) {
+        match visit_statement(statement, &mut pivots) {
             Continue(()) => return Ok(()),
             Break(Stopped::For(values)) => {
-                pivots.values.push(asked(context, values).await?);
+                pivots.values.push(query_values(context, values).await?);
             }
             Break(Stopped::By(error)) => return Err(error),
         }
     }
 }
 
-/// Why a visit ends.
+/// Reason why a visit stops.
 enum Stopped {
-    /// These values are needed.
+    /// The pivot needs the values of this query.
     For(Box<Query>),
     By(Error),
 }
 
-/// Writes pivots, the inner ones first.
-struct Pivots {
-    /// Values that were asked for by the pivot that comes next, of one column after another.
+/// Rewrites pivots, the inner ones first.
+struct PivotRewriter {
+    /// Queried values of the next pivot, for one column after another.
     values: Vec<Vec<String>>,
 }
 
-impl VisitorMut for Pivots {
+impl VisitorMut for PivotRewriter {
     type Break = Stopped;
 
     fn post_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<Stopped> {
@@ -72,34 +80,34 @@ impl VisitorMut for Pivots {
             } => {
                 if value_column.len() > 1 && matches!(value_source, PivotValueSource::Subquery(_)) {
                     let reason = "PIVOT FOR (a, b) takes no query for its values\nhint: `PIVOT t ON a, b` asks the table for them";
-                    return Break(broken(refused(reason)));
+                    return Break(break_with(pivot_error(reason)));
                 }
-                let unlisted = unlisted(value_column, value_source);
+                let unlisted = columns_without_values(value_column, value_source);
                 if let Some(next) = unlisted.get(self.values.len()) {
-                    let values = values(of, next, value_source);
-                    return Break(values.map_or_else(broken, Stopped::For));
+                    let values = values_query(of, next, value_source);
+                    return Break(values.map_or_else(break_with, Stopped::For));
                 }
-                pivot(table, std::mem::take(&mut self.values))
+                rewrite_pivot(table, std::mem::take(&mut self.values))
             }
-            TableFactor::Unpivot { .. } => unpivot(table),
+            TableFactor::Unpivot { .. } => rewrite_unpivot(table),
             _ => return Continue(()),
         };
         match written {
             Ok(written) => *table = written,
-            Err(error) => return Break(broken(error)),
+            Err(error) => return Break(break_with(error)),
         }
         Continue(())
     }
 }
 
-fn broken(error: ParserError) -> Stopped {
+fn break_with(error: ParserError) -> Stopped {
     Stopped::By(match error {
         ParserError::ParserError(reason) => Error::Refused(reason),
         other => Error::Query(other.into()),
     })
 }
 
-async fn asked(context: &SessionContext, query: Box<Query>) -> Result<Vec<String>> {
+async fn query_values(context: &SessionContext, query: Box<Query>) -> Result<Vec<String>> {
     let statement = Statement::Statement(Box::new(SqlStatement::Query(query)));
     let plan = context.state().statement_to_plan(statement).await;
     let frame = context.execute_logical_plan(plan.map_err(Error::Query)?);
@@ -114,15 +122,18 @@ async fn asked(context: &SessionContext, query: Box<Query>) -> Result<Vec<String
         0 => Err(Error::Refused(
             "PIVOT: there is no value to make a column of".to_owned(),
         )),
-        count if count > WIDEST => Err(Error::Refused(format!(
-            "PIVOT: {count} values are as many columns, at most {WIDEST} are made\nhint: `IN (...)` lists those that are wanted"
+        count if count > MAX_PIVOT_COLUMNS => Err(Error::Refused(format!(
+            "PIVOT: {count} values are as many columns, at most {MAX_PIVOT_COLUMNS} are made\nhint: `IN (...)` lists those that are wanted"
         ))),
         _ => Ok(values),
     }
 }
 
-/// What a pivot stands for.
-fn pivot(table: &mut TableFactor, values: Vec<Vec<String>>) -> Result<TableFactor, ParserError> {
+/// The derived table that replaces a pivot.
+fn rewrite_pivot(
+    table: &mut TableFactor,
+    values: Vec<Vec<String>>,
+) -> Result<TableFactor, ParserError> {
     let TableFactor::Pivot {
         table,
         aggregate_functions,
@@ -132,42 +143,48 @@ fn pivot(table: &mut TableFactor, values: Vec<Vec<String>>) -> Result<TableFacto
         alias,
     } = table
     else {
-        return Err(refused("PIVOT takes values"));
+        return Err(pivot_error("PIVOT takes values"));
     };
     if default_on_null.is_some() {
-        return Err(refused(
+        return Err(pivot_error(
             "PIVOT takes no DEFAULT ON NULL\nhint: coalesce(...) around its columns",
         ));
     }
     let named = aggregate_functions.iter().map(|aggregate| &aggregate.expr);
-    let named = columns(bare_all(value_column).chain(named));
-    let mut items = vec![all_but(named)];
-    for part in parts(value_column, value_source, values)? {
+    let named = column_names(without_lists(value_column).chain(named));
+    let mut items = vec![star_except(named)];
+    for part in pivot_columns(value_column, value_source, values)? {
         for aggregate in aggregate_functions.iter() {
-            items.push(column_of(&part, aggregate, aggregate_functions.len())?);
+            items.push(aggregate_column(
+                &part,
+                aggregate,
+                aggregate_functions.len(),
+            )?);
         }
     }
-    let mut made = query("SELECT * FROM x GROUP BY ALL")?;
-    put_table(&mut made, table.as_ref().clone());
-    if let Some(select) = select(&mut made) {
+    let mut made = parse_query("SELECT * FROM x GROUP BY ALL")?;
+    set_from_table(&mut made, table.as_ref().clone());
+    if let Some(select) = first_select(&mut made) {
         select.projection = items;
     }
-    Ok(aliased(derived(made), alias.take()))
+    Ok(with_alias(derived_table(made), alias.take()))
 }
 
-/// An aggregate of some of the rows, under their name.
-fn column_of(
-    part: &Part,
+/// An aggregate over the rows of one column, with its alias.
+fn aggregate_column(
+    part: &PivotColumn,
     aggregate: &ExprWithAlias,
     aggregates: usize,
 ) -> Result<SelectItem, ParserError> {
     let Expr::Function(function) = &aggregate.expr else {
-        return Err(refused("PIVOT takes calls of aggregates: sum(x), count(*)"));
+        return Err(pivot_error(
+            "PIVOT takes calls of aggregates: sum(x), count(*)",
+        ));
     };
     let condition = part.condition.clone();
     let mut function = function.clone();
     function.filter = Some(Box::new(match function.filter.take() {
-        Some(own) => binary(
+        Some(own) => binary_expr(
             Box::new(Expr::Nested(own)),
             BinaryOperator::And,
             Expr::Nested(Box::new(condition)),
@@ -181,6 +198,6 @@ fn column_of(
     };
     Ok(SelectItem::ExprWithAlias {
         expr: Expr::Function(function),
-        alias: quoted(&format!("{}{suffix}", part.name)),
+        alias: quoted_ident(&format!("{}{suffix}", part.name)),
     })
 }

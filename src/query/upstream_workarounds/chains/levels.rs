@@ -1,8 +1,8 @@
-//! How deep a chain is.
+//! Depth of chains.
 
 use datafusion::logical_expr::{Expr, Operator};
 
-/// The sides of a node of this operator.
+/// Returns the operands if the expression has this operator.
 pub(super) fn sides(expr: &Expr, op: Operator) -> Option<(&Expr, &Expr)> {
     match expr {
         Expr::BinaryExpr(binary) if binary.op == op => Some((&binary.left, &binary.right)),
@@ -10,7 +10,7 @@ pub(super) fn sides(expr: &Expr, op: Operator) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// Levels on the left.
+/// Returns the depth of the leftmost path of this operator.
 pub(super) fn levels(expr: &Expr, op: Operator) -> usize {
     let left = std::iter::successors(Some(expr), |expr| Some(sides(expr, op)?.0));
     left.count() - 1

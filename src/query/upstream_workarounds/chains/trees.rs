@@ -1,4 +1,4 @@
-//! Trees of chains that the optimizer makes: of conditions that it takes apart and puts together again.
+//! Balances chains that the optimizer builds when it splits and joins conditions.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 
 use super::levels::levels;
 
-/// Terms of a chain that may be as deep as they stand.
-pub(in crate::query) const FLAT: usize = 32;
+/// Maximum number of terms of a chain that is not balanced.
+pub(in crate::query) const MAX_FLAT_TERMS: usize = 32;
 
-/// The rule that makes trees of chains, after all others.
+/// Balances chains of AND and OR. Runs after all other logical rules.
 #[derive(Debug)]
-pub(in crate::query::upstream_workarounds) struct Balanced;
+pub(in crate::query::upstream_workarounds) struct BalanceChains;
 
-impl OptimizerRule for Balanced {
+impl OptimizerRule for BalanceChains {
     fn name(&self) -> &'static str {
         "chains_are_trees"
     }
@@ -36,19 +36,19 @@ impl OptimizerRule for Balanced {
         plan: LogicalPlan,
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        plan.map_expressions(|expr| expr.transform_down(|expr| Ok(balanced(expr))))
+        plan.map_expressions(|expr| expr.transform_down(|expr| Ok(balance(expr))))
     }
 }
 
-fn balanced(expr: Expr) -> Transformed<Expr> {
+fn balance(expr: Expr) -> Transformed<Expr> {
     let op = match &expr {
-        Expr::BinaryExpr(binary) if is_word(binary.op) => binary.op,
+        Expr::BinaryExpr(binary) if is_and_or_or(binary.op) => binary.op,
         _ => return Transformed::no(expr),
     };
-    if levels(&expr, op) < FLAT {
+    if levels(&expr, op) < MAX_FLAT_TERMS {
         return Transformed::no(expr);
     }
-    let terms = terms(expr, |expr| match expr {
+    let terms = flatten_chain(expr, |expr| match expr {
         Expr::BinaryExpr(binary) if binary.op == op => Continue([*binary.left, *binary.right]),
         other => Break(other),
     });
@@ -59,15 +59,15 @@ fn balanced(expr: Expr) -> Transformed<Expr> {
             right: Box::new(right),
         })
     };
-    // There are some.
-    Transformed::yes(tree(terms, join).unwrap_or_else(|| lit(true)))
+    // The list of terms is never empty.
+    Transformed::yes(balanced_tree(terms, join).unwrap_or_else(|| lit(true)))
 }
 
-/// The same of filters, whose conditions are put together once more while they are pushed down.
+/// Balances conditions of physical filters, which filter pushdown has joined again.
 #[derive(Debug)]
-pub(in crate::query::upstream_workarounds) struct BalancedFilters;
+pub(in crate::query::upstream_workarounds) struct BalanceFilters;
 
-impl PhysicalOptimizerRule for BalancedFilters {
+impl PhysicalOptimizerRule for BalanceFilters {
     fn optimize(
         &self,
         plan: Arc<dyn ExecutionPlan>,
@@ -77,7 +77,7 @@ impl PhysicalOptimizerRule for BalancedFilters {
             let Some(filter) = node.downcast_ref::<FilterExec>() else {
                 return Ok(Transformed::no(node));
             };
-            let Some(predicate) = balanced_physical(filter.predicate()) else {
+            let Some(predicate) = balance_physical(filter.predicate()) else {
                 return Ok(Transformed::no(node));
             };
             let filter = FilterExecBuilder::from(filter).with_predicate(predicate);
@@ -97,34 +97,37 @@ impl PhysicalOptimizerRule for BalancedFilters {
 
 type Physical = Arc<dyn PhysicalExpr>;
 
-/// The sides of a node of this operator.
+/// Returns the operands if the expression has this operator.
 fn sides(expr: &Physical, op: Operator) -> Option<[&Physical; 2]> {
     let binary = expr.downcast_ref::<expressions::BinaryExpr>()?;
     (*binary.op() == op).then(|| [binary.left(), binary.right()])
 }
 
-/// The tree of a condition that is a long chain.
-fn balanced_physical(expr: &Physical) -> Option<Physical> {
+/// Returns the balanced tree of a condition that is a long chain.
+fn balance_physical(expr: &Physical) -> Option<Physical> {
     let op = *expr.downcast_ref::<expressions::BinaryExpr>()?.op();
     let left = std::iter::successors(Some(expr), |expr| Some(sides(expr, op)?[0]));
-    if !is_word(op) || left.count() <= FLAT {
+    if !is_and_or_or(op) || left.count() <= MAX_FLAT_TERMS {
         return None;
     }
-    let terms = terms(Arc::clone(expr), |expr| match sides(&expr, op) {
+    let terms = flatten_chain(Arc::clone(expr), |expr| match sides(&expr, op) {
         Some(sides) => Continue(sides.map(Arc::clone)),
         None => Break(expr),
     });
     let join =
         |left, right| -> Physical { Arc::new(expressions::BinaryExpr::new(left, op, right)) };
-    tree(terms, join)
+    balanced_tree(terms, join)
 }
 
-fn is_word(op: Operator) -> bool {
+fn is_and_or_or(op: Operator) -> bool {
     matches!(op, Operator::And | Operator::Or)
 }
 
-/// What a chain is made of, in its order.
-pub(in crate::query) fn terms<T>(chain: T, apart: impl Fn(T) -> ControlFlow<T, [T; 2]>) -> Vec<T> {
+/// Returns the terms of a chain in their order.
+pub(in crate::query) fn flatten_chain<T>(
+    chain: T,
+    apart: impl Fn(T) -> ControlFlow<T, [T; 2]>,
+) -> Vec<T> {
     let (mut terms, mut waiting) = (Vec::new(), vec![chain]);
     while let Some(next) = waiting.pop() {
         match apart(next) {
@@ -135,8 +138,8 @@ pub(in crate::query) fn terms<T>(chain: T, apart: impl Fn(T) -> ControlFlow<T, [
     terms
 }
 
-/// Neighbours in pairs, these in pairs, until one is left.
-pub(in crate::query) fn tree<T>(mut terms: Vec<T>, join: impl Fn(T, T) -> T) -> Option<T> {
+/// Joins neighbors in pairs, then the pairs, until one is left.
+pub(in crate::query) fn balanced_tree<T>(mut terms: Vec<T>, join: impl Fn(T, T) -> T) -> Option<T> {
     while terms.len() > 1 {
         let mut rest = terms.into_iter();
         terms = Vec::with_capacity(rest.len().div_ceil(2));

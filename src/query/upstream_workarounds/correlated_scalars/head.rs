@@ -1,4 +1,4 @@
-//! The operators of a scalar subquery down to its aggregates, which have a row for each row of their input.
+//! Operators of a scalar subquery down to its aggregates, which return one row per input row.
 
 use datafusion::common::tree_node::{
     Transformed, TransformedResult as _, TreeNode as _, TreeNodeRecursion,
@@ -8,19 +8,19 @@ use datafusion::functions_aggregate::expr_fn::first_value;
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, FetchType, LogicalPlan, SkipType};
 
-/// The part of a subquery down to its aggregates.
-pub(super) struct Head<'a> {
-    /// The value, of the aggregates.
+/// Part of a subquery down to its aggregates.
+pub(super) struct SubqueryHead<'a> {
+    /// Value in terms of the aggregates.
     pub(super) value: Expr,
     pub(super) aggregates: Vec<Expr>,
-    /// The rows of the aggregates.
+    /// Input of the aggregates.
     pub(super) input: &'a LogicalPlan,
-    /// Whether a limit is among the operators.
+    /// Whether the subquery has a limit.
     pub(super) is_limited: bool,
 }
 
-impl<'a> Head<'a> {
-    /// `None` for subqueries of any number of rows.
+impl<'a> SubqueryHead<'a> {
+    /// Returns `None` for subqueries with any number of rows.
     pub(super) fn try_new(plan: &'a LogicalPlan) -> Result<Option<Self>> {
         let Some(column) = plan.schema().columns().into_iter().next() else {
             return Ok(None);
@@ -48,9 +48,9 @@ impl<'a> Head<'a> {
                     node = &sort.input;
                 }
                 LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) => {
-                    value = below(value, node)?;
+                    value = over_input(value, node)?;
                     for key in order.iter_mut().flatten() {
-                        key.expr = below(std::mem::take(&mut key.expr), node)?;
+                        key.expr = over_input(std::mem::take(&mut key.expr), node)?;
                     }
                     let inputs = node.inputs();
                     let [input] = inputs.as_slice() else {
@@ -72,7 +72,7 @@ impl<'a> Head<'a> {
                             };
                             let found = names.iter().find(|(name, _)| name == column);
                             Ok(match found {
-                                Some((_, name)) => Transformed::yes(unqualified(name)),
+                                Some((_, name)) => Transformed::yes(unqualified_column(name)),
                                 None => Transformed::no(part),
                             })
                         })
@@ -82,7 +82,7 @@ impl<'a> Head<'a> {
                 _ => match order.take() {
                     Some(order) => {
                         let first = first_value(std::mem::take(&mut value), order);
-                        value = unqualified(&aggregate_name(0));
+                        value = unqualified_column(&aggregate_name(0));
                         break vec![first];
                     }
                     None => return Ok(None),
@@ -102,12 +102,12 @@ pub(super) fn aggregate_name(number: usize) -> String {
     format!("__aggregate_{number}")
 }
 
-pub(super) fn unqualified(name: &str) -> Expr {
+pub(super) fn unqualified_column(name: &str) -> Expr {
     Expr::Column(Column::new_unqualified(name))
 }
 
-/// An expression over the columns of a projection or an alias, over those of its input.
-pub(super) fn below(expr: Expr, node: &LogicalPlan) -> Result<Expr> {
+/// Rewrites an expression over a projection or an alias to the columns of its input.
+pub(super) fn over_input(expr: Expr, node: &LogicalPlan) -> Result<Expr> {
     let of_column = |column: &Column| -> Result<Option<Expr>> {
         let Some(place) = node.schema().maybe_index_of_column(column) else {
             return Ok(None);

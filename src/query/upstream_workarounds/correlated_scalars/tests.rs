@@ -1,10 +1,10 @@
-use super::super::tests::{refusal, rows};
-use crate::query::engine::engine;
+use super::super::tests::{error_message, rows};
+use crate::query::engine::new_context;
 
 /// Expected values are DuckDB's.
 #[tokio::test]
 async fn aggregates_of_any_condition_on_the_row_around_them() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let l = "(VALUES (1, 7), (2, 5), (2, 5), (3, NULL), (NULL, 8)) AS l(k, x)";
     let r = "(VALUES (1, 7), (1, 8), (2, NULL), (4, 9)) AS r(k, y)";
     for (value, expected) in [
@@ -84,10 +84,10 @@ async fn aggregates_of_any_condition_on_the_row_around_them() {
     assert_eq!(rows(&context, &sql).await, ["4"]);
 }
 
-/// The rows around a subquery are evaluated twice: other rows would be without a value.
+/// The outer rows of a subquery are evaluated twice. If they differed, some would have no value.
 #[tokio::test]
 async fn rows_that_another_evaluation_may_change_are_rejected() {
-    let context = engine(None).unwrap();
+    let context = new_context(None).unwrap();
     let r = "(VALUES (1), (2)) AS r(y)";
     let t = "(VALUES (1, 1.5), (2, 2.5)) AS t(k, f)";
     for (l, is_planned) in [
@@ -111,7 +111,7 @@ async fn rows_that_another_evaluation_may_change_are_rejected() {
         if is_planned {
             assert_eq!(rows(&context, &sql).await.len(), 2, "{sql}");
         } else {
-            let message = refusal(&context, &sql).await;
+            let message = error_message(&context, &sql).await;
             assert!(
                 message.contains("about rows of a LIMIT"),
                 "{sql}: {message}"
@@ -124,7 +124,7 @@ async fn rows_that_another_evaluation_may_change_are_rejected() {
 #[tokio::test]
 async fn both_zeros_have_the_value_of_zero_in_merge_joins() {
     for memory in [None, Some(40 << 20)] {
-        let context = engine(memory).unwrap();
+        let context = new_context(memory).unwrap();
         let l = "(SELECT i, f::DOUBLE AS f FROM (VALUES (1, '-0.0'), (2, '0.0'), (3, 'NaN'), (4, '1')) AS t(i, f)) AS l";
         let sql = format!(
             "SELECT (SELECT count(*) FROM (VALUES (-1.0), (0.5)) AS r(y) WHERE y < f) AS n FROM {l} ORDER BY i"

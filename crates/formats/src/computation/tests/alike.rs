@@ -1,4 +1,4 @@
-//! One program as three tools write it has one form; near misses have others.
+//! A program in the format of three tools has one form; near misses have other forms.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn a_program_is_what_it_is_in_three_spellings() {
     assert_eq!(dense().text(), wanted);
     let hashes = TOOLS.map(|tool| dense().read(tool).unwrap().hash());
     assert_eq!(hashes, ["b737e009a5cf334753231af6356f658d"; 3]);
-    // Three by three, one around: the batch of one and its axis are left out.
+    // Kernel 3 x 3, padding 1: the batch dimension of extent 1 and its axis are left out.
     let wanted = "in0: float32[14, 14, 8]\n\
         in1: float32[3, 3, 8, 16]\n\
         s0: float32[16, 16, 8] = if_then_else:float32((0 <= -1*i0 + 14 and 0 <= -1*i1 + 14 and 0 <= i0 + -1 and \
@@ -27,7 +27,7 @@ fn a_program_is_what_it_is_in_three_spellings() {
     assert_eq!(convolution(1, 1).text(), wanted);
 }
 
-/// Of a program, what is nearly it: none of them is another.
+/// Variants of a program that are almost equal; all differ.
 #[test]
 fn near_misses_have_other_forms() {
     let with = |change: &dyn Fn(&mut Program)| {
@@ -125,7 +125,7 @@ fn near_misses_have_other_forms() {
     }
 }
 
-/// A loop that runs once, in tensors and reductions: the extents that a batch of one or a kernel of one by one has.
+/// Axes of extent 1 in tensors and reductions, such as a batch of one or a 1 x 1 kernel.
 #[test]
 fn what_has_one_element_is_left_out() {
     let mut batched = dense();
@@ -144,7 +144,7 @@ fn what_has_one_element_is_left_out() {
     assert_eq!(batched.text(), dense().text());
 }
 
-/// Inputs go by where they are read first, and what nobody reads is left out.
+/// Inputs are numbered by first use, and unread inputs are left out.
 #[test]
 fn parameters_in_another_order_are_the_same() {
     let mut turned = dense();

@@ -1,18 +1,18 @@
-//! Graphs of TVM 0.21 to 0.26, which write constants into their nodes, with their types: `dense_0_25.json` was written by
-//! TVM 0.25.0, of a product of matrices, its maximum with 0.5, and the exponential of that.
+//! Graphs of TVM 0.21 to 0.26, which store constants with their types inside of their nodes. TVM 0.25.0 wrote
+//! `dense_0_25.json`: a matrix product, its maximum with 0.5, and the exponential of that.
 
-use crate::computation::of_module;
-use crate::metaschedule::workload::{lines, write};
-use crate::tvm_json::Graph;
+use crate::computation::computation_of_module;
+use crate::metaschedule::workload::{read_lines, write};
+use crate::tvm_json::TvmGraph;
 
 const DENSE: &str = include_str!("dense_0_25.json");
 
-/// By hand, from the definition of the program.
+/// Computed by hand from the definition of the program.
 const FORM: &str = "in0: float32[6, 8]\nin1: float32[4, 8]\n\
     s0: float32[6, 4] = sum over [8] from 0.0:float32 of mul:float32(in0[i0, r0], in1[i1, r0])\n\
     s1: float32[6, 4] = exp:float32(max:float32(s0[i0, i1], 0.5:float32))\nout: s1\n";
 
-/// The same with the names of types as TVM 0.23 has them.
+/// The same graph with the type names of TVM 0.23.
 fn earlier() -> String {
     let text = DENSE.replace("tirx.", "tir.").replace("SBlock", "Block");
     text.replace(", \"step\": 0", "")
@@ -22,8 +22,8 @@ fn earlier() -> String {
 #[test]
 fn constants_within_nodes_are_read() {
     for json in [DENSE, &earlier()] {
-        let graph = Graph::read(json.as_bytes()).unwrap();
-        let computation = of_module(&graph).unwrap();
+        let graph = TvmGraph::read(json.as_bytes()).unwrap();
+        let computation = computation_of_module(&graph).unwrap();
         assert_eq!(computation.text.trim_end(), FORM.trim_end());
     }
 }
@@ -33,7 +33,7 @@ fn arguments_of_such_a_workload_are_known() {
     for (json, version) in [(DENSE, "0.25.0"), (&earlier(), "0.23.0")] {
         let mut line = Vec::new();
         write(7, json.as_bytes(), &mut line);
-        let read = lines(&line, false).next().unwrap().workload.unwrap();
+        let read = read_lines(&line, false).next().unwrap().workload.unwrap();
         let tensor =
             |rows: u32, columns: u32| format!("[\"TENSOR\", \"float32\", [{rows}, {columns}]]");
         let wanted = [tensor(6, 8), tensor(4, 8), tensor(6, 4)].join(", ");

@@ -3,12 +3,12 @@
 use super::written::E::{Axis, Call, Float, Load, Whole};
 use super::written::{E, Program, Stage, op};
 
-/// An element of a tensor at axes.
+/// Element of a tensor at some axes.
 pub(super) fn load(tensor: usize, axes: &[usize]) -> E {
     Load(tensor, axes.iter().map(|&axis| Axis(axis)).collect())
 }
 
-/// `C[i, j] = sum over k of A[i, k] * B[j, k]`, and the greater of it and 0.
+/// `C[i, j] = sum over k of A[i, k] * B[j, k]`, and its maximum with 0.
 pub(super) fn dense() -> Program {
     let product = op("Mul", load(0, &[0, 2]), load(1, &[1, 2]));
     Program {
@@ -29,7 +29,7 @@ pub(super) fn dense() -> Program {
     }
 }
 
-/// A convolution of images of 14 by 14 (of one channel to a batch) with so much padding, so far apart.
+/// Convolution of 14 x 14 images (one channel, batched) with this padding and stride.
 pub(super) fn convolution(padding: i64, stride: i64) -> Program {
     let (size, kernel) = (14, 3);
     let padded = size + 2 * padding;

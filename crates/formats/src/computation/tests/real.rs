@@ -1,14 +1,14 @@
-//! Computations of real files, which are no part of the project.
+//! Computations of real files, which are not part of the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::computation::{Computation, of_module};
-use crate::metaschedule::workload::lines;
+use crate::computation::{Computation, computation_of_module};
+use crate::metaschedule::workload::read_lines;
 use crate::shared;
-use crate::tenset::networks::{Content, Task, read};
+use crate::tenset::networks::{NetworkContent, Task, read};
 
-/// Folder; workloads.
+/// Folder; number of workloads.
 const DATABASES: [(&str, usize); 4] = [
     ("a100-resnet34", 20),
     ("cpu-c2d-0.27", 1),
@@ -16,12 +16,12 @@ const DATABASES: [(&str, usize); 4] = [
     ("cpu-sfm-0.27", 1),
 ];
 
-/// The tasks of all networks.
+/// Tasks of all networks.
 fn tasks() -> Option<Vec<Task>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(shared::path("data/tenset/network_info")?).unwrap() {
         let path = entry.unwrap().path();
-        let Content::Network(tasks) = read(&fs::read(&path).unwrap()).unwrap() else {
+        let NetworkContent::Network(tasks) = read(&fs::read(&path).unwrap()).unwrap() else {
             panic!("{}", path.display());
         };
         all.extend(tasks);
@@ -29,22 +29,22 @@ fn tasks() -> Option<Vec<Task>> {
     Some(all)
 }
 
-/// What the workloads of all databases compute, by the hash of each.
+/// Computations of the workloads of all databases, by structural hash.
 fn workloads() -> Option<BTreeMap<u64, Computation>> {
     let mut all = BTreeMap::new();
     for (name, count) in DATABASES {
         let path = format!("data/metaschedule/{name}/database_workload.json");
         let text = shared::bytes(&path)?;
-        let workloads = lines(&text, false).map(|line| line.workload.unwrap());
+        let workloads = read_lines(&text, false).map(|line| line.workload.unwrap());
         let before = all.len();
-        all.extend(workloads.map(|one| (one.hash, of_module(&one.module).unwrap())));
+        all.extend(workloads.map(|one| (one.hash, computation_of_module(&one.module).unwrap())));
         assert_eq!(all.len(), before + count);
     }
     Some(all)
 }
 
-/// The workload keys of TenSet are a hash of TVM's own over what is computed, and sizes: two tasks have one form
-/// where they have one key, be they for a CPU or for a GPU, and never else.
+/// TenSet's workload keys are TVM's hash of the computation, and sizes. Two tasks have the same form if and only if
+/// they have the same key, on CPUs and on GPUs.
 #[test]
 fn every_real_task_has_a_form_and_one_for_each_workload_key() {
     let Some(tasks) = tasks() else { return };
@@ -62,7 +62,7 @@ fn every_real_task_has_a_form_and_one_for_each_workload_key() {
     assert_eq!((forms.len(), both.count()), (104, 88));
 }
 
-/// TVM's structural hash tells them apart, and so do forms.
+/// Workloads with different structural hashes have different forms.
 #[test]
 fn every_real_workload_has_a_form_of_its_own() {
     let Some(workloads) = workloads() else { return };

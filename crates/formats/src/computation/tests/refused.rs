@@ -1,4 +1,4 @@
-//! What is not understood has no form, and nothing of a graph that lies makes a reader run on.
+//! Unsupported graphs have no form, and malformed graphs do not make a reader run forever.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::programs::{dense, load};
 use super::written::E::{Axis, Call, Load, Whole};
-use super::written::{TOOLS, Tool, of, op};
-use crate::tvm_json::Graph;
+use super::written::{TOOLS, Tool, computation_of, op};
+use crate::tvm_json::TvmGraph;
 
-/// Why a tool's graph of the program with some text in it exchanged has no form.
-fn refused(tool: Tool, from: &str, to: &str) -> String {
-    let json = dense().written(tool);
+/// Reason why a tool's graph of the program has no form after a text replacement.
+fn rejection(tool: Tool, from: &str, to: &str) -> String {
+    let json = dense().to_json(tool);
     assert!(json.contains(from), "{from}");
-    of(tool, &json.replacen(from, to, 1))
+    computation_of(tool, &json.replacen(from, to, 1))
         .unwrap_err()
         .to_string()
 }
@@ -52,7 +52,7 @@ fn what_is_not_understood_is_said() {
         for tool in TOOLS {
             let read = program.read(tool);
             if wanted == "beyond" && tool == Tool::Older {
-                // Its indexes have 64 bits.
+                // Its indices have 64 bits.
                 assert!(read.is_ok());
                 continue;
             }
@@ -109,7 +109,7 @@ fn programs_that_are_more_than_stages_are_refused() {
         ),
         ("tir.Mul", "tir.Let", "is no expression that is understood"),
     ] {
-        let error = refused(Tool::Older, from, to);
+        let error = rejection(Tool::Older, from, to);
         assert!(error.contains(wanted), "{from}: {error}");
     }
     for (from, to, wanted) in [
@@ -131,17 +131,17 @@ fn programs_that_are_more_than_stages_are_refused() {
         ),
         ("\"value\": \"64\"", "\"value\": \"0\"", "elements"),
     ] {
-        let error = refused(Tool::Te, from, to);
+        let error = rejection(Tool::Te, from, to);
         assert!(error.contains(wanted), "{from}: {error}");
     }
 }
 
-/// Digits of a graph exchanged for others: it is refused, or something else, or what was exchanged is only a name.
+/// Replaces digits of a graph. The result is rejected, or differs, or the digit belonged to a name.
 #[test]
 fn digits_exchanged_give_another_form_or_none() {
     for tool in TOOLS {
-        let json = dense().written(tool);
-        let own = of(tool, &json).unwrap();
+        let json = dense().to_json(tool);
+        let own = computation_of(tool, &json).unwrap();
         let digits = json
             .char_indices()
             .filter(|(_, c)| c.is_ascii_digit())
@@ -150,10 +150,10 @@ fn digits_exchanged_give_another_form_or_none() {
         for (at, old) in digits {
             for digit in ["0", "7"] {
                 let changed = format!("{}{digit}{}", &json[..at], &json[at + 1..]);
-                if old.to_string() == digit || Graph::read(changed.as_bytes()).is_err() {
+                if old.to_string() == digit || TvmGraph::read(changed.as_bytes()).is_err() {
                     continue;
                 }
-                match of(tool, &changed) {
+                match computation_of(tool, &changed) {
                     Ok(form) if form == own => same += 1,
                     Ok(_) => other += 1,
                     Err(_) => none += 1,
@@ -169,7 +169,7 @@ fn digits_exchanged_give_another_form_or_none() {
 fn what_doubles_again_and_again_is_bounded() {
     let mut program = dense();
     program.stages[1].body = op("Mul", load(2, &[0, 1]), load(2, &[0, 1]));
-    let json = program.written(Tool::Older);
+    let json = program.to_json(Tool::Older);
     let product = json.rfind("tir.Mul").unwrap();
     let (before, after) = json.split_at(product);
     let at = after.find("\"a\": \"").unwrap() + 6;
@@ -190,17 +190,19 @@ fn what_doubles_again_and_again_is_bounded() {
     let json = json
         .strip_suffix("]}")
         .map(|json| format!("{json}{chain}]}}"));
-    let error = of(Tool::Older, &json.unwrap()).unwrap_err().to_string();
+    let error = computation_of(Tool::Older, &json.unwrap())
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("more text than a computation has"),
         "{error}"
     );
 }
 
-/// A loop that is no axis would add up again and again, an axis that goes less far than its dimension leave the rest.
+/// A loop that is not an axis would accumulate repeatedly; an axis shorter than its dimension would leave elements out.
 #[test]
 fn loops_are_axes_and_axes_are_dimensions() {
-    let json: Value = serde_json::from_str(&dense().written(Tool::Older)).unwrap();
+    let json: Value = serde_json::from_str(&dense().to_json(Tool::Older)).unwrap();
     let nodes = json["nodes"].as_array().unwrap();
     let all = |kind: &str| -> Vec<usize> {
         let found = (0..nodes.len()).filter(|&at| nodes[at]["type_key"] == kind);
@@ -209,7 +211,11 @@ fn loops_are_axes_and_axes_are_dimensions() {
     let place = |at: usize, name: &str| -> usize {
         nodes[at]["attrs"][name].as_str().unwrap().parse().unwrap()
     };
-    let refused = |json: &Value| of(Tool::Older, &json.to_string()).unwrap_err().to_string();
+    let refused = |json: &Value| {
+        computation_of(Tool::Older, &json.to_string())
+            .unwrap_err()
+            .to_string()
+    };
     let sequence = place(all("tir.SeqStmt")[0], "seq");
     for (extent, wanted) in [
         (1, None),
@@ -229,7 +235,7 @@ fn loops_are_axes_and_axes_are_dimensions() {
         added[sequence]["data"][0] = (first + 2).into();
         match wanted {
             None => assert_eq!(
-                of(Tool::Older, &json.to_string()),
+                computation_of(Tool::Older, &json.to_string()),
                 dense().read(Tool::Older)
             ),
             Some(wanted) => assert!(refused(&json).contains(wanted), "{}", refused(&json)),
@@ -244,7 +250,7 @@ fn loops_are_axes_and_axes_are_dimensions() {
         error.contains("is no axis over all of its dimension"),
         "{error}"
     );
-    // Two buffers in one memory are not two tensors.
+    // Two buffers in the same memory are not two tensors.
     let mut shared = json.clone();
     shared["nodes"][buffers[2]]["attrs"]["data"] =
         json["nodes"][buffers[0]]["attrs"]["data"].clone();

@@ -1,10 +1,10 @@
-//! Expressions that are spelled differently and are certainly the same, and such that are not.
+//! Expressions that are spelled differently and provably equal, and expressions that are not.
 
 use super::programs::{dense, load};
 use super::written::E::{Axis, Call, Float, Load, Whole};
 use super::written::{E, TOOLS, op};
 
-/// Of the second stage, bodies that are one.
+/// Bodies of the second stage that are equal.
 fn same(bodies: &[E]) -> String {
     let text = |body: &E| {
         let mut program = dense();
@@ -62,7 +62,7 @@ fn indexes_are_the_same_sums() {
         )),
     ]);
     assert!(doubled.contains("= s0[i0, (i0 + 2*i1 / 8)]\n"), "{doubled}");
-    // Rounded down is not rounded to zero where something is negative, and then nothing is said.
+    // Rounding down differs from rounding toward zero if a value is negative, so there is no form.
     let negative = |name| read(op(name, op("Sub", j(), Whole(9)), Whole(8)));
     let mut program = dense();
     program.stages[1].body = negative("FloorDiv");
@@ -123,7 +123,7 @@ fn conditions_that_hold_together_are_one() {
     ]);
 }
 
-/// A choice among indexes is one; a choice by what a tensor holds is not the same as its other spelling.
+/// A selection among indices is an index. A selection by tensor elements differs from its other spelling.
 #[test]
 fn choices_and_casts() {
     let (i, j) = (|| Axis(0), || Axis(1));
@@ -166,7 +166,7 @@ fn choices_and_casts() {
     assert_ne!(plain, rounded);
 }
 
-/// A constant as doubles have it, in more digits and in less, is one of the type that it is of.
+/// A constant with more or fewer digits of a double is the same constant of its type.
 #[test]
 fn constants_are_what_their_type_holds() {
     let body = |value: f64| op("Max", load(2, &[0, 1]), Float(value));

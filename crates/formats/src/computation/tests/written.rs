@@ -1,44 +1,46 @@
-//! Programs of our own making, written as each tool writes them.
+//! Synthetic programs, written in the format of each tool.
 
 mod nodes;
 mod te;
 mod tir;
 
-use crate::computation::{Computation, NoForm, of_module, of_tensors};
-use crate::tvm_json::Graph;
+use crate::computation::{
+    Computation, NoCanonicalForm, computation_of_module, computation_of_tensors,
+};
+use crate::tvm_json::TvmGraph;
 use nodes::Writer;
 
-/// An expression.
+/// Expression.
 #[derive(Clone, Debug)]
 pub(super) enum E {
-    /// An axis of its stage: first those of its elements, then those of its reduction.
+    /// Axis of its stage: spatial axes first, then reduced axes.
     Axis(usize),
-    /// A whole number of the type of axes.
+    /// Integer of the type of axes.
     Whole(i64),
-    /// A float.
+    /// Float.
     Float(f64),
-    /// An element of a tensor: first the inputs, then the stages.
+    /// Element of a tensor: inputs first, then stages.
     Load(usize, Vec<E>),
-    /// `Add`, `LE` and the like.
+    /// Binary operator such as `Add` or `LE`.
     Op(&'static str, Box<[E; 2]>),
-    /// `if_then_else` or another function; `select`, which is none.
+    /// `if_then_else` or another function; also `select`, which is not a function.
     Call(&'static str, Vec<E>),
-    /// The other way round.
+    /// Negation.
     Not(Box<E>),
-    /// A number of this type.
+    /// Cast to this type.
     Cast(&'static str, Box<E>),
 }
 
-/// A stage.
+/// Stage.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub(super) shape: Vec<i64>,
-    /// By what it combines, over how many, and from where.
+    /// Reduction: operator, extents, initial value.
     pub(super) reduction: Option<(&'static str, Vec<i64>, f64)>,
     pub(super) body: E,
 }
 
-/// A program of floats, of which the last stage comes out.
+/// Program of floats whose last stage is the output.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) dtype: &'static str,
@@ -46,7 +48,7 @@ pub(super) struct Program {
     pub(super) stages: Vec<Stage>,
 }
 
-/// A tool, and its version.
+/// Tool with its version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Tool {
     Te,
@@ -56,18 +58,18 @@ pub(super) enum Tool {
 
 pub(super) const TOOLS: [Tool; 3] = [Tool::Te, Tool::Older, Tool::Later];
 
-/// A sum, a product and the like.
+/// Builds a binary expression such as a sum or a product.
 pub(super) fn op(name: &'static str, a: E, b: E) -> E {
     E::Op(name, Box::new([a, b]))
 }
 
 impl Program {
-    /// What it computes, as read from what a tool writes.
-    pub(super) fn read(&self, tool: Tool) -> Result<Computation, NoForm> {
-        of(tool, &self.written(tool))
+    /// Computation, as read from the output of a tool.
+    pub(super) fn read(&self, tool: Tool) -> Result<Computation, NoCanonicalForm> {
+        computation_of(tool, &self.to_json(tool))
     }
 
-    /// The form of it, which is the same whoever writes it.
+    /// Canonical form, which is the same for all tools.
     pub(super) fn text(&self) -> String {
         let texts = TOOLS.map(|tool| self.read(tool).unwrap().text);
         assert_eq!(texts[0], texts[1]);
@@ -75,8 +77,8 @@ impl Program {
         texts[0].clone()
     }
 
-    /// The graph that a tool writes of it.
-    pub(super) fn written(&self, tool: Tool) -> String {
+    /// Graph in the format of a tool.
+    pub(super) fn to_json(&self, tool: Tool) -> String {
         let mut writer = Writer {
             tool,
             nodes: Vec::new(),
@@ -102,11 +104,11 @@ impl Program {
     }
 }
 
-/// What a graph of a tool computes.
-pub(super) fn of(tool: Tool, json: &str) -> Result<Computation, NoForm> {
-    let graph = Graph::read(json.as_bytes()).unwrap();
+/// Returns the computation of a tool's graph.
+pub(super) fn computation_of(tool: Tool, json: &str) -> Result<Computation, NoCanonicalForm> {
+    let graph = TvmGraph::read(json.as_bytes()).unwrap();
     match tool {
-        Tool::Te => of_tensors(&graph),
-        _ => of_module(&graph),
+        Tool::Te => computation_of_tensors(&graph),
+        _ => computation_of_module(&graph),
     }
 }

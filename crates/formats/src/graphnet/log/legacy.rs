@@ -8,32 +8,32 @@
 //! graph-net-test-compiler-log duration model_path:/samples/timm/x eager:8.6400 compiled:8.4100
 //! ```
 //!
-//! Until 2025-08-28 keys began with `cmp.`, and durations were seconds; since then they are milliseconds. No line names
-//! the data types of outputs, nor the compiler.
+//! Until 2025-08-28 keys began with `cmp.` and durations were in seconds; since then they are in milliseconds. No line
+//! contains the data types of the outputs or the compiler.
 
-use super::text::number;
+use super::text::parse_number;
 
-/// A line about a sample.
+/// Line about a sample.
 #[derive(Debug, PartialEq)]
-pub(super) struct Line<'a> {
-    /// Without the prefix `cmp.`.
+pub(super) struct LegacyLine<'a> {
+    /// Key without the prefix `cmp.`.
     pub(super) key: &'a str,
     pub(super) model_path: &'a str,
-    pub(super) value: Value,
-    /// What the line says could not be read as a whole.
+    pub(super) value: LegacyValue,
+    /// Part of the line could not be parsed.
     pub(super) is_malformed: bool,
 }
 
-/// What a line says.
+/// Value of a line.
 #[derive(Debug, PartialEq)]
-pub(super) enum Value {
-    /// One number for each output.
+pub(super) enum LegacyValue {
+    /// One number per output.
     Outputs(Vec<f64>),
     /// Milliseconds of the eager and the compiled side.
     Durations(Option<f64>, Option<f64>),
 }
 
-/// Keys, or what they begin with.
+/// Known keys or prefixes of keys.
 const KEYS: [&str; 6] = [
     "equal",
     "all_close_atol",
@@ -44,12 +44,12 @@ const KEYS: [&str; 6] = [
 ];
 
 /// Returns the key of a line of this dialect.
-pub(in crate::graphnet) fn key(line: &str) -> Option<&str> {
-    parse(line).map(|line| line.key)
+pub(in crate::graphnet) fn parse_key(line: &str) -> Option<&str> {
+    parse_line(line).map(|line| line.key)
 }
 
-/// Reads a line of this dialect: one word of prompt, key, path, values.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+/// Parses a line of this dialect: one word of prompt, key, path, values.
+pub(super) fn parse_line(line: &str) -> Option<LegacyLine<'_>> {
     let (before, after) = line.split_once(" model_path:")?;
     let mut words = before.split(' ');
     let (_prompt, stated) = (words.next().filter(|word| !word.is_empty())?, words.next()?);
@@ -74,21 +74,21 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
         let mut side = |name: &str| {
             let mut words = values.split_whitespace();
             let word = words.find_map(|word| word.strip_prefix(name));
-            let (value, whole) = word.map(number).unwrap_or_default();
+            let (value, whole) = word.map(parse_number).unwrap_or_default();
             is_malformed |= !whole;
             value.map(|value| value * to_ms)
         };
-        Value::Durations(side("eager:"), side("compiled:"))
+        LegacyValue::Durations(side("eager:"), side("compiled:"))
     } else {
         let mut numbers = Vec::new();
         for word in values.split_whitespace() {
-            let (value, whole) = number(word);
+            let (value, whole) = parse_number(word);
             numbers.extend(value);
             is_malformed |= !whole;
         }
-        Value::Outputs(numbers)
+        LegacyValue::Outputs(numbers)
     };
-    Some(Line {
+    Some(LegacyLine {
         key,
         model_path,
         value,
@@ -97,7 +97,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
 }
 
 /// Returns the milliseconds of a trial: `Trial 1: 9.36 ms`.
-pub(super) fn trial(line: &str) -> Option<(u64, f64)> {
+pub(super) fn parse_trial(line: &str) -> Option<(u64, f64)> {
     let (index, time) = line.trim().strip_prefix("Trial ")?.split_once(": ")?;
     let time = time.strip_suffix(" ms")?;
     Some((index.parse().ok()?, time.parse().ok()?))

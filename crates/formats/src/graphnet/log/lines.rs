@@ -1,8 +1,8 @@
-//! The lines of a run as its columns say them, and what they do not say.
+//! Encodes the lines of a run relative to its columns.
 //!
-//! A line that reads as a column says is one byte, and equal ones after each other one more; any
-//! other line is kept as text. So whatever else a log has comes back, too: what child processes
-//! print, endings of lines, tags of later versions.
+//! A line that follows from the columns takes one byte, and a sequence of lines with equal codes one more. Any other
+//! line is stored as text. So everything in a log is restored: output of child processes, line endings, tags of later
+//! versions.
 //!
 //! ```text
 //! prompt [Config] device: cuda                        the next entry of `config`
@@ -13,38 +13,38 @@
 
 use tsql_codecs::varint;
 
-use super::run::{Block, Performance, Run};
-use super::style::Style;
+use super::run::{Performance, Run, TrialBlock};
+use super::style::FloatStyle;
 
-/// What the columns of `runs` say of a run.
+/// Values of a run in the columns of `runs`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct RunColumns {
     /// Path of the sample; empty if there is none.
     pub model_path: String,
     /// `[Config]` keys with their values.
     pub config: Vec<(String, String)>,
-    /// Of the eager side, then of the compiled one.
-    pub sides: [Side; 2],
+    /// Eager side, compiled side.
+    pub sides: [SideColumns; 2],
     /// `match:` of the `[DataType]` line.
     pub datatypes_match: Option<bool>,
     /// `match:` of the `[Shape]` line.
     pub shapes_match: Option<bool>,
-    /// End to end, on the GPU, of kernels.
+    /// End-to-end, GPU and kernel speedups.
     pub speedups: [Option<f64>; 3],
     /// Keys of `[Correctness]` with their values.
     pub checks: Vec<(String, Vec<f64>)>,
 }
 
-/// What they say of one side.
+/// Values of one side.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Side {
-    /// Data types of the outputs, with spaces between.
+pub struct SideColumns {
+    /// Data types of the outputs, separated by spaces.
     pub datatypes: Option<String>,
     /// Shapes of the outputs as a Python list.
     pub shapes: Option<String>,
     /// End-to-end time of each trial.
     pub e2e_ms: Vec<f64>,
-    /// Time on the GPU of each trial; empty where one has none.
+    /// GPU time of each trial; empty if a trial has none.
     pub gpu_ms: Vec<f64>,
     /// Mean kernel time over the trials.
     pub kernel_ms: Option<f64>,
@@ -52,21 +52,22 @@ pub struct Side {
     pub performance: Option<String>,
 }
 
-impl Said {
-    /// Of a run that was just read.
-    pub fn of(run: &Run) -> Self {
+impl RunColumns {
+    /// Columns of a run that was just read.
+    pub fn from_run(run: &Run) -> Self {
         let words = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
-        let side = |block: &Block, datatypes: &[String], shapes: &Option<String>, performance| {
-            let gpu: Option<Vec<f64>> = block.trials.iter().map(|trial| trial.gpu_ms).collect();
-            Side {
-                datatypes: words(datatypes),
-                shapes: shapes.clone(),
-                e2e_ms: block.trials.iter().map(|trial| trial.e2e_ms).collect(),
-                gpu_ms: gpu.unwrap_or_default(),
-                kernel_ms: block.kernel_ms,
-                performance,
-            }
-        };
+        let side =
+            |block: &TrialBlock, datatypes: &[String], shapes: &Option<String>, performance| {
+                let gpu: Option<Vec<f64>> = block.trials.iter().map(|trial| trial.gpu_ms).collect();
+                SideColumns {
+                    datatypes: words(datatypes),
+                    shapes: shapes.clone(),
+                    e2e_ms: block.trials.iter().map(|trial| trial.e2e_ms).collect(),
+                    gpu_ms: gpu.unwrap_or_default(),
+                    kernel_ms: block.kernel_ms,
+                    performance,
+                }
+            };
         let raw =
             |performance: &Option<Performance>| performance.as_ref().map(|found| found.raw.clone());
         Self {
@@ -94,9 +95,9 @@ impl Said {
     }
 }
 
-/// What a line says.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum RunLineKind {
     Processing,
     Config,
     Trial(usize),
@@ -106,53 +107,53 @@ enum Kind {
     Shapes(usize),
     ShapesMatch,
     Check,
-    /// The last key once more.
+    /// Repeats the last key.
     CheckAgain,
     Performance(usize),
     Speedup(usize),
 }
 
-/// All kinds, by their codes from 1 on; 0 is text.
-const KINDS: [Kind; 19] = [
-    Kind::Processing,
-    Kind::Config,
-    Kind::Trial(0),
-    Kind::Trial(1),
-    Kind::Kernel(0),
-    Kind::Kernel(1),
-    Kind::Datatypes(0),
-    Kind::Datatypes(1),
-    Kind::DatatypesMatch,
-    Kind::Shapes(0),
-    Kind::Shapes(1),
-    Kind::ShapesMatch,
-    Kind::Check,
-    Kind::CheckAgain,
-    Kind::Performance(0),
-    Kind::Performance(1),
-    Kind::Speedup(0),
-    Kind::Speedup(1),
-    Kind::Speedup(2),
+/// Line kinds by code, starting at 1; code 0 is text.
+const KINDS: [RunLineKind; 19] = [
+    RunLineKind::Processing,
+    RunLineKind::Config,
+    RunLineKind::Trial(0),
+    RunLineKind::Trial(1),
+    RunLineKind::Kernel(0),
+    RunLineKind::Kernel(1),
+    RunLineKind::Datatypes(0),
+    RunLineKind::Datatypes(1),
+    RunLineKind::DatatypesMatch,
+    RunLineKind::Shapes(0),
+    RunLineKind::Shapes(1),
+    RunLineKind::ShapesMatch,
+    RunLineKind::Check,
+    RunLineKind::CheckAgain,
+    RunLineKind::Performance(0),
+    RunLineKind::Performance(1),
+    RunLineKind::Speedup(0),
+    RunLineKind::Speedup(1),
+    RunLineKind::Speedup(2),
 ];
 
 const TEXT: u8 = 0;
 
-/// Beside a kind: the line begins with another prompt, which follows.
+/// Flag of a line kind: the line has its own prompt, which follows.
 const OWN_PROMPT: u8 = 0x80;
 
 const SIDES: [&str; 2] = ["eager", "compiled"];
 const CLOCKS: [&str; 3] = ["e2e", "gpu", "kernel"];
 
-/// How far the lines so far have come.
+/// Position in the columns after the lines so far.
 #[derive(Default)]
-struct Cursor {
+struct ColumnCursor {
     config: usize,
     trials: [usize; 2],
     checks: usize,
 }
 
-impl Kind {
-    /// Does the prompt stand before it?
+impl RunLineKind {
+    /// Whether the prompt precedes such a line.
     fn is_tagged(self) -> bool {
         !matches!(self, Self::Trial(_) | Self::Kernel(_))
     }
@@ -164,8 +165,13 @@ impl Kind {
         )
     }
 
-    /// The line without prompt and ending; `None` where the columns say nothing of it.
-    fn line(self, said: &Said, cursor: &Cursor, style: Style) -> Option<String> {
+    /// Returns the line without prompt and line ending; `None` if the columns do not contain it.
+    fn format_line(
+        self,
+        said: &RunColumns,
+        cursor: &ColumnCursor,
+        style: FloatStyle,
+    ) -> Option<String> {
         let side = |place: usize| Some((said.sides.get(place)?, *SIDES.get(place)?));
         let verdict = |same: bool| if same { "True" } else { "False" };
         Some(match self {
@@ -177,8 +183,8 @@ impl Kind {
             Self::Trial(place) => {
                 let (side, _) = side(place)?;
                 let number = *cursor.trials.get(place)?;
-                let e2e = style.text(*side.e2e_ms.get(number)?)?;
-                let gpu = side.gpu_ms.get(number).map(|&gpu| style.text(gpu));
+                let e2e = style.format_number(*side.e2e_ms.get(number)?)?;
+                let gpu = side.gpu_ms.get(number).map(|&gpu| style.format_number(gpu));
                 match gpu {
                     None => format!("Trial {}: e2e={e2e} ms", number + 1),
                     Some(gpu) => format!("Trial {}: e2e={e2e} ms, gpu={} ms", number + 1, gpu?),
@@ -186,7 +192,7 @@ impl Kind {
             }
             Self::Kernel(place) => {
                 let (side, _) = side(place)?;
-                let time = style.text(side.kernel_ms?)?;
+                let time = style.format_number(side.kernel_ms?)?;
                 format!("kernel={time} ms (avg over {} trials)", side.e2e_ms.len())
             }
             Self::Datatypes(place) => {
@@ -216,7 +222,7 @@ impl Kind {
             Self::Check | Self::CheckAgain => {
                 let again = usize::from(self == Self::CheckAgain);
                 let (key, values) = said.checks.get(cursor.checks.checked_sub(again)?)?;
-                let values = values.iter().map(|&value| style.text(value));
+                let values = values.iter().map(|&value| style.format_number(value));
                 let values: Vec<String> = values.collect::<Option<_>>()?;
                 format!("[Correctness][{key}]: {}", values.join(" "))
             }
@@ -225,13 +231,13 @@ impl Kind {
                 format!("[Performance][{name}]: {}", side.performance.as_deref()?)
             }
             Self::Speedup(clock) => {
-                let value = style.text((*said.speedups.get(clock)?)?)?;
+                let value = style.format_number((*said.speedups.get(clock)?)?)?;
                 format!("[Speedup][{}]: {value}", CLOCKS.get(clock)?)
             }
         })
     }
 
-    fn step(self, cursor: &mut Cursor) {
+    fn advance(self, cursor: &mut ColumnCursor) {
         match self {
             Self::Config => cursor.config += 1,
             Self::Trial(place) => {
@@ -244,28 +250,42 @@ impl Kind {
         }
     }
 
-    /// The kinds that a line of this text may be.
+    /// Returns the possible kinds of a line with this text.
     fn candidates(line: &str) -> &'static [Self] {
-        const CANDIDATES: [(&str, &[Kind]); 10] = [
-            ("[Correctness]", &[Kind::Check, Kind::CheckAgain]),
-            ("Trial ", &[Kind::Trial(0), Kind::Trial(1)]),
-            ("[Config]", &[Kind::Config]),
-            ("[Datatype]", &[Kind::Datatypes(0), Kind::Datatypes(1)]),
-            ("[DataType]", &[Kind::DatatypesMatch]),
+        const CANDIDATES: [(&str, &[RunLineKind]); 10] = [
+            (
+                "[Correctness]",
+                &[RunLineKind::Check, RunLineKind::CheckAgain],
+            ),
+            ("Trial ", &[RunLineKind::Trial(0), RunLineKind::Trial(1)]),
+            ("[Config]", &[RunLineKind::Config]),
+            (
+                "[Datatype]",
+                &[RunLineKind::Datatypes(0), RunLineKind::Datatypes(1)],
+            ),
+            ("[DataType]", &[RunLineKind::DatatypesMatch]),
             (
                 "[Shape]",
-                &[Kind::Shapes(0), Kind::Shapes(1), Kind::ShapesMatch],
+                &[
+                    RunLineKind::Shapes(0),
+                    RunLineKind::Shapes(1),
+                    RunLineKind::ShapesMatch,
+                ],
             ),
             (
                 "[Performance]",
-                &[Kind::Performance(0), Kind::Performance(1)],
+                &[RunLineKind::Performance(0), RunLineKind::Performance(1)],
             ),
             (
                 "[Speedup]",
-                &[Kind::Speedup(0), Kind::Speedup(1), Kind::Speedup(2)],
+                &[
+                    RunLineKind::Speedup(0),
+                    RunLineKind::Speedup(1),
+                    RunLineKind::Speedup(2),
+                ],
             ),
-            ("[Processing]", &[Kind::Processing]),
-            ("kernel=", &[Kind::Kernel(0), Kind::Kernel(1)]),
+            ("[Processing]", &[RunLineKind::Processing]),
+            ("kernel=", &[RunLineKind::Kernel(0), RunLineKind::Kernel(1)]),
         ];
         let found = CANDIDATES.iter().find(|(begin, _)| line.starts_with(begin));
         found.map_or(&[], |(_, kinds)| kinds)
@@ -276,14 +296,14 @@ impl Kind {
         place.map_or(TEXT, |place| u8::try_from(place + 1).unwrap_or(TEXT))
     }
 
-    fn coded(code: u8) -> Option<Self> {
+    fn from_code(code: u8) -> Option<Self> {
         KINDS.get(usize::from(code).checked_sub(1)?).copied()
     }
 }
 
-/// The lines of a run, `text`, as far as its columns do not say them: its prompt, its line ending,
-/// and for each line a code, the style of its numbers, and how many such lines follow each other.
-pub fn pack(said: &Said, text: &[u8]) -> Vec<u8> {
+/// Encodes what the columns of a run do not contain of its lines: the prompt, the line ending, and per line its code,
+/// the number style and the count of consecutive equal codes.
+pub fn pack(said: &RunColumns, text: &[u8]) -> Vec<u8> {
     let own: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
     let first = |tag: &[u8]| {
         own.iter().find_map(|line| {
@@ -296,11 +316,11 @@ pub fn pack(said: &Said, text: &[u8]) -> Vec<u8> {
     let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
     let mut packed = vec![u8::from(crlf)];
     write_bytes(prompt, &mut packed);
-    let mut cursor = Cursor::default();
+    let mut cursor = ColumnCursor::default();
     let mut last: Option<(Vec<u8>, i64)> = None;
     let mut kept: Vec<u8> = Vec::new();
     for line in own {
-        let code = code(said, &mut cursor, prompt, ending, line);
+        let code = encode_line(said, &mut cursor, prompt, ending, line);
         if let Some((before, count)) = &mut last
             && Some(&*before) == code.as_ref()
         {
@@ -341,10 +361,10 @@ fn write_text(kept: &mut Vec<u8>, out: &mut Vec<u8>) {
     }
 }
 
-/// The code of a line that reads as the columns say: what stands before the count of such lines.
-fn code(
-    said: &Said,
-    cursor: &mut Cursor,
+/// Returns the code of a line that follows from the columns, without the repeat count.
+fn encode_line(
+    said: &RunColumns,
+    cursor: &mut ColumnCursor,
     prompt: &[u8],
     ending: &[u8],
     line: &[u8],
@@ -356,14 +376,14 @@ fn code(
     let starts = std::iter::once(tag).chain(starts.skip(1)).take(4);
     for start in starts {
         let (before, rest) = line.split_at_checked(start)?;
-        for &kind in Kind::candidates(rest) {
+        for &kind in RunLineKind::candidates(rest) {
             let styles = if kind.has_numbers() {
-                Style::of(rest)
+                FloatStyle::candidates(rest)
             } else {
-                vec![Style::Whole]
+                vec![FloatStyle::Whole]
             };
             for style in styles {
-                if kind.line(said, cursor, style).as_deref() != Some(rest) {
+                if kind.format_line(said, cursor, style).as_deref() != Some(rest) {
                     continue;
                 }
                 let usual = if kind.is_tagged() { prompt } else { b"" };
@@ -375,7 +395,7 @@ fn code(
                 if own {
                     write_bytes(before.as_bytes(), &mut code);
                 }
-                kind.step(cursor);
+                kind.advance(cursor);
                 return Some(code);
             }
         }
@@ -383,8 +403,8 @@ fn code(
     None
 }
 
-/// Undoes [`pack`]; `None` for other bytes, or columns of another run.
-pub fn unpack(said: &Said, mut packed: &[u8]) -> Option<Vec<u8>> {
+/// Inverse of [`pack`]; `None` for invalid bytes and for columns of another run.
+pub fn unpack(said: &RunColumns, mut packed: &[u8]) -> Option<Vec<u8>> {
     let bytes = |packed: &mut &[u8]| -> Option<Vec<u8>> {
         let length = usize::try_from(varint::read_unsigned(packed)?).ok()?;
         let (bytes, rest) = packed.split_at_checked(length)?;
@@ -395,7 +415,7 @@ pub fn unpack(said: &Said, mut packed: &[u8]) -> Option<Vec<u8>> {
     packed = rest;
     let ending: &[u8] = if crlf == 1 { b"\r\n" } else { b"\n" };
     let prompt = bytes(&mut packed)?;
-    let mut cursor = Cursor::default();
+    let mut cursor = ColumnCursor::default();
     let mut text = Vec::new();
     while let Some((&code, rest)) = packed.split_first() {
         packed = rest;
@@ -403,12 +423,12 @@ pub fn unpack(said: &Said, mut packed: &[u8]) -> Option<Vec<u8>> {
             text.extend(bytes(&mut packed)?);
             continue;
         }
-        let kind = Kind::coded(code & !OWN_PROMPT)?;
-        let mut style = Style::Whole;
+        let kind = RunLineKind::from_code(code & !OWN_PROMPT)?;
+        let mut style = FloatStyle::Whole;
         if kind.has_numbers() {
             let (&code, rest) = packed.split_first()?;
             packed = rest;
-            style = Style::coded(code)?;
+            style = FloatStyle::from_code(code)?;
         }
         let own = if code & OWN_PROMPT != 0 {
             bytes(&mut packed)?
@@ -418,18 +438,18 @@ pub fn unpack(said: &Said, mut packed: &[u8]) -> Option<Vec<u8>> {
             Vec::new()
         };
         let count = varint::read_unsigned(&mut packed)?;
-        if !(1..=MOST_LINES).contains(&count) {
+        if !(1..=MAX_EQUAL_LINES).contains(&count) {
             return None;
         }
         for _ in 0..count {
             text.extend_from_slice(&own);
-            text.extend(kind.line(said, &cursor, style)?.into_bytes());
+            text.extend(kind.format_line(said, &cursor, style)?.into_bytes());
             text.extend_from_slice(ending);
-            kind.step(&mut cursor);
+            kind.advance(&mut cursor);
         }
     }
     Some(text)
 }
 
-/// More equal lines than any run has: what is damaged asks for no memory.
-const MOST_LINES: i64 = 1 << 20;
+/// Limit of equal lines, more than any run has. It bounds the memory of damaged input.
+const MAX_EQUAL_LINES: i64 = 1 << 20;

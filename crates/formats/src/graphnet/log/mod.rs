@@ -1,15 +1,14 @@
-//! Benchmark logs of GraphNet, as its test compilers and device tests write them.
+//! Benchmark logs of GraphNet, written by its test compilers and device tests.
 //!
-//! Lines are recognised by their bracket tags anywhere in a line. Child processes write to the same
-//! stream, so everything else is skipped, and several tags in one line are read one by one.
-//! What cannot be read ends up in the notes of its record.
+//! Lines are recognised by bracket tags at any position. Child processes write to the same stream, so other text is
+//! skipped and several tags in one line are read one by one. Unreadable parts are reported in the notes of the record.
 //!
-//! Three dialects are read: records that begin with `[Processing]`, those of `backend` and those of `legacy`.
+//! Three dialects are supported: records that begin with `[Processing]`, those of `backend` and those of `legacy`.
 
 mod backend;
 pub(super) mod legacy;
 pub mod lines;
-mod open;
+mod record_builder;
 mod run;
 mod sides;
 mod style;
@@ -17,74 +16,76 @@ mod tag;
 mod text;
 mod tolerance;
 
-pub use run::{Block, Performance, Run, Trial, passes, stated_status, upstream_status};
+pub use run::{
+    Performance, Run, Trial, TrialBlock, passing_tolerances, stated_status, upstream_status,
+};
 #[cfg(test)]
 pub(crate) use tolerance::{is_known_key, tolerance, tolerance_key};
 
-use legacy::Value;
-use open::Open;
-use sides::Timings;
-use tag::{Piece, Tag, pieces};
+use legacy::LegacyValue;
+use record_builder::RecordBuilder;
+use sides::LegacyTrials;
+use tag::{Tag, TaggedText, split_tags};
 
-/// What a record without any result is noted with.
-const NO_RESULT: &str = "cut off: the next record starts before any result";
+/// Note on a record without any result.
+const NO_RESULT_NOTE: &str = "cut off: the next record starts before any result";
 
-/// Reads a log line by line.
+/// Line-by-line parser of a log.
 #[derive(Debug, Default)]
-pub struct Parser {
+pub struct LogParser {
     line: u64,
     stray: u64,
-    /// Lines with tags of records.
+    /// Number of lines with tags in the current record.
     unclaimed: u64,
     prompt: String,
-    open: Option<Open>,
+    open: Option<RecordBuilder>,
     done: Vec<Run>,
-    /// The list of the samples that failed has begun.
+    /// Whether the list of failed samples has begun.
     in_summary: bool,
-    /// Trials of [`legacy`] logs, which stand before the lines of their record, and where they begin.
-    timings: Timings,
+    /// Trials of [`legacy`] logs, which precede the lines of their record.
+    timings: LegacyTrials,
 }
 
-impl Parser {
-    /// A parser at the start of a log.
+impl LogParser {
+    /// Creates a parser at the start of a log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next line, with or without its line ending. A carriage return inside the line also
-    /// ends a line, as it does for upstream's reader, but does not count in line numbers.
+    /// Reads the next line, with or without its line ending. A carriage return inside of a line also ends a line, as in
+    /// upstream's reader, but does not count in line numbers.
     pub fn push_line(&mut self, line: &[u8]) {
         self.line += 1;
         let text = String::from_utf8_lossy(line);
         for part in text.trim_end_matches(['\n', '\r']).split('\r') {
-            self.push_part(part);
+            self.push_text(part);
         }
     }
 
-    /// The records that ended since the last call.
-    pub(crate) fn take_done(&mut self) -> Vec<Run> {
+    /// Returns the records that ended since the last call.
+    pub(crate) fn take_finished(&mut self) -> Vec<Run> {
         std::mem::take(&mut self.done)
     }
 
-    /// Ends the log; returns the records that were not taken yet.
+    /// Ends the log and returns the remaining records.
     pub fn finish(&mut self) -> Vec<Run> {
         self.end_run(self.line, "cut off: the log ends before any result");
-        self.take_done()
+        self.take_finished()
     }
 
-    /// Number of tagged lines before the first `[Processing]`; they belong to no record.
+    /// Number of tagged lines before the first `[Processing]`, which belong to no record.
     pub fn stray_lines(&self) -> u64 {
         self.stray
     }
 
-    fn push_part(&mut self, text: &str) {
-        if let Some(line) = legacy::parse(text) {
-            return self.legacy(&line);
+    fn push_text(&mut self, text: &str) {
+        if let Some(line) = legacy::parse_line(text) {
+            return self.read_legacy_line(&line);
         }
-        if self.backend(text) {
+        if self.read_backend_line(text) {
             return;
         }
-        let pieces = pieces(text);
+        let pieces = split_tags(text);
         self.begin_side(&pieces);
         let starts = pieces.iter().position(|piece| piece.tag == Tag::Processing);
         let (before, after) = pieces
@@ -92,42 +93,37 @@ impl Parser {
             .unwrap_or_default();
         if starts.is_some() {
             self.drop_unclaimed();
-            self.read(before);
-            self.end_run(self.line.saturating_sub(1), NO_RESULT);
+            self.read_tags(before);
+            self.end_run(self.line.saturating_sub(1), NO_RESULT_NOTE);
             let ahead = text.split("[Processing]").next().unwrap_or_default();
             self.prompt = ahead
                 .split_whitespace()
                 .next_back()
                 .unwrap_or_default()
                 .to_owned();
-            self.open = Some(Open::new(self.line));
+            self.open = Some(RecordBuilder::new(self.line));
         }
-        self.timings.read(self.line, text);
+        self.timings.read_line(self.line, text);
         let is_tagged = !pieces.is_empty();
         if let Some(open) = &mut self.open {
-            open.mark(text);
-            open.timing(self.line, text);
+            open.read_marks(text);
+            open.read_timing(self.line, text);
             self.unclaimed += u64::from(is_tagged);
-        } else if is_tagged && !self.timings.is_any() {
+        } else if is_tagged && !self.timings.has_begun() {
             self.stray += 1;
         }
-        self.read(after);
+        self.read_tags(after);
         self.join_reference();
     }
 
-    /// Reads a line of a log of two backends that has no tag; false for any other line.
-    fn backend(&mut self, text: &str) -> bool {
-        let path = backend::header(text);
-        if path.is_none()
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| !open.is_of_backends())
-        {
+    /// Reads a line without tags of a log of two backends; returns false for any other line.
+    fn read_backend_line(&mut self, text: &str) -> bool {
+        let path = backend::parse_header(text);
+        if path.is_none() && self.open.as_ref().is_some_and(|open| !open.is_backend()) {
             return false;
         }
         if backend::is_summary(text) {
-            self.end_run(self.line.saturating_sub(1), NO_RESULT);
+            self.end_run(self.line.saturating_sub(1), NO_RESULT_NOTE);
             self.in_summary = true;
         } else if let Some(path) = text.strip_prefix("- ").filter(|_| self.in_summary) {
             let of_path = |run: &&mut Run| run.model_path == path && stated_status(run).is_none();
@@ -135,13 +131,16 @@ impl Parser {
                 run.result = Some("failed".to_owned());
             }
         } else if let Some(path) = path {
-            self.end_run(self.line.saturating_sub(1), NO_RESULT);
-            self.open = Some(Open::with_header(self.line, path));
-        } else if let Some(path) = backend::log_path(text) {
-            let is_own = self.open.as_mut().is_some_and(|open| open.log_path(path));
+            self.end_run(self.line.saturating_sub(1), NO_RESULT_NOTE);
+            self.open = Some(RecordBuilder::with_header(self.line, path));
+        } else if let Some(path) = backend::parse_log_path(text) {
+            let is_own = self
+                .open
+                .as_mut()
+                .is_some_and(|open| open.take_log_path(path));
             if !is_own {
-                self.end_run(self.line.saturating_sub(1), NO_RESULT);
-                self.open = Some(Open::with_log_path(self.line, path));
+                self.end_run(self.line.saturating_sub(1), NO_RESULT_NOTE);
+                self.open = Some(RecordBuilder::with_log_path(self.line, path));
             }
         } else {
             return false;
@@ -149,29 +148,32 @@ impl Parser {
         true
     }
 
-    /// Begins a record with a `[Config] model` that no other line begins.
-    fn begin_side(&mut self, pieces: &[Piece]) {
-        let is_model = |piece: &Piece| {
+    /// Begins a record at a `[Config] model` line if no other line has begun one.
+    fn begin_side(&mut self, pieces: &[TaggedText]) {
+        let is_model = |piece: &TaggedText| {
             piece.tag == Tag::Config && piece.body.trim_start().starts_with("model: ")
         };
         if pieces.first().is_some_and(is_model)
-            && self.open.as_ref().is_none_or(Open::ends_with_next_side)
+            && self
+                .open
+                .as_ref()
+                .is_none_or(RecordBuilder::ends_with_next_side)
         {
-            self.end_run(self.line.saturating_sub(1), NO_RESULT);
-            self.open = Some(Open::side(self.line));
+            self.end_run(self.line.saturating_sub(1), NO_RESULT_NOTE);
+            self.open = Some(RecordBuilder::for_side(self.line));
         }
     }
 
-    /// Leaves out lines before the first `[Processing]` that only looked like the record of a backend.
+    /// Drops lines before the first `[Processing]` that only looked like a backend record.
     fn drop_unclaimed(&mut self) {
-        let is_side = self.open.as_ref().is_some_and(Open::is_plain_side);
+        let is_side = self.open.as_ref().is_some_and(RecordBuilder::is_plain_side);
         if is_side && self.done.is_empty() {
             self.open = None;
             self.stray += self.unclaimed;
         }
     }
 
-    /// Makes the record before the target's its reference, where a log has both without their paths.
+    /// Makes the previous record the reference of the current one, for logs with both sides but without paths.
     fn join_reference(&mut self) {
         let Some(open) = self.open.as_mut().filter(|open| open.lacks_reference()) else {
             return;
@@ -179,31 +181,31 @@ impl Parser {
         if self.done.last().is_some_and(|run| open.is_target_of(run))
             && let Some(reference) = self.done.pop()
         {
-            open.join(reference);
+            open.join_reference(reference);
         }
     }
 
-    fn legacy(&mut self, line: &legacy::Line<'_>) {
+    fn read_legacy_line(&mut self, line: &legacy::LegacyLine<'_>) {
         let is_own = self
             .open
             .as_ref()
-            .is_some_and(|open| open.is_legacy_of(line));
+            .is_some_and(|open| open.continues_legacy(line));
         if !is_own {
-            let begin = self.timings.begin().unwrap_or(self.line);
-            self.end_run(begin.saturating_sub(1), NO_RESULT);
-            let mut open = Open::legacy(begin, line.model_path);
-            self.timings.give(&mut open);
+            let begin = self.timings.first_line().unwrap_or(self.line);
+            self.end_run(begin.saturating_sub(1), NO_RESULT_NOTE);
+            let mut open = RecordBuilder::for_legacy(begin, line.model_path);
+            self.timings.move_to(&mut open);
             self.open = Some(open);
         }
         if let Some(open) = &mut self.open {
-            open.legacy_line(self.line, line);
-            if matches!(line.value, Value::Durations(..)) {
-                self.timings = Timings::default();
+            open.read_legacy_line(self.line, line);
+            if matches!(line.value, LegacyValue::Durations(..)) {
+                self.timings = LegacyTrials::default();
             }
         }
     }
 
-    fn read(&mut self, pieces: &[Piece]) {
+    fn read_tags(&mut self, pieces: &[TaggedText]) {
         let Some(open) = &mut self.open else { return };
         for piece in pieces {
             let mut body = piece.body;
@@ -211,14 +213,14 @@ impl Parser {
                 body = body.trim_end();
                 body = body.strip_suffix(self.prompt.as_str()).unwrap_or(body);
             }
-            open.read(self.line, piece.tag, body);
+            open.read_tag(self.line, piece.tag, body);
         }
     }
 
     fn end_run(&mut self, last_line: u64, cut: &str) {
         self.in_summary = false;
         if let Some(open) = self.open.take() {
-            self.done.push(open.close(last_line, cut));
+            self.done.push(open.finish(last_line, cut));
         }
     }
 }

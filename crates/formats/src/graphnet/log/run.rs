@@ -1,7 +1,7 @@
-//! One record of a benchmark log, and what it says about success and correctness.
+//! Record of a benchmark log, with rules for its status and correctness.
 
 use super::tolerance::{
-    FIRST_TOLERANCE, LAST_TOLERANCE, stated_tolerances, tolerance, tolerance_key,
+    FIRST_TOLERANCE, LAST_TOLERANCE, parse_tolerances, tolerance, tolerance_key,
 };
 
 /// One timed repeat (`Trial 1: e2e=.. ms, gpu=.. ms`).
@@ -9,23 +9,23 @@ use super::tolerance::{
 pub struct Trial {
     /// End-to-end time in milliseconds.
     pub e2e_ms: f64,
-    /// Time on the GPU in milliseconds; not printed for devices other than GPUs.
+    /// GPU time in milliseconds; only printed for GPUs.
     pub gpu_ms: Option<f64>,
 }
 
-/// The trials of one side.
+/// Trials of one side.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Block {
-    /// The trials in the order of the log.
+pub struct TrialBlock {
+    /// Trials in the order of the log.
     pub trials: Vec<Trial>,
-    /// Kernel time in milliseconds, the mean over the trials (`kernel=.. ms`).
+    /// Mean kernel time over the trials in milliseconds (`kernel=.. ms`).
     pub kernel_ms: Option<f64>,
 }
 
 /// Timing statistics of one side (`[Performance][eager]: {...}`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Performance {
-    /// The JSON text as it stands in the log.
+    /// JSON text, verbatim.
     pub raw: String,
     /// Mean end-to-end time in milliseconds.
     pub e2e_mean: Option<f64>,
@@ -42,8 +42,8 @@ pub struct Performance {
 }
 
 impl Performance {
-    /// Statistics of a log that prints a mean and nothing else, in milliseconds.
-    pub(super) fn of_mean(mean: f64) -> Self {
+    /// Statistics of a log that prints only a mean, in milliseconds.
+    pub(super) fn from_mean(mean: f64) -> Self {
         Self {
             raw: format!("{{\"e2e\": {{\"mean\": {mean}}}}}"),
             e2e_mean: Some(mean),
@@ -52,9 +52,9 @@ impl Performance {
     }
 }
 
-/// What `detect_sample_status` of upstream's `analysis_util.py` looks for in the lines of a record.
+/// Marks that `detect_sample_status` of upstream's `analysis_util.py` looks for in the lines of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct StatusMarks {
     /// `[Datatype][eager]` or an `all_close` line.
     pub eager: bool,
     /// `[Datatype][compiled]` or an `all_close` line.
@@ -65,25 +65,25 @@ pub struct Marks {
     pub datatype: bool,
 }
 
-/// One record of a log: from the line that begins it, `[Processing]` as a rule, to the next one.
+/// One record of a log, from its first line (usually `[Processing]`) to the next record.
 ///
 /// In a run on a second device "eager" is the reference device and "compiled" the target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Line number of the line that begins it, from 1.
+    /// Line number of its first line, from 1.
     pub line: u64,
     /// Number of lines up to the next record or the end of the log.
     pub lines: u64,
     /// Path of the sample: last word of the `[Processing]` line; empty if there is none.
     pub model_path: String,
-    /// `[Config] key: value` in the order of the first mention; of equal keys the last value.
+    /// `[Config] key: value` in the order of first occurrence; the last value of a repeated key counts.
     pub config: Vec<(String, String)>,
-    /// Device of the first `[Profiling] Using device:` line, without warm-up and trial counts.
+    /// Device of the first `[Profiling] Using device:` line, without the warm-up and trial counts.
     pub device: Option<String>,
     /// Trials of the eager or reference side.
-    pub eager: Block,
+    pub eager: TrialBlock,
     /// Trials of the compiled or target side.
-    pub compiled: Block,
+    pub compiled: TrialBlock,
     /// Data types of the eager outputs.
     pub eager_datatypes: Vec<String>,
     /// Data types of the compiled outputs.
@@ -96,8 +96,8 @@ pub struct Run {
     pub compiled_shapes: Option<String>,
     /// `match:` of the `[Shape]` line.
     pub shape_match: Option<bool>,
-    /// `[Correctness][key]:` with one value per output, in the order of the first mention; of equal
-    /// keys the last values.
+    /// `[Correctness][key]:` with one value per output, in the order of first occurrence; the last values of a repeated
+    /// key count.
     pub correctness: Vec<(String, Vec<f64>)>,
     /// Statistics of the eager or reference side.
     pub eager_performance: Option<Performance>,
@@ -117,19 +117,19 @@ pub struct Run {
     pub fail_due: Option<String>,
     /// Whether any line holds `Exception:` or `Error:`.
     pub(crate) has_error_line: bool,
-    /// What upstream's status rules look for.
-    pub marks: Marks,
+    /// Marks of upstream's status rules.
+    pub marks: StatusMarks,
     /// Whether the values of `[Correctness][equal]` were not all readable.
     pub(crate) equal_is_malformed: bool,
-    /// What could not be read or was not expected, with line numbers.
+    /// Unreadable or unexpected parts, with line numbers.
     pub notes: Vec<(u64, String)>,
 }
 
-/// Notes kept per record; a log full of garbage must not fill the memory.
+/// Maximum number of notes per record. It bounds the memory of garbage input.
 const MAX_NOTES: usize = 1000;
 
 impl Run {
-    /// Adds a note; after 1000 of them further ones are left out.
+    /// Adds a note. Notes after the first 1000 are dropped.
     pub fn note(&mut self, line: u64, reason: impl Into<String>) {
         match self.notes.len() {
             count if count < MAX_NOTES => self.notes.push((line, reason.into())),
@@ -138,23 +138,23 @@ impl Run {
         }
     }
 
-    /// Value of a `[Config]` key.
-    pub fn config(&self, key: &str) -> Option<&str> {
+    /// Returns the value of a `[Config]` key.
+    pub fn config_value(&self, key: &str) -> Option<&str> {
         let found = self.config.iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Values of a correctness key, without brackets.
-    pub fn values(&self, key: &str) -> Option<&[f64]> {
+    /// Returns the values of a correctness key (without brackets).
+    pub fn check_values(&self, key: &str) -> Option<&[f64]> {
         let found = self.correctness.iter().find(|(name, _)| name == key);
         found.map(|(_, values)| values.as_slice())
     }
 }
 
-/// Status by the rules of `detect_sample_status` in upstream's `analysis_util.py`, first hit wins:
+/// Returns the status by the rules of `detect_sample_status` in upstream's `analysis_util.py`. The first match counts:
 /// `eager_fail`, `compile_fail`, `shape_mismatch`, `type_mismatch`, `runtime_fail`, `correct`.
 ///
-/// It reads neither `[Result]` nor `[Fail due to`.
+/// The rules ignore `[Result]` and `[Fail due to`.
 pub fn upstream_status(run: &Run) -> &'static str {
     match run {
         run if !run.marks.eager => "eager_fail",
@@ -166,8 +166,8 @@ pub fn upstream_status(run: &Run) -> &'static str {
     }
 }
 
-/// What the log itself says: `eager_failed`, `compiled_failed`, `failed` (without a reason) or
-/// `success`; `None` if it says nothing. A stated failure outweighs a stated success.
+/// Returns the status stated in the log: `eager_failed`, `compiled_failed`, `failed` (without a reason) or `success`;
+/// `None` if it states none. A stated failure overrides a stated success.
 ///
 /// Source: `[Result]` and `[Fail due to` lines of the test compilers.
 pub fn stated_status(run: &Run) -> Option<&'static str> {
@@ -187,25 +187,24 @@ pub fn stated_status(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// At which tolerance levels every output passes: bit `t + 10` for `t` of -10 to 5.
+/// Returns the tolerance levels at which every output passes: bit `t + 10` for `t` from -10 to 5.
 ///
-/// Output `i` below the number of `[equal]` values passes if the value under the key of the eager
-/// data type `i` is not 0 (nan is not 0). A missing key, value or data type fails; without outputs
-/// all levels pass. If `[equal]` was not fully readable, the outputs are counted by the data types
-/// where these are more. Source: `check_sample_correctness` in `analysis_util.py`, without its
-/// check of the status.
+/// Output `i` below the number of `[equal]` values passes if the value under the key of the eager data type `i` is not
+/// 0 (nan is not 0). A missing key, value or data type fails; without outputs all levels pass. If `[equal]` was not
+/// fully readable, the outputs are counted by the data types if those are more. Source: `check_sample_correctness` in
+/// `analysis_util.py`, without its check of the status.
 ///
-/// Of a log that names its comparisons by tolerances and states no data types, a level passes where comparisons that were
-/// at least as strict passed for all types of floats.
-pub fn passes(run: &Run) -> u32 {
+/// Some logs name their comparisons by tolerances and state no data types. There, a level passes if comparisons that
+/// are at least as strict passed for all floating-point types.
+pub fn passing_tolerances(run: &Run) -> u32 {
     if run
         .correctness
         .iter()
-        .any(|(key, _)| stated_tolerances(key).is_some())
+        .any(|(key, _)| parse_tolerances(key).is_some())
     {
-        return legacy_passes(run);
+        return legacy_passing_tolerances(run);
     }
-    let stated = run.values("equal").map_or(0, <[f64]>::len);
+    let stated = run.check_values("equal").map_or(0, <[f64]>::len);
     let outputs = if run.equal_is_malformed {
         stated.max(run.eager_datatypes.len())
     } else {
@@ -218,7 +217,7 @@ pub fn passes(run: &Run) -> u32 {
     for (bit, t) in (0_u32..).zip(FIRST_TOLERANCE..=LAST_TOLERANCE) {
         let values: Vec<Option<&[f64]>> = dtypes
             .iter()
-            .map(|dtype| run.values(&tolerance_key(dtype, t)))
+            .map(|dtype| run.check_values(&tolerance_key(dtype, t)))
             .collect();
         let passed = (0..outputs).all(|output| {
             let dtype = run.eager_datatypes.get(output);
@@ -235,14 +234,14 @@ pub fn passes(run: &Run) -> u32 {
     bits
 }
 
-/// At which tolerance levels every output of a record of a log of 2025-08 passes, of whatever type of floats it is.
-fn legacy_passes(run: &Run) -> u32 {
+/// Returns the tolerance levels at which every output of a record of 2025-08 passes, for all floating-point types.
+fn legacy_passing_tolerances(run: &Run) -> u32 {
     const FLOATS: [&str; 4] = ["float16", "bfloat16", "float32", "float64"];
     let all = |values: &[f64]| values.iter().all(|value| *value != 0.0);
-    let is_equal = run.values("equal").is_some_and(all) && !run.equal_is_malformed;
+    let is_equal = run.check_values("equal").is_some_and(all) && !run.equal_is_malformed;
     let passed = run.correctness.iter().filter(|(_, values)| all(values));
     let passed: Vec<(f64, f64)> = passed
-        .filter_map(|(key, _)| stated_tolerances(key))
+        .filter_map(|(key, _)| parse_tolerances(key))
         .collect();
     let mut bits = 0;
     for (bit, t) in (0_u32..).zip(FIRST_TOLERANCE..=LAST_TOLERANCE) {

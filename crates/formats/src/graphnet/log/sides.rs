@@ -1,61 +1,61 @@
-//! Records that do not begin with `[Processing]`: those of backends and of earlier logs.
+//! Builds records that do not begin with `[Processing]`: backend records and legacy records.
 
-use super::backend::Backend;
-use super::legacy::{self, Value};
-use super::open::{Dialect, Open};
-use super::run::{Block, Performance, Run, Trial};
-use super::text::{put, short};
+use super::backend::BackendRecord;
+use super::legacy::{self, LegacyValue};
+use super::record_builder::{RecordBuilder, RecordDialect};
+use super::run::{Performance, Run, Trial, TrialBlock};
+use super::text::{shorten, upsert};
 
-/// What a record is noted with whose sample no line names.
-const NO_PATH: &str = "no path of the sample: the name of its model stands for it";
+/// Note on a record whose sample path is unknown.
+const NO_PATH_NOTE: &str = "no path of the sample: the name of its model stands for it";
 
-/// What stands before the `[Config]` keys of a reference.
-const REFERENCE: &str = "reference_";
+/// Prefix of the `[Config]` keys of a reference.
+const REFERENCE_PREFIX: &str = "reference_";
 
-impl Open {
-    /// A record of two backends whose sample a header names.
+impl RecordBuilder {
+    /// Creates a record of two backends whose sample is named by a header.
     pub(super) fn with_header(line: u64, path: &str) -> Self {
-        let backend = Backend {
+        let backend = BackendRecord {
             has_header: true,
-            ..Backend::default()
+            ..BackendRecord::default()
         };
-        let mut open = Self::of(line, Dialect::Backend(backend));
+        let mut open = Self::with_dialect(line, RecordDialect::Backend(backend));
         path.clone_into(&mut open.run.model_path);
         open
     }
 
-    /// A record of one or two backends that begins with the path of its first log.
+    /// Creates a record of one or two backends that begins with the path of its first log.
     pub(super) fn with_log_path(line: u64, path: &str) -> Self {
-        let backend = Backend {
+        let backend = BackendRecord {
             log_path: Some(path.to_owned()),
-            ..Backend::default()
+            ..BackendRecord::default()
         };
-        Self::of(line, Dialect::Backend(backend))
+        Self::with_dialect(line, RecordDialect::Backend(backend))
     }
 
-    /// A record of a backend that begins with its configuration.
-    pub(super) fn side(line: u64) -> Self {
-        Self::of(line, Dialect::Backend(Backend::default()))
+    /// Creates a backend record that begins with its configuration.
+    pub(super) fn for_side(line: u64) -> Self {
+        Self::with_dialect(line, RecordDialect::Backend(BackendRecord::default()))
     }
 
-    pub(super) fn legacy(line: u64, path: &str) -> Self {
-        let mut open = Self::of(line, Dialect::Legacy(false));
+    pub(super) fn for_legacy(line: u64, path: &str) -> Self {
+        let mut open = Self::with_dialect(line, RecordDialect::Legacy(false));
         path.clone_into(&mut open.run.model_path);
         open
     }
 
-    pub(super) fn is_of_backends(&self) -> bool {
+    pub(super) fn is_backend(&self) -> bool {
         self.backend().is_some()
     }
 
-    /// Whether nothing but a configuration begins it.
+    /// Whether the record began with a configuration only.
     pub(super) fn is_plain_side(&self) -> bool {
-        let is_plain = |backend: &Backend| !backend.has_header && backend.log_path.is_none();
+        let is_plain = |backend: &BackendRecord| !backend.has_header && backend.log_path.is_none();
         self.backend().is_some_and(is_plain)
     }
 
-    /// Takes the path of the log of a side; false where it is that of another record.
-    pub(super) fn log_path(&mut self, path: &str) -> bool {
+    /// Reads the log path of a side; returns false if it belongs to another record.
+    pub(super) fn take_log_path(&mut self, path: &str) -> bool {
         let Some(backend) = self.backend_mut() else {
             return false;
         };
@@ -66,30 +66,31 @@ impl Open {
         backend.is_target_next
     }
 
-    /// Whether a configuration that follows is that of another record.
+    /// Whether the next configuration belongs to another record.
     pub(super) fn ends_with_next_side(&self) -> bool {
-        let ends = |backend: &Backend| backend.sides > 0 && !backend.awaits_target();
+        let ends = |backend: &BackendRecord| backend.sides > 0 && !backend.awaits_target();
         self.backend().is_some_and(ends)
     }
 
-    /// Whether it is compared with a reference that it does not have.
+    /// Whether the record is compared with a reference that is still missing.
     pub(super) fn lacks_reference(&self) -> bool {
-        let lacks = |backend: &Backend| backend.is_compared && backend.sides == 1;
+        let lacks = |backend: &BackendRecord| backend.is_compared && backend.sides == 1;
         self.backend().is_some_and(lacks)
     }
 
-    /// Whether a record of one side is the reference of this one: it stands right before and is of the same model.
+    /// Whether `run` is the reference of this record: it has one side, precedes the record directly and has the same
+    /// model.
     pub(super) fn is_target_of(&self, run: &Run) -> bool {
-        let model = |run: &Run| run.config("model").map(str::to_owned);
-        let is_single = run.compiled == Block::default() && run.compiled_performance.is_none();
+        let model = |run: &Run| run.config_value("model").map(str::to_owned);
+        let is_single = run.compiled == TrialBlock::default() && run.compiled_performance.is_none();
         is_single
             && run.line + run.lines == self.run.line
             && model(run).is_some()
             && model(run) == model(&self.run)
     }
 
-    /// Takes a record of one side as its reference.
-    pub(super) fn join(&mut self, reference: Run) {
+    /// Adds a record of one side as the reference.
+    pub(super) fn join_reference(&mut self, reference: Run) {
         if let Some(backend) = self.backend_mut() {
             backend.sides = 2;
         }
@@ -103,49 +104,49 @@ impl Open {
         self.run.line = reference.line;
         self.run.has_error_line |= reference.has_error_line;
         let notes = reference.notes.into_iter();
-        let notes = notes.filter(|(_, reason)| reason != NO_PATH);
+        let notes = notes.filter(|(_, reason)| reason != NO_PATH_NOTE);
         self.run.notes.splice(..0, notes);
         self.reference = reference.config;
         self.blocks.insert(0, reference.eager);
     }
 
-    /// Whether a line is one of this record.
-    pub(super) fn is_legacy_of(&self, line: &legacy::Line<'_>) -> bool {
-        matches!(self.dialect, Dialect::Legacy(false))
+    /// Whether a line continues this record.
+    pub(super) fn continues_legacy(&self, line: &legacy::LegacyLine<'_>) -> bool {
+        matches!(self.dialect, RecordDialect::Legacy(false))
             && self.run.model_path == line.model_path
-            && self.run.values(line.key).is_none()
+            && self.run.check_values(line.key).is_none()
     }
 
-    /// Reads a line about its sample.
-    pub(super) fn legacy_line(&mut self, number: u64, line: &legacy::Line<'_>) {
+    /// Reads a line about the sample.
+    pub(super) fn read_legacy_line(&mut self, number: u64, line: &legacy::LegacyLine<'_>) {
         if line.is_malformed {
-            let reason = format!("not a number after `{}`", short(line.key));
+            let reason = format!("not a number after `{}`", shorten(line.key));
             self.run.note(number, reason);
         }
         match &line.value {
-            Value::Outputs(values) => {
+            LegacyValue::Outputs(values) => {
                 if line.key == "equal" {
                     self.run.equal_is_malformed = line.is_malformed;
                 }
-                // That tool compares tensors of one type and shape, or ends.
+                // The tool compares only tensors of the same type and shape; otherwise it aborts.
                 let marks = &mut self.run.marks;
                 (marks.eager, marks.compiled) = (true, true);
                 (marks.shape, marks.datatype) = (true, true);
-                put(&mut self.run.correctness, line.key, values.clone());
+                upsert(&mut self.run.correctness, line.key, values.clone());
             }
-            Value::Durations(eager, compiled) => {
-                self.run.eager_performance = eager.map(Performance::of_mean);
-                self.run.compiled_performance = compiled.map(Performance::of_mean);
+            LegacyValue::Durations(eager, compiled) => {
+                self.run.eager_performance = eager.map(Performance::from_mean);
+                self.run.compiled_performance = compiled.map(Performance::from_mean);
                 let ratio = eager
                     .zip(*compiled)
                     .map(|(eager, compiled)| eager / compiled);
                 self.run.e2e_speedup = ratio.filter(|ratio| ratio.is_finite());
-                self.dialect = Dialect::Legacy(true);
+                self.dialect = RecordDialect::Legacy(true);
             }
         }
     }
 
-    /// Puts what the reference has of its own before the configuration, and the name of the model where no path is known.
+    /// Prepends the configuration values in which the reference differs. Uses the model name if the path is unknown.
     pub(super) fn state_reference(&mut self) {
         let own = std::mem::take(&mut self.run.config);
         let differs = |(key, value): &(String, String)| {
@@ -155,23 +156,27 @@ impl Open {
         let reference = std::mem::take(&mut self.reference).into_iter();
         let reference = reference.filter(differs);
         let mut config: Vec<(String, String)> = reference
-            .map(|(key, value)| (format!("{REFERENCE}{key}"), value))
+            .map(|(key, value)| (format!("{REFERENCE_PREFIX}{key}"), value))
             .collect();
         config.extend(own);
         self.run.config = config;
         if self.run.model_path.is_empty() {
-            let model = self.run.config("model").unwrap_or_default().to_owned();
-            self.run.note(self.run.line, NO_PATH);
+            let model = self
+                .run
+                .config_value("model")
+                .unwrap_or_default()
+                .to_owned();
+            self.run.note(self.run.line, NO_PATH_NOTE);
             self.run.model_path = model;
         }
     }
 }
 
-impl Open {
-    /// Leaves out trials that are not those of its durations: that tool prints both into different streams, which may
-    /// be mixed in any order.
+impl RecordBuilder {
+    /// Drops trials that do not match the durations of the record. The tool prints them to different streams, which may
+    /// be interleaved in any order.
     pub(super) fn check_trials(&mut self) {
-        let mean = |block: &Block| {
+        let mean = |block: &TrialBlock| {
             let (sum, count) = block.trials.iter().fold((0.0, 0.0), |(sum, count), trial| {
                 (sum + trial.e2e_ms, count + 1.0)
             });
@@ -179,8 +184,8 @@ impl Open {
         };
         let stated = [&self.run.eager_performance, &self.run.compiled_performance];
         let stated = stated.map(|side| side.as_ref().and_then(|side| side.e2e_mean));
-        let is_near = |(block, stated): (&Block, Option<f64>)| {
-            stated.is_some_and(|stated| (mean(block) - stated).abs() <= DURATION_ERROR * stated)
+        let is_near = |(block, stated): (&TrialBlock, Option<f64>)| {
+            stated.is_some_and(|stated| (mean(block) - stated).abs() <= MAX_DURATION_ERROR * stated)
         };
         if !self.blocks.is_empty() && !self.blocks.iter().zip(stated).all(is_near) {
             let reason = "trials that are not those of its durations are left out";
@@ -190,45 +195,45 @@ impl Open {
     }
 }
 
-/// How far a duration, which has three digits, may be from the mean of its trials, of which each has three.
-const DURATION_ERROR: f64 = 0.02;
+/// Maximum relative difference between a duration and the mean of its trials. Both have three digits.
+const MAX_DURATION_ERROR: f64 = 0.02;
 
-/// Trials of a [`legacy`] log, which come before the record that they are of.
+/// Trials of a [`legacy`] log, which precede their record.
 #[derive(Debug, Default)]
-pub(super) struct Timings {
+pub(super) struct LegacyTrials {
     begin: Option<u64>,
     blocks: Vec<Vec<f64>>,
 }
 
-impl Timings {
-    /// Reads a line, which may be a trial or begin some.
-    pub(super) fn read(&mut self, line: u64, text: &str) {
+impl LegacyTrials {
+    /// Reads a line, which may be a trial or begin a block of trials.
+    pub(super) fn read_line(&mut self, line: u64, text: &str) {
         if text.starts_with("[Profiling] Using device: ") {
             self.begin.get_or_insert(line);
             self.blocks.push(Vec::new());
-        } else if let Some((_, milliseconds)) = legacy::trial(text)
+        } else if let Some((_, milliseconds)) = legacy::parse_trial(text)
             && let Some(block) = self.blocks.last_mut()
         {
             block.push(milliseconds);
         }
     }
 
-    /// Whether there are trials.
-    pub(super) fn is_any(&self) -> bool {
+    /// Whether trials have begun.
+    pub(super) fn has_begun(&self) -> bool {
         self.begin.is_some()
     }
 
-    /// The line that they begin in.
-    pub(super) fn begin(&self) -> Option<u64> {
+    /// Number of the line in which the trials begin.
+    pub(super) fn first_line(&self) -> Option<u64> {
         self.begin
     }
 
-    /// Gives a record its trials: those of both sides, where there are two blocks.
-    pub(super) fn give(&mut self, open: &mut Open) {
+    /// Moves the trials to a record if there is one block per side.
+    pub(super) fn move_to(&mut self, open: &mut RecordBuilder) {
         let blocks = std::mem::take(&mut self.blocks);
         *self = Self::default();
         if blocks.len() == 2 && blocks.iter().all(|block| !block.is_empty()) {
-            let block = |times: Vec<f64>| Block {
+            let block = |times: Vec<f64>| TrialBlock {
                 trials: times
                     .into_iter()
                     .map(|e2e_ms| Trial {

@@ -1,32 +1,32 @@
-//! How the numbers of a line are written.
+//! Number formats of a line.
 
 use std::fmt::Write as _;
 
 use tsql_codecs::number::{Decimal, Spelling};
 
-/// Most decimal places of a style.
-const MOST_PLACES: u8 = 0x1f;
+/// Maximum number of decimal places.
+const MAX_PLACES: u8 = 0x1f;
 
-/// A way to write floats.
+/// Number format of a float.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum FloatStyle {
     /// `1`
     Whole,
-    /// As Python's `repr`: `7.450580596923828e-09`
+    /// Python's `repr`: `7.450580596923828e-09`
     Shortest,
-    /// `3.51715`, with so many decimal places.
+    /// `3.51715`, with this number of decimal places.
     Fixed(u8),
     /// `8.04663E-07`
     Upper(u8),
     /// `8.04663e-07`
     Lower(u8),
-    /// As paddle's tests: `Fixed` from 1e-5 to 1e5, else `Upper`.
+    /// Format of paddle's tests: `Fixed` from 1e-5 to 1e5, else `Upper`.
     Mixed(u8),
 }
 
-impl Style {
-    /// The styles that the first number after a colon or `=` may have.
-    pub(super) fn of(line: &str) -> Vec<Self> {
+impl FloatStyle {
+    /// Returns the possible styles of the first number after a colon or `=`.
+    pub(super) fn candidates(line: &str) -> Vec<Self> {
         let number = line.split([' ', '=']).find(|word| {
             let digits = word.trim_start_matches('-');
             digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with(':')
@@ -34,7 +34,7 @@ impl Style {
         let number = number.unwrap_or("0").trim_end_matches(',');
         let places = |mantissa: &str| {
             let places = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
-            u8::try_from(places).unwrap_or(u8::MAX).min(MOST_PLACES)
+            u8::try_from(places).unwrap_or(u8::MAX).min(MAX_PLACES)
         };
         if let Some((mantissa, _)) = number.split_once('E') {
             let places = places(mantissa);
@@ -50,8 +50,8 @@ impl Style {
         }
     }
 
-    /// A number in this style; `None` where it has none.
-    pub(super) fn text(self, value: f64) -> Option<String> {
+    /// Formats a number; `None` if the style cannot express it.
+    pub(super) fn format_number(self, value: f64) -> Option<String> {
         if value.is_nan() {
             return Some("nan".to_owned());
         }
@@ -79,7 +79,7 @@ impl Style {
                 } else {
                     Self::Upper(places)
                 };
-                style.text(value)
+                style.format_number(value)
             }
         }
     }
@@ -95,9 +95,9 @@ impl Style {
         }
     }
 
-    pub(super) fn coded(code: u8) -> Option<Self> {
-        let places = code & MOST_PLACES;
-        match code & !MOST_PLACES {
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        let places = code & MAX_PLACES;
+        match code & !MAX_PLACES {
             0 if places == 0 => Some(Self::Whole),
             0 if places == 1 => Some(Self::Shortest),
             0x20 => Some(Self::Fixed(places)),
@@ -109,7 +109,7 @@ impl Style {
     }
 }
 
-/// As Python writes `%.5E`: an exponent of two digits or more, with its sign.
+/// Formats like Python's `%.5E`: a signed exponent of at least two digits.
 fn scientific(value: f64, places: u8, mark: char) -> Option<String> {
     let text = format!("{value:.0$e}", usize::from(places));
     let (mantissa, exponent) = text.split_once('e')?;
@@ -127,39 +127,49 @@ mod tests {
     #[test]
     fn numbers_are_written_as_python_writes_them() {
         for (line, style) in [
-            ("[Correctness][equal]: 1 0 1", Style::Whole),
+            ("[Correctness][equal]: 1 0 1", FloatStyle::Whole),
             (
                 "[Correctness][max_diff]: nan 7.450580596923828e-09",
-                Style::Shortest,
+                FloatStyle::Shortest,
             ),
-            ("[Correctness][max_diff]: 8.04663E-07", Style::Upper(5)),
-            ("Trial 12: e2e=3.50000 ms", Style::Fixed(5)),
-            ("[Speedup][e2e]: 0.97755", Style::Fixed(5)),
-            ("[Correctness][max_diff]: 1.5e-10", Style::Shortest),
-            ("[Correctness][max_diff]: 1.50e-10", Style::Lower(2)),
+            ("[Correctness][max_diff]: 8.04663E-07", FloatStyle::Upper(5)),
+            ("Trial 12: e2e=3.50000 ms", FloatStyle::Fixed(5)),
+            ("[Speedup][e2e]: 0.97755", FloatStyle::Fixed(5)),
+            ("[Correctness][max_diff]: 1.5e-10", FloatStyle::Shortest),
+            ("[Correctness][max_diff]: 1.50e-10", FloatStyle::Lower(2)),
             (
                 "[Correctness][max_diff]: 8.91089E-06 0.00002",
-                Style::Mixed(5),
+                FloatStyle::Mixed(5),
             ),
             (
                 "[Correctness][max_diff]: 27.17366 2.85687E+05",
-                Style::Mixed(5),
+                FloatStyle::Mixed(5),
             ),
         ] {
             let number = line.rsplit([' ', '=']).find(|word| *word != "ms").unwrap();
             let value: f64 = number.parse().unwrap();
-            let texts: Vec<Option<String>> = Style::of(line)
+            let texts: Vec<Option<String>> = FloatStyle::candidates(line)
                 .iter()
-                .map(|style| style.text(value))
+                .map(|style| style.format_number(value))
                 .collect();
             let place = texts
                 .iter()
                 .position(|text| text.as_deref() == Some(number));
-            assert_eq!(Style::of(line).get(place.unwrap()), Some(&style), "{line}");
-            assert_eq!(Style::coded(style.code()), Some(style));
+            assert_eq!(
+                FloatStyle::candidates(line).get(place.unwrap()),
+                Some(&style),
+                "{line}"
+            );
+            assert_eq!(FloatStyle::from_code(style.code()), Some(style));
         }
-        assert_eq!(Style::Shortest.text(0.0).as_deref(), Some("0.0"));
-        assert_eq!(Style::Whole.text(f64::NAN).as_deref(), Some("nan"));
-        assert_eq!(Style::coded(0xa0), None);
+        assert_eq!(
+            FloatStyle::Shortest.format_number(0.0).as_deref(),
+            Some("0.0")
+        );
+        assert_eq!(
+            FloatStyle::Whole.format_number(f64::NAN).as_deref(),
+            Some("nan")
+        );
+        assert_eq!(FloatStyle::from_code(0xa0), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The bracket tags of a line, and what stands behind each.
+//! Bracket tags of a line and the text after each.
 
-/// The tags that a line may hold.
+/// Tags that a line may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     Processing,
@@ -16,7 +16,7 @@ pub(super) enum Tag {
     FailDue,
 }
 
-/// How each tag is spelled.
+/// Spelling of each tag.
 const TAGS: [(&str, Tag); 11] = [
     ("[Processing]", Tag::Processing),
     ("[Config]", Tag::Config),
@@ -31,16 +31,16 @@ const TAGS: [(&str, Tag); 11] = [
     ("[Fail due to ", Tag::FailDue),
 ];
 
-/// One tag of a line and the text up to the next tag.
-pub(super) struct Piece<'a> {
+/// Tag and the text up to the next tag.
+pub(super) struct TaggedText<'a> {
     pub(super) tag: Tag,
     pub(super) body: &'a str,
     pub(super) is_last: bool,
 }
 
-/// The tags of a line, each with what follows it.
-pub(super) fn pieces(line: &str) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece> = Vec::new();
+/// Splits a line at its tags.
+pub(super) fn split_tags(line: &str) -> Vec<TaggedText<'_>> {
+    let mut pieces: Vec<TaggedText> = Vec::new();
     let mut starts = line.match_indices('[').filter_map(|(at, _)| {
         let rest = line.get(at..)?;
         let found = TAGS
@@ -56,7 +56,7 @@ pub(super) fn pieces(line: &str) -> Vec<Piece<'_>> {
             Some((next, ..)) => line.get(from..next).unwrap_or(rest),
             None => rest,
         };
-        pieces.push(Piece {
+        pieces.push(TaggedText {
             tag,
             body,
             is_last: current.is_none(),

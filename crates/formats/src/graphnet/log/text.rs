@@ -1,22 +1,22 @@
-//! Pieces of text that the lines of a log are made of.
+//! Parsers for parts of log lines.
 
 use super::run::Performance;
 use serde_json::Value;
 
 /// Splits `[key]: text`.
-pub(super) fn keyed(body: &str) -> Option<(&str, &str)> {
+pub(super) fn split_key(body: &str) -> Option<(&str, &str)> {
     let (key, text) = body.strip_prefix('[')?.split_once("]:")?;
     let is_key = !key.is_empty() && !key.contains(['[', ']']);
     (is_key && !text.trim().is_empty()).then_some((key, text))
 }
 
-/// Number at the start of a text, up to a blank or comma.
-pub(super) fn milliseconds(text: &str) -> Option<f64> {
-    number(text.split([' ', ',']).next()?).0
+/// Parses the number at the start of a text, up to a blank or comma.
+pub(super) fn parse_milliseconds(text: &str) -> Option<f64> {
+    parse_number(text.split([' ', ',']).next()?).0
 }
 
-/// Number at the start of a word, and whether it is the whole word.
-pub(super) fn number(word: &str) -> (Option<f64>, bool) {
+/// Parses the number at the start of a word. The flag is true if it is the whole word.
+pub(super) fn parse_number(word: &str) -> (Option<f64>, bool) {
     if let Ok(value) = word.parse() {
         return (Some(value), true);
     }
@@ -31,9 +31,9 @@ pub(super) fn number(word: &str) -> (Option<f64>, bool) {
     )
 }
 
-/// Statistics of a JSON object at the start of a text, and what is wrong with it. Python writes
+/// Parses the statistics from a JSON object at the start of a text; the second value describes a problem. Python writes
 /// `NaN` and `Infinity`, which are not JSON; they count as absent.
-pub(super) fn statistics(text: &str) -> (Performance, Option<&'static str>) {
+pub(super) fn parse_statistics(text: &str) -> (Performance, Option<&'static str>) {
     let first = |text: &str| {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
         let value = values.next().and_then(Result::ok).filter(Value::is_object);
@@ -71,15 +71,15 @@ pub(super) fn statistics(text: &str) -> (Performance, Option<&'static str>) {
     (performance, problem)
 }
 
-/// Sets a value as a Python dict does: of equal keys the first place and the last value.
-pub(super) fn put<T>(pairs: &mut Vec<(String, T)>, key: &str, value: T) {
+/// Sets a value like a Python dict: an existing key keeps its position and gets the new value.
+pub(super) fn upsert<T>(pairs: &mut Vec<(String, T)>, key: &str, value: T) {
     match pairs.iter_mut().find(|(name, _)| name == key) {
         Some((_, old)) => *old = value,
         None => pairs.push((key.to_owned(), value)),
     }
 }
 
-/// The first 60 characters, for notes.
-pub(super) fn short(text: &str) -> String {
+/// Returns the first 60 characters, for notes.
+pub(super) fn shorten(text: &str) -> String {
     text.trim().chars().take(60).collect()
 }

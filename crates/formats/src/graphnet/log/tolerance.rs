@@ -1,15 +1,15 @@
-//! Tolerance levels of the GraphNet paper and the keys they have in a log.
+//! Tolerance levels of the GraphNet paper and their keys in logs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// Lowest tolerance level that a log states a comparison for.
+/// Lowest tolerance level in logs.
 pub(crate) const FIRST_TOLERANCE: i32 = -10;
-/// Highest tolerance level that a log states a comparison for.
+/// Highest tolerance level in logs.
 pub(crate) const LAST_TOLERANCE: i32 = 5;
 
-/// Absolute and relative tolerance, in this order, of a data type at level `t`; `None` for a type
-/// that must be equal (integers, bool and everything else).
+/// Returns absolute and relative tolerance of a data type at level `t`; `None` for types that are compared exactly
+/// (integers, bool and all others).
 ///
 /// Source: `datatype_tolerance_config.py`. A module prefix, as in `torch.float32`, is ignored.
 pub(crate) fn tolerance(dtype: &str, t: i32) -> Option<(f64, f64)> {
@@ -24,7 +24,7 @@ pub(crate) fn tolerance(dtype: &str, t: i32) -> Option<(f64, f64)> {
     Some((10_f64.powf(absolute), 10_f64.powf(relative)))
 }
 
-/// Key of the comparison that decides for a data type at level `t`, without brackets: `equal`, or
+/// Returns the key of the comparison that decides for a data type at level `t`, without brackets: `equal`, or
 /// `all_close_atol_1.00E-05_rtol_1.30E-06`.
 ///
 /// Source: `get_correctness` in `analysis_util.py`.
@@ -38,7 +38,7 @@ pub(crate) fn tolerance_key(dtype: &str, t: i32) -> String {
     }
 }
 
-/// Whether a writer of today prints this key (without brackets) after `[Correctness]`.
+/// Whether current writers print this key (without brackets) after `[Correctness]`.
 ///
 /// Source: `check_allclose` in `test_compiler_util.py`.
 pub(crate) fn is_known_key(key: &str) -> bool {
@@ -59,8 +59,9 @@ static KNOWN_KEYS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     keys
 });
 
-/// Returns absolute and relative tolerance of a key of the logs of 2025-08: of `all_close_atol5_rtol2` 1e-5 and 1e-2.
-pub(super) fn stated_tolerances(key: &str) -> Option<(f64, f64)> {
+/// Parses absolute and relative tolerance from a key of the logs of 2025-08: `all_close_atol5_rtol2` means 1e-5 and
+/// 1e-2.
+pub(super) fn parse_tolerances(key: &str) -> Option<(f64, f64)> {
     let (absolute, relative) = key.strip_prefix("all_close_atol")?.split_once("_rtol")?;
     let power = |digits: &str| {
         digits
@@ -71,7 +72,7 @@ pub(super) fn stated_tolerances(key: &str) -> Option<(f64, f64)> {
     Some((power(absolute)?, power(relative)?))
 }
 
-/// A number as Python's `%.2E` writes it: the exponent has a sign and at least two digits.
+/// Formats like Python's `%.2E`: a signed exponent of at least two digits.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.2E}");
     let Some((mantissa, exponent)) = text.split_once('E') else {

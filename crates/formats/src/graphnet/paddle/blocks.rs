@@ -1,19 +1,18 @@
-//! What the parts of a block look like: types, calls, lists of names, as the exporter writes and
-//! black wraps them.
+//! Prints the parts of a block (types, calls, lists of names) in the format of the exporter and black.
 
 use tsql_codecs::tensors::Tensor;
 
 use super::super::expr::{Argument, Expr};
-use super::super::render::{WIDTH, bracketed, print, value};
+use super::super::render::{LINE_WIDTH, print_expr, write_arguments, write_value};
 
-/// Before every statement of `forward`.
+/// Indentation of the statements of `forward`.
 pub(super) const INDENT: &str = "        ";
 
-/// What the exporter calls when it wants several results from a call that may give one.
+/// Wrapper that the exporter adds if it expects several results from a call that may return one.
 const WRAPPER: &str = "(lambda x, f: f(x))(";
 
-/// A type as comments write it: `100x1xf32`.
-pub(super) fn said(tensor: &Tensor) -> Option<String> {
+/// Formats a type for comments: `100x1xf32`.
+pub(super) fn type_comment(tensor: &Tensor) -> Option<String> {
     let sizes = tensor.shape.as_deref()?;
     let kind = match tensor.dtype.as_deref()? {
         "float32" => "f32",
@@ -31,14 +30,14 @@ pub(super) fn said(tensor: &Tensor) -> Option<String> {
     Some(format!("{}x{kind}", sizes.replace(',', "x")))
 }
 
-/// A name as its begin and its number: `batch_norm_` and 12.
-pub(super) fn numbered(name: &str) -> Option<(&str, u64)> {
+/// Splits a name into prefix and number: `batch_norm_` and 12.
+pub(super) fn split_number(name: &str) -> Option<(&str, u64)> {
     let (begin, number) = name.rsplit_once('_')?;
     Some((begin, number.parse().ok()?))
 }
 
-/// Types with commas between, lists in brackets being one each.
-pub(super) fn split(types: &str) -> Vec<&str> {
+/// Splits types at commas; a list in brackets is one type.
+pub(super) fn split_types(types: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_usize, 0, Vec::new());
     for (at, c) in types.char_indices() {
         match c {
@@ -56,85 +55,87 @@ pub(super) fn split(types: &str) -> Vec<&str> {
     parts
 }
 
-/// What of a call a comment has a type for.
+/// Argument of a call that a comment has a type for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum CommentItem {
     Value,
     Nothing,
 }
 
-/// The values of a call, and each `None` before the last of them, or `all`.
-pub(super) fn items(call: &Expr<'_>, all: bool) -> Vec<Item> {
+/// Returns the values of a call, and each `None` before the last value, or every `None` if `all` is set.
+pub(super) fn call_items(call: &Expr<'_>, all: bool) -> Vec<CommentItem> {
     let mut items = Vec::new();
     match call {
         Expr::Call(called, arguments) => {
-            values(called, &mut items);
+            collect_items(called, &mut items);
             for argument in arguments {
                 match argument.value {
-                    Expr::Name("None") => items.push(Item::Nothing),
-                    ref other => values(other, &mut items),
+                    Expr::Name("None") => items.push(CommentItem::Nothing),
+                    ref other => collect_items(other, &mut items),
                 }
             }
         }
-        other => values(other, &mut items),
+        other => collect_items(other, &mut items),
     }
-    let last = items.iter().rposition(|item| *item == Item::Value);
+    let last = items.iter().rposition(|item| *item == CommentItem::Value);
     if !all {
         items.truncate(last.map_or(0, |last| last + 1));
     }
     items
 }
 
-fn values(expr: &Expr<'_>, items: &mut Vec<Item>) {
+fn collect_items(expr: &Expr<'_>, items: &mut Vec<CommentItem>) {
     match expr {
-        Expr::Name("?") => items.push(Item::Value),
-        Expr::Unary(_, inner) => values(inner, items),
-        Expr::Attribute(base, _) => values(base, items),
+        Expr::Name("?") => items.push(CommentItem::Value),
+        Expr::Unary(_, inner) => collect_items(inner, items),
+        Expr::Attribute(base, _) => collect_items(base, items),
         Expr::Binary(left, _, right) => {
-            values(left, items);
-            values(right, items);
+            collect_items(left, items);
+            collect_items(right, items);
         }
         Expr::Index(base, index) => {
-            values(base, items);
-            values(index, items);
+            collect_items(base, items);
+            collect_items(index, items);
         }
         Expr::Call(called, arguments) => {
-            values(called, items);
-            arguments.iter().for_each(|one| values(&one.value, items));
+            collect_items(called, items);
+            arguments
+                .iter()
+                .for_each(|one| collect_items(&one.value, items));
         }
-        Expr::Tuple(all) | Expr::List(all) => all.iter().for_each(|one| values(one, items)),
+        Expr::Tuple(all) | Expr::List(all) => all.iter().for_each(|one| collect_items(one, items)),
         _ => {}
     }
 }
 
-/// `target = value`.
-pub(super) fn assignment(target: &str, call: &Expr<'_>, text: &mut String) {
+/// Writes `target = value`.
+pub(super) fn write_assignment(target: &str, call: &Expr<'_>, text: &mut String) {
     let Expr::List(parts) = call else {
-        value(&format!("{target} ="), call, text);
+        write_value(&format!("{target} ="), call, text);
         return;
     };
-    let flat = format!("{INDENT}{target} = {}", print(call));
-    if flat.chars().count() <= WIDTH {
+    let flat = format!("{INDENT}{target} = {}", print_expr(call));
+    if flat.chars().count() <= LINE_WIDTH {
         text.push_str(&format!("{flat}\n"));
         return;
     }
     text.push_str(&format!("{INDENT}{target} = [\n"));
-    let line = parts.iter().map(print).collect::<Vec<_>>().join(", ");
-    if INDENT.len() + 4 + line.chars().count() <= WIDTH {
+    let line = parts.iter().map(print_expr).collect::<Vec<_>>().join(", ");
+    if INDENT.len() + 4 + line.chars().count() <= LINE_WIDTH {
         text.push_str(&format!("{INDENT}    {line}\n"));
     } else {
         for part in parts {
-            text.push_str(&format!("{INDENT}    {},\n", print(part)));
+            text.push_str(&format!("{INDENT}    {},\n", print_expr(part)));
         }
     }
     text.push_str(&format!("{INDENT}]\n"));
 }
 
-/// `a, b = (lambda x, f: f(x))(call, lambda out: ...)`.
-pub(super) fn wrapped(targets: &[&str], call: &Expr<'_>, text: &mut String) {
+/// Writes `a, b = (lambda x, f: f(x))(call, lambda out: ...)`.
+pub(super) fn write_wrapped(targets: &[&str], call: &Expr<'_>, text: &mut String) {
     let inner = format!("{INDENT}    ");
     let flat = format!("{INDENT}{} = {WRAPPER}", targets.join(", "));
-    if flat.len() <= WIDTH {
+    if flat.len() <= LINE_WIDTH {
         text.push_str(&format!("{flat}\n"));
     } else {
         text.push_str(&format!("{INDENT}(\n"));
@@ -142,12 +143,12 @@ pub(super) fn wrapped(targets: &[&str], call: &Expr<'_>, text: &mut String) {
         text.extend(lines);
         text.push_str(&format!("{INDENT}) = {WRAPPER}\n"));
     }
-    let line = format!("{inner}{},", print(call));
+    let line = format!("{inner}{},", print_expr(call));
     match call {
-        Expr::Call(called, arguments) if line.chars().count() > WIDTH => {
-            text.push_str(&format!("{inner}{}(\n", print(called)));
+        Expr::Call(called, arguments) if line.chars().count() > LINE_WIDTH => {
+            text.push_str(&format!("{inner}{}(\n", print_expr(called)));
             let arguments: &[Argument<'_>] = arguments;
-            bracketed(inner.len() + 4, arguments, text);
+            write_arguments(inner.len() + 4, arguments, text);
             text.push_str(&format!("{inner}),\n"));
         }
         _ => text.push_str(&format!("{line}\n")),
@@ -158,7 +159,7 @@ pub(super) fn wrapped(targets: &[&str], call: &Expr<'_>, text: &mut String) {
         format!("else (out{nothing}),"),
     );
     let line = format!("{inner}lambda out: out {test} {other}");
-    if line.len() <= WIDTH {
+    if line.len() <= LINE_WIDTH {
         text.push_str(&format!("{line}\n"));
     } else {
         text.push_str(&format!(
@@ -168,10 +169,10 @@ pub(super) fn wrapped(targets: &[&str], call: &Expr<'_>, text: &mut String) {
     text.push_str(&format!("{INDENT})\n"));
 }
 
-/// A statement with names: on a line where they fit, else in brackets with a line for each.
-pub(super) fn joined_or_listed(word: &str, names: &[&str]) -> String {
+/// Formats a statement with names: on one line if they fit, else in brackets with one name per line.
+pub(super) fn format_names(word: &str, names: &[&str]) -> String {
     let flat = format!("{INDENT}{word} {}", names.join(", "));
-    if flat.len() <= WIDTH || names.len() < 2 {
+    if flat.len() <= LINE_WIDTH || names.len() < 2 {
         return flat;
     }
     let lines = names.iter().map(|name| format!("{INDENT}    {name},\n"));

@@ -1,54 +1,54 @@
-//! The blocks of `forward`, one after the other: what is known of its values at each, and how a
-//! block reads.
+//! Blocks of `forward` in order: the values known at each block, and its text.
 
 use std::collections::{BTreeSet, HashMap};
 
 use tsql_codecs::opgraph::Operand;
 use tsql_codecs::tensors::Tensor;
 
-use super::super::expr::Parser;
-use super::super::render::named;
+use super::super::expr::ExprParser;
+use super::super::render::fill_names;
 use super::blocks::{
-    INDENT, Item, assignment, items, joined_or_listed, numbered, said, split, wrapped,
+    CommentItem, INDENT, call_items, format_names, split_number, split_types, type_comment,
+    write_assignment, write_wrapped,
 };
-use super::model::Model;
-use super::ops::{Inputs, Op};
+use super::model::PaddleModel;
+use super::ops::{BlockOp, CommentTypes};
 
-/// Operations that are no part of paddle's own dialect.
+/// Operations outside of paddle's own dialect.
 const BUILTIN: [&str; 2] = ["combine", "split"];
 
-/// A name of a value.
-struct Name {
+/// Name of a value.
+struct ValueName {
     text: String,
-    /// As comments write it; `None` where nothing says it.
+    /// Type in the format of comments; `None` if unknown.
     type_name: Option<String>,
     argument: bool,
 }
 
-/// A block without its `del`.
-struct Block {
+/// Block without its `del`.
+struct CodeBlock {
     core: String,
-    /// The names that it uses.
+    /// Names that the block uses.
     uses: Vec<usize>,
 }
 
-/// All blocks so far.
-pub(super) struct Body<'m> {
-    model: Model<'m>,
-    names: Vec<Name>,
+/// Blocks processed so far.
+pub(super) struct ForwardBody<'m> {
+    model: PaddleModel<'m>,
+    names: Vec<ValueName>,
     by_text: HashMap<String, usize>,
-    /// The names of each value, the first one first.
+    /// Names of each value in order of definition.
     of_value: HashMap<Operand, Vec<usize>>,
     value_of: Vec<Operand>,
-    /// The number of the next name with this beginning.
+    /// Next number for each name prefix.
     next_number: HashMap<String, u64>,
     next_node: usize,
-    blocks: Vec<Block>,
+    blocks: Vec<CodeBlock>,
     returned: Option<Vec<usize>>,
 }
 
-impl<'m> Body<'m> {
-    pub(super) fn new(model: &Model<'m>) -> Self {
+impl<'m> ForwardBody<'m> {
+    pub(super) fn new(model: &PaddleModel<'m>) -> Self {
         let tensors = model.tensors.iter();
         let tensors: HashMap<&str, &Tensor> = tensors
             .map(|tensor| (tensor.name.as_str(), tensor))
@@ -65,7 +65,9 @@ impl<'m> Body<'m> {
             returned: None,
         };
         for (place, name) in (0..).zip(model.arguments) {
-            let said = tensors.get(name.as_str()).and_then(|tensor| said(tensor));
+            let said = tensors
+                .get(name.as_str())
+                .and_then(|tensor| type_comment(tensor));
             body.define(name, Operand::Argument(place), said, true);
         }
         body
@@ -73,39 +75,39 @@ impl<'m> Body<'m> {
 
     fn define(&mut self, text: &str, value: Operand, type_name: Option<String>, argument: bool) {
         let place = self.names.len();
-        if let Some((begin, number)) = numbered(text) {
+        if let Some((begin, number)) = split_number(text) {
             let next = number.saturating_add(1);
             self.next_number.insert(begin.to_owned(), next);
         }
         self.by_text.insert(text.to_owned(), place);
         self.of_value.entry(value).or_default().push(place);
         self.value_of.push(value);
-        self.names.push(Name {
+        self.names.push(ValueName {
             text: text.to_owned(),
             type_name,
             argument,
         });
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub(super) fn name(&self, place: usize) -> Option<&str> {
         self.names.get(place).map(|name| name.text.as_str())
     }
 
-    /// The place of a name.
-    pub(super) fn named(&self, text: &str) -> Option<usize> {
+    /// Returns the index of a name.
+    pub(super) fn find_name(&self, text: &str) -> Option<usize> {
         self.by_text.get(text).copied()
     }
 
-    /// What the results of the next node are called.
+    /// Returns the result names of the next node.
     pub(super) fn next_names(&self) -> Option<&'m str> {
         self.model.names.get(self.next_node).map(String::as_str)
     }
 
-    /// What the comment of the next node should call it.
-    pub(super) fn next_called(&self) -> Option<String> {
+    /// Returns the operation name that the comment of the next node should contain.
+    pub(super) fn next_op_name(&self) -> Option<String> {
         let first = self.next_names()?.split(',').next()?;
-        let (op, _) = numbered(first)?;
+        let (op, _) = split_number(first)?;
         let dialect = if BUILTIN.contains(&op) {
             "builtin"
         } else {
@@ -114,8 +116,8 @@ impl<'m> Body<'m> {
         Some(format!("{dialect}.{op}"))
     }
 
-    /// The names that come next for what a comment names, or this operation.
-    pub(super) fn predicted(&self, said: &str, count: usize) -> Vec<String> {
+    /// Predicts the next result names of an operation, given by its name or its comment.
+    pub(super) fn predict_names(&self, said: &str, count: usize) -> Vec<String> {
         let op = said.split_once(": (").map_or(said, |(op, _)| op);
         let op = op.rsplit_once('.').map_or(op, |(_, op)| op);
         let first = self.next_number.get(op).copied().unwrap_or(0);
@@ -123,19 +125,19 @@ impl<'m> Body<'m> {
         numbers.map(|number| format!("{op}_{number}")).collect()
     }
 
-    /// Which of its value's names each operand of the next node has, where that is not the first;
-    /// `None` where these are other values.
-    pub(super) fn second_of_operands(&self, names: &[usize]) -> Option<Vec<(usize, usize)>> {
+    /// Returns the operands of the next node that use another than the first name of their value, as operand and name
+    /// index. `None` if the names belong to other values.
+    pub(super) fn operand_aliases(&self, names: &[usize]) -> Option<Vec<(usize, usize)>> {
         let operands = self.model.graph.operands.get(self.next_node)?;
-        self.second(operands, names)
+        self.find_aliases(operands, names)
     }
 
-    /// The same of what is returned.
-    pub(super) fn second_of_returns(&self, names: &[usize]) -> Option<Vec<(usize, usize)>> {
-        self.second(&self.model.graph.returns, names)
+    /// Same as [`Self::operand_aliases`] for the returned values.
+    pub(super) fn return_aliases(&self, names: &[usize]) -> Option<Vec<(usize, usize)>> {
+        self.find_aliases(&self.model.graph.returns, names)
     }
 
-    fn second(&self, values: &[Operand], names: &[usize]) -> Option<Vec<(usize, usize)>> {
+    fn find_aliases(&self, values: &[Operand], names: &[usize]) -> Option<Vec<(usize, usize)>> {
         if values.len() != names.len() {
             return None;
         }
@@ -150,8 +152,8 @@ impl<'m> Body<'m> {
         Some(second)
     }
 
-    /// The names of values, which have these other names in some places.
-    fn chosen(&self, values: &[Operand], second: &[(usize, usize)]) -> Option<Vec<usize>> {
+    /// Returns the names of values; `second` lists the positions that use another than the first name.
+    fn choose_names(&self, values: &[Operand], second: &[(usize, usize)]) -> Option<Vec<usize>> {
         let chosen = values.iter().enumerate().map(|(place, value)| {
             let other = second.iter().find(|(own, _)| *own == place);
             let other = other.map_or(0, |(_, name)| *name);
@@ -160,30 +162,30 @@ impl<'m> Body<'m> {
         chosen.collect()
     }
 
-    /// The block of an operation that comes next.
-    pub(super) fn core(&self, op: &Op) -> Option<String> {
+    /// Returns the text of the next block for an operation.
+    pub(super) fn block_text(&self, op: &BlockOp) -> Option<String> {
         match op {
-            Op::Text(text) => Some(text.clone()),
-            Op::Node {
+            BlockOp::Text(text) => Some(text.clone()),
+            BlockOp::Node {
                 text: Some(text), ..
             }
-            | Op::Second {
+            | BlockOp::Second {
                 text: Some(text), ..
             } => Some(text.clone()),
-            Op::Node {
+            BlockOp::Node {
                 second,
                 called,
                 inputs,
                 ..
-            } => self.node(second, called.as_deref(), inputs),
-            Op::Second {
+            } => self.node_text(second, called.as_deref(), inputs),
+            BlockOp::Second {
                 said,
                 names,
                 parts,
                 of,
                 ..
             } => {
-                let own = self.second_names(said, names.as_deref(), *parts);
+                let own = self.alias_names(said, names.as_deref(), *parts);
                 let name = self.names.get(*of)?;
                 let given = name.type_name.as_deref()?;
                 let types = match parts {
@@ -199,117 +201,117 @@ impl<'m> Body<'m> {
                 let comment = format!("{INDENT}# {said}: ({types}) <- ({given})");
                 Some(format!("{comment}\n{targets} = {}", name.text))
             }
-            Op::Return { second } => {
-                let names = self.chosen(&self.model.graph.returns, second)?;
+            BlockOp::Return { second } => {
+                let names = self.choose_names(&self.model.graph.returns, second)?;
                 let names = names.iter().map(|&name| self.name(name));
                 let names: Vec<&str> = names.collect::<Option<_>>()?;
-                Some(joined_or_listed("return", &names))
+                Some(format_names("return", &names))
             }
         }
     }
 
-    fn second_names(&self, said: &str, names: Option<&str>, parts: Option<usize>) -> Vec<String> {
+    fn alias_names(&self, said: &str, names: Option<&str>, parts: Option<usize>) -> Vec<String> {
         match names {
             Some(names) => names.split(',').map(str::to_owned).collect(),
-            None => self.predicted(said, parts.unwrap_or(1)),
+            None => self.predict_names(said, parts.unwrap_or(1)),
         }
     }
 
-    fn node(
+    fn node_text(
         &self,
         second: &[(usize, usize)],
         called: Option<&str>,
-        inputs: &Inputs,
+        inputs: &CommentTypes,
     ) -> Option<String> {
         let graph = self.model.graph;
-        let used = self.used(second)?;
+        let used = self.used_names(second)?;
         let texts = used.iter().map(|&name| self.name(name).map(str::to_owned));
         let texts: Vec<String> = texts.collect::<Option<_>>()?;
         let place = *graph.type_of_node.get(self.next_node)?;
         let signature = graph.types.get(place as usize)?.signature.as_str();
-        let mut parser = Parser::new(signature);
-        let call = parser.expressions()?;
+        let mut parser = ExprParser::new(signature);
+        let call = parser.parse_expressions()?;
         let types = match inputs {
-            Inputs::Text(types) => types.clone(),
+            CommentTypes::Text(types) => types.clone(),
             other => {
-                let items = items(&call, *other == Inputs::All);
+                let items = call_items(&call, *other == CommentTypes::All);
                 let mut used = used.iter();
                 let types = items.iter().map(|item| match item {
-                    Item::Nothing => Some("None"),
-                    Item::Value => self.names.get(*used.next()?)?.type_name.as_deref(),
+                    CommentItem::Nothing => Some("None"),
+                    CommentItem::Value => self.names.get(*used.next()?)?.type_name.as_deref(),
                 });
                 types.collect::<Option<Vec<_>>>()?.join(", ")
             }
         };
         let mut texts = texts.iter();
-        let call = named(call, &mut texts)?;
-        if !parser.at_end() || texts.next().is_some() {
+        let call = fill_names(call, &mut texts)?;
+        if !parser.is_at_end() || texts.next().is_some() {
             return None;
         }
-        let called = called.map(str::to_owned).or_else(|| self.next_called())?;
+        let called = called.map(str::to_owned).or_else(|| self.next_op_name())?;
         let results = self.model.output_types.get(self.next_node)?;
         let mut text = format!("{INDENT}# {called}: ({results}) <- ({types})\n");
         let targets: Vec<&str> = self.next_names()?.split(',').collect();
         match targets.as_slice() {
-            [target] => assignment(target, &call, &mut text),
-            targets => wrapped(targets, &call, &mut text),
+            [target] => write_assignment(target, &call, &mut text),
+            targets => write_wrapped(targets, &call, &mut text),
         }
         text.pop();
         Some(text)
     }
 
-    /// The names that the next node uses.
-    fn used(&self, second: &[(usize, usize)]) -> Option<Vec<usize>> {
+    /// Returns the names that the next node uses.
+    fn used_names(&self, second: &[(usize, usize)]) -> Option<Vec<usize>> {
         let operands = self.model.graph.operands.get(self.next_node)?;
-        self.chosen(operands, second)
+        self.choose_names(operands, second)
     }
 
     /// Adds a block.
-    pub(super) fn push(&mut self, op: &Op) -> Option<()> {
-        let core = self.core(op)?;
-        self.push_read(op, core)
+    pub(super) fn push(&mut self, op: &BlockOp) -> Option<()> {
+        let core = self.block_text(op)?;
+        self.push_with_text(op, core)
     }
 
-    /// Adds a block that reads like this.
-    pub(super) fn push_read(&mut self, op: &Op, core: String) -> Option<()> {
+    /// Adds a block with this text.
+    pub(super) fn push_with_text(&mut self, op: &BlockOp, core: String) -> Option<()> {
         let uses = match op {
-            Op::Text(_) => Vec::new(),
-            Op::Return { second } => {
-                let names = self.chosen(&self.model.graph.returns, second)?;
+            BlockOp::Text(_) => Vec::new(),
+            BlockOp::Return { second } => {
+                let names = self.choose_names(&self.model.graph.returns, second)?;
                 self.returned = Some(names);
                 Vec::new()
             }
-            Op::Second {
+            BlockOp::Second {
                 said,
                 names,
                 parts,
                 of,
                 ..
             } => {
-                self.name_again(said, names.as_deref(), *parts, *of)?;
+                self.add_alias(said, names.as_deref(), *parts, *of)?;
                 vec![*of]
             }
-            Op::Node { second, inputs, .. } => {
-                let used = self.used(second)?;
-                if let Inputs::Text(types) = inputs {
-                    self.learn(&used, types);
+            BlockOp::Node { second, inputs, .. } => {
+                let used = self.used_names(second)?;
+                if let CommentTypes::Text(types) = inputs {
+                    self.learn_types(&used, types);
                 }
-                self.results()?;
+                self.define_results()?;
                 used
             }
         };
-        self.blocks.push(Block { core, uses });
+        self.blocks.push(CodeBlock { core, uses });
         Some(())
     }
 
-    fn name_again(
+    fn add_alias(
         &mut self,
         said: &str,
         names: Option<&str>,
         parts: Option<usize>,
         of: usize,
     ) -> Option<()> {
-        let own = self.second_names(said, names, parts);
+        let own = self.alias_names(said, names, parts);
         let value = *self.value_of.get(of)?;
         let given = self.names.get(of)?.type_name.clone();
         if parts.is_none() {
@@ -317,7 +319,8 @@ impl<'m> Body<'m> {
             return Some(());
         }
         let types = given.unwrap_or_default();
-        let mut types = split(types.trim_start_matches('[').trim_end_matches(']')).into_iter();
+        let mut types =
+            split_types(types.trim_start_matches('[').trim_end_matches(']')).into_iter();
         for (part, name) in (0..).zip(&own) {
             let value = match value {
                 Operand::Node(node, _) => Operand::Node(node, part),
@@ -328,14 +331,14 @@ impl<'m> Body<'m> {
         Some(())
     }
 
-    /// Names what the next node returns, and goes on to the one after it.
-    fn results(&mut self) -> Option<()> {
+    /// Defines the result names of the next node and advances to the following node.
+    fn define_results(&mut self) -> Option<()> {
         let node = u32::try_from(self.next_node).ok()?;
         let types = self.model.output_types.get(self.next_node)?;
         let names: Vec<&str> = self.next_names()?.split(',').collect();
         let mut types = match names.len() {
             1 => vec![types.as_str()],
-            _ => split(types),
+            _ => split_types(types),
         }
         .into_iter();
         for (output, name) in (0..).zip(names) {
@@ -346,9 +349,9 @@ impl<'m> Body<'m> {
         Some(())
     }
 
-    /// What a comment says of the types of arguments holds from there on.
-    fn learn(&mut self, used: &[usize], types: &str) {
-        let types = split(types).into_iter().filter(|one| *one != "None");
+    /// Updates the types of arguments from a comment; they apply from there on.
+    fn learn_types(&mut self, used: &[usize], types: &str) {
+        let types = split_types(types).into_iter().filter(|one| *one != "None");
         let types: Vec<&str> = types.collect();
         if types.len() != used.len() {
             return;
@@ -360,7 +363,7 @@ impl<'m> Body<'m> {
         }
     }
 
-    /// The block after which each name is not used any more; `None` for names without any use.
+    /// Returns the block of the last use of each name; `None` for unused names.
     fn last_uses(&self) -> Vec<Option<usize>> {
         let mut last = vec![None; self.names.len()];
         for (place, block) in self.blocks.iter().enumerate() {
@@ -373,14 +376,13 @@ impl<'m> Body<'m> {
         last
     }
 
-    /// The last block before what is returned.
+    /// Index of the last block before the return.
     fn end(&self) -> usize {
         self.blocks.len().saturating_sub(2)
     }
 
-    /// Which names live to the end though nothing uses them there, if these are deleted after each
-    /// block.
-    pub(super) fn kept(&self, deleted: &[BTreeSet<&str>]) -> Vec<bool> {
+    /// Returns which names stay alive until the end without a use there, given the names deleted after each block.
+    pub(super) fn names_kept_alive(&self, deleted: &[BTreeSet<&str>]) -> Vec<bool> {
         let end = self.end();
         let at_end = deleted.get(end);
         let names = self.names.iter().zip(self.last_uses());
@@ -390,7 +392,7 @@ impl<'m> Body<'m> {
         kept.collect()
     }
 
-    /// All blocks, with what is deleted after each.
+    /// Returns all blocks with their `del` statements.
     pub(super) fn finish(&self, kept: &[bool]) -> Option<String> {
         if kept.len() != self.names.len() || self.next_node != self.model.names.len() {
             return None;
@@ -411,7 +413,7 @@ impl<'m> Body<'m> {
             let names: Vec<&str> = dead.iter().copied().collect();
             match names.is_empty() {
                 true => block.core.clone(),
-                false => format!("{}\n{}", block.core, joined_or_listed("del", &names)),
+                false => format!("{}\n{}", block.core, format_names("del", &names)),
             }
         });
         Some(blocks.collect::<Vec<_>>().join("\n\n"))

@@ -1,16 +1,15 @@
-//! A paddle graph as `model.py` again: the blocks that paddle's exporter writes, laid out as black
-//! lays them out.
+//! Rebuilds `model.py` of a paddle graph: the blocks that paddle's exporter writes, formatted by black.
 //!
 //! ```text
 //! # pd_op.matmul: (100x20xf32) <- (100x1xf32, 1x20xf32)        types of results and operands
 //! matmul_0 = paddle._C_ops.matmul(data_1, parameter_8, False, False)
-//! del data_1                                                   what is not used any more
+//! del data_1                                                   values after their last use
 //! ```
 //!
-//! Most blocks follow from the graph and the types of its values. What does not is the *layout*:
-//! second names of values (`assign_0 = full_1`) and where they are used, values that live to the
-//! end, comments that say something else, and blocks that are no block of this kind, as text.
-//! [`layout`] finds it, [`write`] uses it; a file that does not come back so is kept as text.
+//! Most blocks follow from the graph and the types of its values. The remaining information is the *layout*: aliases of
+//! values (`assign_0 = full_1`) and their uses, values that live to the end, deviating comments, and other blocks as
+//! text. [`find_layout`] determines it and [`write`] uses it. A file that cannot be reproduced this way is stored as
+//! text.
 
 mod blocks;
 mod body;
@@ -20,37 +19,37 @@ mod ops;
 use std::collections::BTreeSet;
 
 use super::render;
-use body::Body;
-pub(crate) use model::Model;
-use ops::{Inputs, Layout, Op};
+use body::ForwardBody;
+pub(crate) use model::PaddleModel;
+use ops::{BlockOp, CommentTypes, Layout};
 
-/// Between a block's statement and what it ends the use of.
+/// Separator between the statement of a block and its `del`.
 const DELETES: &str = "\n        del ";
 
-/// The file; `None` where the layout does not fit the graph.
-pub(crate) fn write(model: &Model<'_>, layout: &[u8]) -> Option<String> {
-    let layout = Layout::read(layout)?;
-    let mut body = Body::new(model);
+/// Returns the file; `None` if the layout does not fit the graph.
+pub(crate) fn write(model: &PaddleModel<'_>, layout: &[u8]) -> Option<String> {
+    let layout = Layout::unpack(layout)?;
+    let mut body = ForwardBody::new(model);
     for op in &layout.ops {
         body.push(op)?;
     }
     let mut text = model.prelude.to_owned();
     text.push_str("class GraphModule(paddle.nn.Layer):\n    def __init__(self):\n");
     text.push_str("        super().__init__()\n\n");
-    header(model.arguments, &mut text);
+    write_header(model.arguments, &mut text);
     text.push_str(&body.finish(&layout.kept)?);
     text.push('\n');
     Some(text)
 }
 
-fn header(arguments: &[String], text: &mut String) {
+fn write_header(arguments: &[String], text: &mut String) {
     let all = std::iter::once("self").chain(arguments.iter().map(String::as_str));
     let all: Vec<&str> = all.collect();
     let flat = format!("    def forward({}):\n", all.join(", "));
     let line = format!("        {}\n", all.join(", "));
-    if flat.len() <= render::WIDTH + 1 {
+    if flat.len() <= render::LINE_WIDTH + 1 {
         text.push_str(&flat);
-    } else if line.len() <= render::WIDTH + 1 {
+    } else if line.len() <= render::LINE_WIDTH + 1 {
         text.push_str(&format!("    def forward(\n{line}    ):\n"));
     } else {
         text.push_str("    def forward(\n");
@@ -60,59 +59,61 @@ fn header(arguments: &[String], text: &mut String) {
     }
 }
 
-/// What [`write`] needs to give `text` back, which must be tried; `None` where it cannot.
-pub(crate) fn layout(model: &Model<'_>, text: &str) -> Option<Vec<u8>> {
+/// Returns the layout with which [`write`] may reproduce `text`; the caller must verify it. `None` if there is none.
+pub(crate) fn find_layout(model: &PaddleModel<'_>, text: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once("def forward(")?;
     let (_, rest) = rest.split_once("):\n")?;
     let blocks: Vec<&str> = rest.strip_suffix('\n')?.split("\n\n").collect();
-    let mut body = Body::new(model);
+    let mut body = ForwardBody::new(model);
     let mut layout = Layout::default();
     let mut deleted: Vec<BTreeSet<&str>> = Vec::new();
     for block in blocks {
         let (core, dead) = block.split_once(DELETES).unwrap_or((block, ""));
         let words = dead.split([' ', ',', '(', ')', '\n']);
         deleted.push(words.filter(|word| !word.is_empty()).collect());
-        let op = op(&body, core)?;
-        body.push_read(&op, core.to_owned())?;
+        let op = parse_block(&body, core)?;
+        body.push_with_text(&op, core.to_owned())?;
         layout.ops.push(op);
     }
-    layout.kept = body.kept(&deleted);
+    layout.kept = body.names_kept_alive(&deleted);
     Some(layout.pack())
 }
 
-/// The shortest way to say a block.
-fn op(body: &Body<'_>, core: &str) -> Option<Op> {
+/// Returns the shortest encoding of a block.
+fn parse_block(body: &ForwardBody<'_>, core: &str) -> Option<BlockOp> {
     let (comment, statement) = match core.split_once('\n') {
         Some((comment, statement)) if comment.starts_with("        # ") => (comment, statement),
         _ => ("", core),
     };
     if let Some(value) = statement.strip_prefix("        return ") {
-        let names = names_of(body, value);
-        return Some(Op::Return {
-            second: body.second_of_returns(&names)?,
+        let names = used_names(body, value);
+        return Some(BlockOp::Return {
+            second: body.return_aliases(&names)?,
         });
     }
-    let exact = |mut op: Op| {
-        let same = body.core(&op).is_some_and(|predicted| predicted == core);
+    let exact = |mut op: BlockOp| {
+        let same = body
+            .block_text(&op)
+            .is_some_and(|predicted| predicted == core);
         if !same {
             op.set_text(core);
         }
         Some(op)
     };
     let (targets, value) = statement.split_once(" = ").unwrap_or(("", statement));
-    let targets: Vec<&str> = words(targets).collect();
-    let used = names_of(body, value);
+    let targets: Vec<&str> = split_words(targets).collect();
+    let used = used_names(body, value);
     if let [of] = used.as_slice()
         && value == body.name(*of)?
         && !targets.is_empty()
     {
-        let named = body.predicted(comment, targets.len());
+        let named = body.predict_names(comment, targets.len());
         let named = named.iter().eq(targets.iter());
         let names = (!named).then(|| targets.join(","));
         let list = statement.trim_start().starts_with('(') || targets.len() > 1;
         let parts = list.then_some(targets.len());
-        return exact(Op::Second {
-            said: said(comment)?.to_owned(),
+        return exact(BlockOp::Second {
+            said: commented_op(comment)?.to_owned(),
             names,
             parts,
             of: *of,
@@ -120,40 +121,43 @@ fn op(body: &Body<'_>, core: &str) -> Option<Op> {
         });
     }
     if body.next_names() != Some(targets.join(",").as_str()) {
-        return Some(Op::Text(core.to_owned()));
+        return Some(BlockOp::Text(core.to_owned()));
     }
-    let second = body.second_of_operands(&used);
-    let node = |called, inputs| Op::Node {
+    let second = body.operand_aliases(&used);
+    let node = |called, inputs| BlockOp::Node {
         second: second.clone().unwrap_or_default(),
         called,
         inputs,
         text: None,
     };
-    let own = said(comment).filter(|own| body.next_called().as_deref() != Some(*own));
+    let own = commented_op(comment).filter(|own| body.next_op_name().as_deref() != Some(*own));
     let called = own.map(str::to_owned);
-    for inputs in [Inputs::Usual, Inputs::All] {
+    for inputs in [CommentTypes::Usual, CommentTypes::All] {
         let op = node(called.clone(), inputs);
-        if body.core(&op).is_some_and(|predicted| predicted == core) {
+        if body
+            .block_text(&op)
+            .is_some_and(|predicted| predicted == core)
+        {
             return Some(op);
         }
     }
     let types = comment.split_once(") <- (").map_or("", |(_, types)| types);
     let types = types.strip_suffix(')').unwrap_or(types);
-    exact(node(called, Inputs::Text(types.to_owned())))
+    exact(node(called, CommentTypes::Text(types.to_owned())))
 }
 
-/// The operation that a comment names: `pd_op.add`.
-fn said(comment: &str) -> Option<&str> {
+/// Returns the operation that a comment names: `pd_op.add`.
+fn commented_op(comment: &str) -> Option<&str> {
     Some(comment.strip_prefix("        # ")?.split_once(": (")?.0)
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.filter(|word| !word.is_empty())
 }
 
-/// The values that a text names, in order.
-fn names_of(body: &Body<'_>, text: &str) -> Vec<usize> {
+/// Returns the values that a text names, in order.
+fn used_names(body: &ForwardBody<'_>, text: &str) -> Vec<usize> {
     let mut names = Vec::new();
     // Every second part is inside of quotes.
     for part in text.split('"').step_by(2) {
@@ -164,7 +168,7 @@ fn names_of(body: &Body<'_>, text: &str) -> Vec<usize> {
             let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(length.max(c.len_utf8()));
             if is_word(c) && before != '.' {
-                names.extend(body.named(word));
+                names.extend(body.find_name(word));
             }
             before = c;
             rest = after;
@@ -177,17 +181,17 @@ fn names_of(body: &Body<'_>, text: &str) -> Vec<usize> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::sample::{File, Sample, read};
+    use super::super::sample::{Sample, SampleFile, read};
 
     const MODEL: &str =
         include_str!("../../../../../data/graphnet/paddle_samples/ours/tiny/model.py");
 
     fn sample(model: &str) -> Sample {
-        let file = File::new("model.py".to_owned(), model.as_bytes().to_vec());
+        let file = SampleFile::new("model.py".to_owned(), model.as_bytes().to_vec());
         read(&[file]).samples.remove(0)
     }
 
-    /// Second names, parts, values that live to the end, odd comments, long lists.
+    /// Aliases, parts, values that live to the end, unusual comments, long lists.
     const ODD: &str = r#"import paddle
 
 
@@ -254,8 +258,8 @@ class GraphModule(paddle.nn.Layer):
         }
     }
 
-    /// A line of `text` left out, doubled or exchanged, or a letter of it another one.
-    fn mutated(text: &str, how: u8, place: usize, letter: char) -> String {
+    /// Removes, duplicates or swaps a line of `text`, or replaces a character.
+    fn mutate(text: &str, how: u8, place: usize, letter: char) -> String {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let at = place % lines.len();
         match how {
@@ -278,7 +282,7 @@ class GraphModule(paddle.nn.Layer):
             odd: bool, how in 0_u8..4, place in 0_usize..400, letter in "[a-z0-9_(),. ä\"]",
         ) {
             let text = if odd { ODD } else { MODEL };
-            let text = mutated(text, how, place, letter.chars().next().unwrap());
+            let text = mutate(text, how, place, letter.chars().next().unwrap());
             let sample = sample(&text);
             if sample.layout.is_some() {
                 prop_assert_eq!(sample.file("model.py"), Some(text));

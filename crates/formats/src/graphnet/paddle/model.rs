@@ -1,21 +1,21 @@
-//! What the writer of a file of paddle is given, beside the layout.
+//! Input of the writer of paddle files, apart from the layout.
 
 use tsql_codecs::opgraph::OpGraph;
 use tsql_codecs::tensors::Tensor;
 
-/// What a file says besides its layout.
+/// Content of a file, apart from its layout.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Model<'a> {
-    /// All before the class.
+pub(crate) struct PaddleModel<'a> {
+    /// Text before the class.
     pub prelude: &'a str,
-    /// What it computes.
+    /// Captured graph.
     pub graph: &'a OpGraph,
-    /// Names of what `forward` takes.
+    /// Names of the arguments of `forward`.
     pub arguments: &'a [String],
-    /// Names of what each node returns.
+    /// Result names of each node.
     pub names: &'a [String],
-    /// Types of what each node returns.
+    /// Result types of each node.
     pub output_types: &'a [String],
-    /// Weights and inputs, which say the types of arguments.
+    /// Weights and inputs, which define the types of the arguments.
     pub tensors: &'a [Tensor],
 }

@@ -1,50 +1,50 @@
-//! The layout of a file as bytes.
+//! Binary encoding of the layout of a file.
 
 use tsql_codecs::varint;
 
-/// How a block differs from what the graph says of it.
+/// Difference between a block and its prediction from the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    /// The next node of the graph.
+pub(super) enum BlockOp {
+    /// Next node of the graph.
     Node {
-        /// Place of an operand, and which of its value's names it has, where that is not the first.
+        /// Index of an operand and index of the name that it uses, if that is not the first.
         second: Vec<(usize, usize)>,
-        /// What the comment calls it, where that is not its name.
+        /// Operation name in the comment, if it deviates.
         called: Option<String>,
-        inputs: Inputs,
-        /// The whole block, where it is another one.
+        inputs: CommentTypes,
+        /// Text of the whole block, if it deviates.
         text: Option<String>,
     },
-    /// Another name for a value, or names for its parts.
+    /// Alias of a value, or names of its parts.
     Second {
-        /// What the comment says: `pd_op.assign`.
+        /// Operation in the comment: `pd_op.assign`.
         said: String,
-        /// The names with commas between, where they are not the next ones.
+        /// Names separated by commas, if they are not the predicted ones.
         names: Option<String>,
-        /// How many parts; `None` for the value itself.
+        /// Number of parts; `None` for the value itself.
         parts: Option<usize>,
-        /// Place of the name that the value has so far.
+        /// Index of the existing name of the value.
         of: usize,
         text: Option<String>,
     },
     Return {
         second: Vec<(usize, usize)>,
     },
-    /// A block that is none of these.
+    /// Any other block.
     Text(String),
 }
 
-/// The types of operands in a comment.
+/// Operand types in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Inputs {
-    /// Those of all values, and `None` for each of these before the last value.
+pub(super) enum CommentTypes {
+    /// Types of all values, and `None` for each `None` before the last value.
     Usual,
-    /// `None` also after the last value.
+    /// Also `None` after the last value.
     All,
     Text(String),
 }
 
-impl Op {
+impl BlockOp {
     pub(super) fn set_text(&mut self, core: &str) {
         match self {
             Self::Node { text, .. } | Self::Second { text, .. } => *text = Some(core.to_owned()),
@@ -52,27 +52,27 @@ impl Op {
         }
     }
 
-    /// Is it just the next node?
+    /// Whether this is the next node without deviations.
     fn is_plain(&self) -> bool {
         let plain = Self::Node {
             second: Vec::new(),
             called: None,
-            inputs: Inputs::Usual,
+            inputs: CommentTypes::Usual,
             text: None,
         };
         *self == plain
     }
 }
 
-/// All that the graph does not say.
+/// Information that the graph does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
-    pub(super) ops: Vec<Op>,
-    /// For each name in the order of their blocks: does it live to the end?
+    pub(super) ops: Vec<BlockOp>,
+    /// Whether each name lives to the end, in the order of definition.
     pub(super) kept: Vec<bool>,
 }
 
-// Kinds of operations, and bits beside them.
+// Operation codes and flag bits.
 const PLAIN: u8 = 0;
 const NODE: u8 = 1;
 const SECOND: u8 = 2;
@@ -85,10 +85,10 @@ const HAS_TEXT: u8 = 0x80;
 const ALL: u8 = 0x08;
 
 impl Layout {
-    /// Length of the operations, the operations, count of the names, a bit for each, and all texts
-    /// with their lengths before them.
+    /// Encodes the layout: length of the operations, the operations, the number of names, one bit per name, and all
+    /// texts with length prefixes.
     pub(super) fn pack(&self) -> Vec<u8> {
-        let mut packer = Packer::default();
+        let mut packer = LayoutPacker::default();
         let mut ops = self.ops.as_slice();
         while let Some((op, rest)) = ops.split_first() {
             let plain = ops.iter().take_while(|op| op.is_plain()).count();
@@ -113,8 +113,8 @@ impl Layout {
         packed
     }
 
-    /// Undoes [`Layout::pack`]; `None` for other bytes.
-    pub(super) fn read(mut packed: &[u8]) -> Option<Self> {
+    /// Inverse of [`Layout::pack`]; `None` for invalid bytes.
+    pub(super) fn unpack(mut packed: &[u8]) -> Option<Self> {
         let length = read_count(&mut packed)?;
         let (ops, mut packed) = packed.split_at_checked(length)?;
         let count = read_count(&mut packed)?;
@@ -127,7 +127,7 @@ impl Layout {
             ops: Vec::new(),
             kept: (0..count).map(bit).collect(),
         };
-        let mut reader = Reader { ops, texts };
+        let mut reader = LayoutReader { ops, texts };
         while !reader.ops.is_empty() {
             reader.op(&mut layout.ops)?;
         }
@@ -144,12 +144,12 @@ fn read_count(bytes: &mut &[u8]) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct Packer {
+struct LayoutPacker {
     ops: Vec<u8>,
     texts: Vec<u8>,
 }
 
-impl Packer {
+impl LayoutPacker {
     fn number(&mut self, number: usize) {
         write_count(number, &mut self.ops);
     }
@@ -159,7 +159,7 @@ impl Packer {
         self.texts.extend_from_slice(text.as_bytes());
     }
 
-    fn second(&mut self, second: &[(usize, usize)]) {
+    fn write_aliases(&mut self, second: &[(usize, usize)]) {
         if !second.is_empty() {
             self.number(second.len());
             for &(place, name) in second {
@@ -169,10 +169,10 @@ impl Packer {
         }
     }
 
-    fn op(&mut self, op: &Op) {
+    fn op(&mut self, op: &BlockOp) {
         let flag = |bit: u8, set: bool| if set { bit } else { 0 };
         match op {
-            Op::Node {
+            BlockOp::Node {
                 second,
                 called,
                 inputs,
@@ -181,18 +181,18 @@ impl Packer {
                 self.ops.push(
                     NODE | flag(HAS_SECOND, !second.is_empty())
                         | flag(HAS_NAME, called.is_some())
-                        | flag(HAS_TYPES, matches!(inputs, Inputs::Text(_)))
-                        | flag(ALL, *inputs == Inputs::All)
+                        | flag(HAS_TYPES, matches!(inputs, CommentTypes::Text(_)))
+                        | flag(ALL, *inputs == CommentTypes::All)
                         | flag(HAS_TEXT, text.is_some()),
                 );
-                self.second(second);
+                self.write_aliases(second);
                 called.iter().for_each(|name| self.text(name));
-                if let Inputs::Text(types) = inputs {
+                if let CommentTypes::Text(types) = inputs {
                     self.text(types);
                 }
                 text.iter().for_each(|text| self.text(text));
             }
-            Op::Second {
+            BlockOp::Second {
                 said,
                 names,
                 parts,
@@ -214,11 +214,11 @@ impl Packer {
                 names.iter().for_each(|names| self.text(names));
                 text.iter().for_each(|text| self.text(text));
             }
-            Op::Return { second } => {
+            BlockOp::Return { second } => {
                 self.ops.push(RETURN | flag(HAS_SECOND, !second.is_empty()));
-                self.second(second);
+                self.write_aliases(second);
             }
-            Op::Text(text) => {
+            BlockOp::Text(text) => {
                 self.ops.push(TEXT);
                 self.text(text);
             }
@@ -226,15 +226,15 @@ impl Packer {
     }
 }
 
-/// The operation of most second names.
+/// Operation of most aliases.
 const ASSIGN: &str = "pd_op.assign";
 
-struct Reader<'a> {
+struct LayoutReader<'a> {
     ops: &'a [u8],
     texts: &'a [u8],
 }
 
-impl Reader<'_> {
+impl LayoutReader<'_> {
     fn text(&mut self) -> Option<String> {
         let length = read_count(&mut self.texts)?;
         let (text, rest) = self.texts.split_at_checked(length)?;
@@ -242,7 +242,7 @@ impl Reader<'_> {
         Some(std::str::from_utf8(text).ok()?.to_owned())
     }
 
-    fn text_if(&mut self, set: bool) -> Option<Option<String>> {
+    fn read_optional_text(&mut self, set: bool) -> Option<Option<String>> {
         if set {
             self.text().map(Some)
         } else {
@@ -250,7 +250,7 @@ impl Reader<'_> {
         }
     }
 
-    fn second(&mut self, set: bool) -> Option<Vec<(usize, usize)>> {
+    fn read_aliases(&mut self, set: bool) -> Option<Vec<(usize, usize)>> {
         let mut second = Vec::new();
         if set {
             for _ in 0..read_count(&mut self.ops)? {
@@ -261,33 +261,33 @@ impl Reader<'_> {
         Some(second)
     }
 
-    fn op(&mut self, ops: &mut Vec<Op>) -> Option<()> {
+    fn op(&mut self, ops: &mut Vec<BlockOp>) -> Option<()> {
         let (&code, rest) = self.ops.split_first()?;
         self.ops = rest;
         let has = |bit: u8| code & bit != 0;
         match code & 7 {
             PLAIN => {
                 let count = read_count(&mut self.ops)?;
-                if count > MOST.saturating_sub(ops.len()) {
+                if count > MAX_NODES.saturating_sub(ops.len()) {
                     return None;
                 }
-                let plain = Op::Node {
+                let plain = BlockOp::Node {
                     second: Vec::new(),
                     called: None,
-                    inputs: Inputs::Usual,
+                    inputs: CommentTypes::Usual,
                     text: None,
                 };
                 ops.extend(std::iter::repeat_n(plain, count));
             }
-            NODE => ops.push(Op::Node {
-                second: self.second(has(HAS_SECOND))?,
-                called: self.text_if(has(HAS_NAME))?,
-                inputs: match self.text_if(has(HAS_TYPES))? {
-                    Some(types) => Inputs::Text(types),
-                    None if has(ALL) => Inputs::All,
-                    None => Inputs::Usual,
+            NODE => ops.push(BlockOp::Node {
+                second: self.read_aliases(has(HAS_SECOND))?,
+                called: self.read_optional_text(has(HAS_NAME))?,
+                inputs: match self.read_optional_text(has(HAS_TYPES))? {
+                    Some(types) => CommentTypes::Text(types),
+                    None if has(ALL) => CommentTypes::All,
+                    None => CommentTypes::Usual,
                 },
-                text: self.text_if(has(HAS_TEXT))?,
+                text: self.read_optional_text(has(HAS_TEXT))?,
             }),
             SECOND => {
                 let of = read_count(&mut self.ops)?;
@@ -296,41 +296,41 @@ impl Reader<'_> {
                 } else {
                     None
                 };
-                if parts.is_some_and(|parts| parts > MOST_PARTS) {
+                if parts.is_some_and(|parts| parts > MAX_PARTS) {
                     return None;
                 }
-                ops.push(Op::Second {
+                ops.push(BlockOp::Second {
                     of,
                     parts,
                     said: self
-                        .text_if(has(HAS_TYPES))?
+                        .read_optional_text(has(HAS_TYPES))?
                         .unwrap_or_else(|| ASSIGN.to_owned()),
-                    names: self.text_if(has(HAS_NAME))?,
-                    text: self.text_if(has(HAS_TEXT))?,
+                    names: self.read_optional_text(has(HAS_NAME))?,
+                    text: self.read_optional_text(has(HAS_TEXT))?,
                 });
             }
-            RETURN => ops.push(Op::Return {
-                second: self.second(has(HAS_SECOND))?,
+            RETURN => ops.push(BlockOp::Return {
+                second: self.read_aliases(has(HAS_SECOND))?,
             }),
-            TEXT => ops.push(Op::Text(self.text()?)),
+            TEXT => ops.push(BlockOp::Text(self.text()?)),
             _ => return None,
         }
         Some(())
     }
 }
 
-/// More nodes than any file has: what is damaged asks for no memory.
-const MOST: usize = 1 << 20;
+/// Limit of nodes, more than any file has. It bounds the memory of damaged input.
+const MAX_NODES: usize = 1 << 20;
 
-/// More parts than any value has.
-const MOST_PARTS: usize = 1 << 12;
+/// Limit of parts of a value, more than any value has.
+const MAX_PARTS: usize = 1 << 12;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn layout() -> Layout {
-        let node = |second, called, inputs, text| Op::Node {
+        let node = |second, called, inputs, text| BlockOp::Node {
             second,
             called,
             inputs,
@@ -339,26 +339,36 @@ mod tests {
         let some = |text: &str| Some(text.to_owned());
         Layout {
             ops: vec![
-                node(vec![], None, Inputs::Usual, None),
-                node(vec![], None, Inputs::Usual, None),
-                node(vec![(1, 2), (300, 0)], some("pd_op.x"), Inputs::All, None),
-                node(vec![], None, Inputs::Text("xf32".to_owned()), some("a\nb")),
-                Op::Second {
+                node(vec![], None, CommentTypes::Usual, None),
+                node(vec![], None, CommentTypes::Usual, None),
+                node(
+                    vec![(1, 2), (300, 0)],
+                    some("pd_op.x"),
+                    CommentTypes::All,
+                    None,
+                ),
+                node(
+                    vec![],
+                    None,
+                    CommentTypes::Text("xf32".to_owned()),
+                    some("a\nb"),
+                ),
+                BlockOp::Second {
                     said: ASSIGN.to_owned(),
                     names: None,
                     parts: None,
                     of: 7,
                     text: None,
                 },
-                Op::Second {
+                BlockOp::Second {
                     said: "builtin.split".to_owned(),
                     names: some("a,b"),
                     parts: Some(2),
                     of: 200,
                     text: some(""),
                 },
-                Op::Text("ä".to_owned()),
-                Op::Return {
+                BlockOp::Text("ä".to_owned()),
+                BlockOp::Return {
                     second: vec![(0, 1)],
                 },
             ],
@@ -369,9 +379,9 @@ mod tests {
     #[test]
     fn layouts_come_back() {
         let packed = layout().pack();
-        assert_eq!(Layout::read(&packed), Some(layout()));
+        assert_eq!(Layout::unpack(&packed), Some(layout()));
         for end in 0..packed.len() {
-            assert_eq!(Layout::read(packed.get(..end).unwrap()), None, "{end}");
+            assert_eq!(Layout::unpack(packed.get(..end).unwrap()), None, "{end}");
         }
     }
 
@@ -381,7 +391,7 @@ mod tests {
             let mut packed = layout().pack();
             let place = place % packed.len();
             *packed.get_mut(place).unwrap() = byte;
-            let _ = Layout::read(&packed);
+            let _ = Layout::unpack(&packed);
         }
     }
 }

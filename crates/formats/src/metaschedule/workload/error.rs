@@ -1,45 +1,45 @@
-//! Why a line of workloads could not be read.
+//! Errors of reading a line of workloads.
 
 use crate::tvm_json;
 
-/// What is wrong with a line, and where.
+/// Error in a line, with its position.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}, byte {at}: {reason}")]
 pub struct Error {
     /// Number of the line in its chunk, from 1.
     pub line: u64,
-    /// Byte of the line, from 1, where it is wrong: of a module that is no graph, the first of the module.
+    /// Position in the line in bytes, from 1; for an invalid module, the position of the module.
     pub at: usize,
-    /// What is wrong.
+    /// Reason.
     pub reason: Reason,
 }
 
 impl Error {
-    /// What is wrong, for who knows the line.
+    /// Message for callers that know the line.
     pub fn in_line(&self) -> String {
         format!("byte {}: {}", self.at, self.reason)
     }
 }
 
-/// What is wrong with a line.
+/// Reason of an error.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// It is no text.
+    /// Not UTF-8.
     #[error("invalid UTF-8")]
     Utf8,
-    /// It is no JSON.
+    /// Invalid JSON.
     #[error("no JSON: {0}")]
     Json(serde_json::Error),
-    /// It is other JSON.
+    /// Other JSON.
     #[error("no list of a structural hash and a module")]
     NoPair,
-    /// The hash is none.
+    /// Invalid structural hash.
     #[error("the structural hash is no text of a whole number below 2^64")]
     Hash,
-    /// The module is no text.
+    /// The module is not a string.
     #[error("the module is no text")]
     NoText,
-    /// The module is no graph, or one with something wrong in it.
+    /// The module is not a graph, or is invalid.
     #[error("the module: {0}")]
     Module(tvm_json::Error),
 }

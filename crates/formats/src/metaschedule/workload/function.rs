@@ -1,23 +1,24 @@
-//! What is known of a function of a module.
+//! Functions of a module.
 
-/// A function.
+/// Function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name in the module: `main`.
+    /// Name in the module: `main`.
     pub name: String,
-    /// Its parameters, in order.
+    /// Parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// Names of its blocks as they stand in it, the first `root` as a rule: `root`, `pad_temp`, `conv2d_nchw`, `T_add`.
+    /// Names of its blocks in order of appearance, usually beginning with `root`: `root`, `pad_temp`, `conv2d_nchw`,
+    /// `T_add`.
     pub blocks: Vec<String>,
 }
 
-/// A parameter of a function.
+/// Parameter of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, of its buffer where it has one.
+    /// Name of its buffer, if it has one, else of the parameter.
     pub name: String,
-    /// The type of its elements, where it says so: `float32`.
+    /// Element type, if stated: `float32`.
     pub dtype: Option<String>,
-    /// Its extents, where it has some and all are constant.
+    /// Extents, if there are any and all are constant.
     pub shape: Option<Vec<i64>>,
 }

@@ -1,20 +1,23 @@
-//! What lines begin with: the hashes of a file's workloads, and nothing else of them.
+//! Reads only the hashes of the workloads of a file.
 
 use std::io::{self, BufRead};
 
 use crate::tvm_json;
 
-/// More than any database has.
-const MOST_LINES: usize = 1 << 20;
+/// Limit of lines, more than any database has.
+const MAX_LINES: usize = 1 << 20;
 
-/// More than any line that a reader takes.
+/// Limit of the line length, which no reader exceeds.
 const LINE_BYTES: u64 = crate::lines::MAX_LINE_BYTES as u64;
 
-/// The structural hashes of a file by its lines, as far as these begin with one.
+/// Returns the structural hashes of a file by line; `None` for lines that do not begin with one.
 ///
 /// # Errors
-/// What fails to be read, and more lines than any file has, which a few packed bytes may become.
-pub(in crate::metaschedule) fn hashes(file: &mut dyn BufRead) -> io::Result<Vec<Option<String>>> {
+/// Returns an error if reading fails, or if there are more lines than any file has, which a small compressed file may
+/// expand to.
+pub(in crate::metaschedule) fn read_hashes(
+    file: &mut dyn BufRead,
+) -> io::Result<Vec<Option<String>>> {
     let mut hashes = Vec::new();
     let mut line = Vec::new();
     loop {
@@ -23,35 +26,35 @@ pub(in crate::metaschedule) fn hashes(file: &mut dyn BufRead) -> io::Result<Vec<
         if read == 0 {
             return Ok(hashes);
         }
-        if hashes.len() == MOST_LINES {
-            let reason = format!("more than {MOST_LINES} workloads");
+        if hashes.len() == MAX_LINES {
+            let reason = format!("more than {MAX_LINES} workloads");
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
-        hashes.push(hash_of(&line));
+        hashes.push(parse_hash(&line));
         if line.last() != Some(&b'\n') {
             file.skip_until(b'\n')?;
         }
     }
 }
 
-/// Does a line begin like one of the file: with a hash, and the length of a graph whose first byte follows?
-pub fn begins(line: &[u8]) -> bool {
-    let encoded = split(line).and_then(|(_, encoded)| encoded.get(..BEGINNING));
-    encoded.is_some_and(tvm_json::begins)
+/// Whether a line begins like a workload: a hash, the length of a graph and the first byte of the graph.
+pub fn begins_workload(line: &[u8]) -> bool {
+    let encoded = split_line(line).and_then(|(_, encoded)| encoded.get(..HEAD_CHARS));
+    encoded.is_some_and(tvm_json::begins_encoded)
 }
 
-/// The structural hash that a line begins with.
-fn hash_of(line: &[u8]) -> Option<String> {
-    let (digits, _) = split(line)?;
+/// Returns the structural hash at the beginning of a line.
+fn parse_hash(line: &[u8]) -> Option<String> {
+    let (digits, _) = split_line(line)?;
     let hash: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
     Some(hash.to_string())
 }
 
-/// Characters of base64 that say the length of a graph and its first byte.
-const BEGINNING: usize = 12;
+/// Base64 characters that encode the length of a graph and its first byte.
+const HEAD_CHARS: usize = 12;
 
-/// The digits of a line's hash, and what begins its module.
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Returns the digits of the hash of a line, and the rest from the beginning of the module.
+fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = line.strip_prefix(b"[")?.trim_ascii_start();
     let rest = rest.strip_prefix(b"\"")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

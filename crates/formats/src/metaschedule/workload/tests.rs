@@ -1,8 +1,8 @@
-//! Workloads of our own making, in graphs of both spellings, and what is none.
+//! Synthetic workloads in graphs of both spellings, and invalid ones.
 
 use super::*;
 
-/// `main` of one parameter and a second that has no buffer, with a block in a loop in `root`.
+/// `main` with one parameter and a second one without a buffer, and a block in a loop in `root`.
 const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
     {"type_key": "IRModule", "attrs": {"functions": "2"}},
     {"type_key": "Map", "data": [3, 5]},
@@ -59,15 +59,15 @@ fn line(json: &str) -> String {
 
 fn workload(json: &str) -> Workload {
     let line = line(json);
-    let mut lines = lines(line.as_bytes(), false);
+    let mut lines = read_lines(line.as_bytes(), false);
     let line = lines.next().unwrap();
     assert!(line.is_rebuilt);
     line.workload.unwrap()
 }
 
-/// Why the only line is refused.
+/// Reason why the only line is rejected.
 fn reason(line: &str) -> String {
-    let line = lines(line.as_bytes(), false).next().unwrap();
+    let line = read_lines(line.as_bytes(), false).next().unwrap();
     assert!(!line.is_rebuilt);
     line.workload.unwrap_err().to_string()
 }
@@ -100,7 +100,7 @@ fn modules_of_both_spellings_are_read() {
         blocks: vec!["main".to_owned()],
     };
     assert_eq!(workload(LATER).functions, [main]);
-    // An extent that is none is no shape.
+    // An invalid extent invalidates the shape.
     let open = OLDER.replace("\"data\": [12, 12]", "\"data\": [12, 8]");
     assert_eq!(workload(&open).functions[0].parameters[0].shape, None);
 }
@@ -109,7 +109,7 @@ fn modules_of_both_spellings_are_read() {
 fn lines_that_cannot_be_read_leave_the_others() {
     let good = line(OLDER);
     let text = format!("{good}\n[\"x\",\"\"]\n\n{good}");
-    let read: Vec<_> = lines(text.as_bytes(), false).collect();
+    let read: Vec<_> = read_lines(text.as_bytes(), false).collect();
     let good_ones = read.iter().map(|line| (line.index, line.workload.is_ok()));
     let wanted = [(0, true), (1, false), (2, false), (3, true)];
     assert_eq!(good_ones.collect::<Vec<_>>(), wanted);
@@ -170,7 +170,7 @@ fn what_is_wrong_is_said_and_where() {
         }
     }
     assert!(reason("\n").contains("no JSON: EOF"));
-    let line = lines(b"[\"1\",\"\xff\"]", false).next().unwrap();
+    let line = read_lines(b"[\"1\",\"\xff\"]", false).next().unwrap();
     let error = line.workload.unwrap_err().to_string();
     assert_eq!(error, "line 1, byte 7: invalid UTF-8");
 }
@@ -228,7 +228,7 @@ fn graphs_that_lie_are_refused() {
         let reason = reason(&line(&OLDER.replace(from, to)));
         assert!(reason.contains(wanted), "{reason}");
     }
-    // Shapes that hold themselves are none.
+    // A shape that contains itself is invalid.
     let own = OLDER.replace("\"data\": [12, 12]", "\"data\": [11]");
     assert_eq!(workload(&own).functions[0].parameters[0].shape, None);
 }
@@ -251,18 +251,21 @@ fn other_spellings_are_read_and_not_rebuilt() {
         good.replace("[\"18", "[\"018"),
         format!("{good} "),
     ] {
-        let line = lines(strange.as_bytes(), false).next().unwrap();
+        let line = read_lines(strange.as_bytes(), false).next().unwrap();
         assert!(line.workload.is_ok() && !line.is_rebuilt);
     }
     let crlf = format!("{good}\r\n{good}\n");
-    let rebuilt = lines(crlf.as_bytes(), true).map(|line| (line.workload.is_ok(), line.is_rebuilt));
+    let rebuilt =
+        read_lines(crlf.as_bytes(), true).map(|line| (line.workload.is_ok(), line.is_rebuilt));
     assert_eq!(rebuilt.collect::<Vec<_>>(), [(true, true), (true, false)]);
 }
 
 #[test]
 fn workloads_are_told_from_other_json() {
-    assert!(begins(br#"["7523732197612418965","TIQAAAAAAAB7CiAg"#));
-    assert!(begins(br#"[ "1" , "AgAAAAAAAAB7fQ=="]"#));
+    assert!(begins_workload(
+        br#"["7523732197612418965","TIQAAAAAAAB7CiAg"#
+    ));
+    assert!(begins_workload(br#"[ "1" , "AgAAAAAAAAB7fQ=="]"#));
     for other in [
         &b"[0,[[[["[..],
         br#"["",""]"#,
@@ -274,11 +277,11 @@ fn workloads_are_told_from_other_json() {
         b"{",
         b"",
     ] {
-        assert!(!begins(other));
+        assert!(!begins_workload(other));
     }
 }
 
-/// Numbers of a graph exchanged for any other: places that are none, that lead back, that are something else.
+/// Replaces numbers of a graph: invalid indices, cycles, other nodes.
 #[test]
 fn graphs_with_any_places_are_read_or_refused() {
     let (mut read, mut count) = (0, 0);
@@ -290,7 +293,7 @@ fn graphs_with_any_places_are_read_or_refused() {
             let (before, after) = (&json[..at], &json[at + 1..]);
             for other in ["0", "1", "2", "5", "9", "-1", "99", "null", ""] {
                 let line = line(&format!("{before}{other}{after}"));
-                let line = lines(line.as_bytes(), false).next().unwrap();
+                let line = read_lines(line.as_bytes(), false).next().unwrap();
                 assert_eq!(line.is_rebuilt, line.workload.is_ok());
                 read += u32::from(line.is_rebuilt);
                 count += 1;

@@ -1,14 +1,13 @@
-//! Which class of operators a task belongs to.
+//! Operator classes of tasks.
 
 use super::dag::{Dag, Operation};
 
-/// Tags that operations of many classes have.
+/// Tags that are shared by operations of many classes.
 const GENERAL: [&str; 4] = ["broadcast", "comm_reduce", "elemwise", "injective"];
 
 impl Dag {
-    /// The last computation that is more than one number after the other, by its tag (`conv2d_nhwc`), or by its
-    /// name where nobody tagged it (`conv2d_winograd`); without such a one the last computation. `None`
-    /// where nothing is computed.
+    /// Returns the tag of the last computation that is not element-wise (`conv2d_nhwc`), or its name if it has no tag
+    /// (`conv2d_winograd`). Without such a computation the last one counts. `None` if nothing is computed.
     pub fn class(&self) -> Option<&str> {
         let computed = || {
             let operations = self.operations.iter().rev();

@@ -1,54 +1,57 @@
-//! What a file of `network_info` holds.
+//! Content of a `network_info` file.
 
 use super::error::Error;
-use super::objects::Objects;
+use super::objects::TvmObjects;
 use super::relay::Relay;
 use super::tasks::Task;
 use crate::pickle::{self, Id, Value};
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// The tasks of a network, with weights: `*.task.pkl`.
+pub enum NetworkContent {
+    /// Weighted tasks of a network: `*.task.pkl`.
     Network(Vec<Task>),
-    /// The tasks of all networks: `all_tasks.pkl`.
+    /// Tasks of all networks: `all_tasks.pkl`.
     AllTasks(Vec<Task>),
-    /// A network in Relay: `*.relay.pkl`.
+    /// Network in Relay: `*.relay.pkl`.
     Relay(Relay),
 }
 
-/// Reads a file, whatever its name is. A file with something else in it is refused as a whole.
+/// Reads a file of any name. A file with anything else in it is rejected completely.
 ///
 /// # Errors
-/// What is no pickle of one of the three kinds, and what in it is not what it should be.
-pub fn read(bytes: &[u8]) -> Result<Content, Error> {
+/// Returns an error if it is not a pickle of one of the three kinds, or if a part of it is invalid.
+pub fn read(bytes: &[u8]) -> Result<NetworkContent, Error> {
     let pickle = pickle::read(bytes)?;
     if pickle.length() < bytes.len() {
         let more = bytes.len() - pickle.length();
         return Err(Error::Other(format!("{more} bytes follow the pickle")));
     }
-    let objects = Objects::new(&pickle);
-    let are_tasks = |list: &[Id]| list.iter().all(|&task| Task::is_one(&objects, task));
+    let objects = TvmObjects::new(&pickle);
+    let are_tasks = |list: &[Id]| list.iter().all(|&task| Task::is_task(&objects, task));
     match pickle.get(pickle.root()) {
         Value::Tuple(parts) => match **parts {
             [module, length, inputs] if is_module(&objects, module) => {
                 let relay = Relay::read(&objects, [module, length, inputs]);
-                return relay.map(Content::Relay).map_err(Error::Relay);
+                return relay.map(NetworkContent::Relay).map_err(Error::Relay);
             }
             [tasks, weights] => {
                 let (tasks, weights) = (pickle.sequence(tasks), pickle.sequence(weights));
                 if let (Some(tasks), Some(weights)) = (tasks, weights)
                     && are_tasks(tasks)
                 {
-                    return weighted(&objects, tasks, weights).map(Content::Network);
+                    return read_weighted_tasks(&objects, tasks, weights)
+                        .map(NetworkContent::Network);
                 }
             }
             _ => {}
         },
         Value::List(list) if !list.is_empty() && are_tasks(list) => {
             let tasks = list.iter().enumerate();
-            let tasks = tasks.map(|(index, &task)| one(&objects, task, index, None));
-            return tasks.collect::<Result<_, _>>().map(Content::AllTasks);
+            let tasks = tasks.map(|(index, &task)| read_task(&objects, task, index, None));
+            return tasks
+                .collect::<Result<_, _>>()
+                .map(NetworkContent::AllTasks);
         }
         _ => {}
     }
@@ -57,29 +60,38 @@ pub fn read(bytes: &[u8]) -> Result<Content, Error> {
     ))
 }
 
-/// Is it the text of a module?
-fn is_module(objects: &Objects<'_>, id: Id) -> bool {
+/// Whether a value is the text of a module.
+fn is_module(objects: &TvmObjects<'_>, id: Id) -> bool {
     let text = objects.text(id, "module");
     text.is_ok_and(|text| text.trim_start().starts_with('{'))
 }
 
 /// Reads one task.
-fn one(objects: &Objects<'_>, task: Id, index: usize, weight: Option<i64>) -> Result<Task, Error> {
+fn read_task(
+    objects: &TvmObjects<'_>,
+    task: Id,
+    index: usize,
+    weight: Option<i64>,
+) -> Result<Task, Error> {
     let task = Task::read(objects, task, index, weight);
     task.map_err(|reason| Error::Task { index, reason })
 }
 
-/// Reads tasks and their weights, of which there are as many.
-fn weighted(objects: &Objects<'_>, tasks: &[Id], weights: &[Id]) -> Result<Vec<Task>, Error> {
+/// Reads tasks and their weights; the counts must match.
+fn read_weighted_tasks(
+    objects: &TvmObjects<'_>,
+    tasks: &[Id],
+    weights: &[Id],
+) -> Result<Vec<Task>, Error> {
     if tasks.len() != weights.len() {
         let (tasks, weights) = (tasks.len(), weights.len());
         return Err(Error::Other(format!("{tasks} tasks and {weights} weights")));
     }
     let tasks = tasks.iter().zip(weights).enumerate();
     let tasks = tasks.map(|(index, (&task, &weight))| {
-        let weight = objects.whole(weight, "weight");
+        let weight = objects.integer(weight, "weight");
         let weight = weight.map_err(|reason| Error::Task { index, reason })?;
-        one(objects, task, index, Some(weight))
+        read_task(objects, task, index, Some(weight))
     });
     tasks.collect()
 }

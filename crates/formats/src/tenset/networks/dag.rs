@@ -1,4 +1,4 @@
-//! What a task computes: its tensors, and operations that lead from one to another.
+//! Computation of a task: its tensors, and the operations that connect them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,76 +7,77 @@ use serde::Serialize;
 
 use super::expressions::{constant, extents, operands};
 use super::flops::flop_count;
-use crate::tvm_json::{At, Budget, Error, Graph, post_order};
+use crate::tvm_json::{Error, NodeRef, StepBudget, TvmGraph, post_order};
 
-/// A tensor that goes into a task or comes out of it.
+/// Input or output tensor of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tensor {
-    /// The type of the operation that gives it.
+    /// Type of the operation that produces it.
     pub op_type: String,
-    /// The name of that operation.
+    /// Name of that operation.
     pub name: String,
-    /// Its sizes; `None` where one is not a constant.
+    /// Sizes; `None` for a size that is not constant.
     pub shape: Vec<Option<i64>>,
-    /// The type of its numbers.
+    /// Data type of the elements.
     pub dtype: String,
-    /// The place of that operation in [`Dag::operations`].
+    /// Index of that operation in [`Dag::operations`].
     pub operation: usize,
 }
 
-/// An operation.
+/// Operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
-    /// Its type: `PlaceholderOp` of what goes in, `ComputeOp` of what is computed.
+    /// Type: `PlaceholderOp` for inputs, `ComputeOp` for computations.
     pub op_type: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What kind of computation it is: `conv2d_nhwc`; empty where nobody said.
+    /// Tag of the computation, for example `conv2d_nhwc`; empty if it has none.
     pub tag: String,
-    /// The sizes of what it gives; `None` where one is not a constant. None are known of other types.
+    /// Sizes of the result; `None` for a size that is not constant. Empty for other types of operations.
     pub shape: Vec<Option<i64>>,
-    /// The type of the numbers that it gives, where its type is one of the two.
+    /// Data type of the result, for placeholders and computations.
     pub dtype: Option<String>,
-    /// The places of the operations that it reads from, each once, in the order of its expressions.
+    /// Indices of the operations that it reads from, each once, in the order of its expressions.
     pub inputs: Vec<usize>,
 }
 
-/// What is computed.
+/// Computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dag {
-    /// Each after those that it reads from: for a task with one result in the order of TVM's stages, by whose
-    /// places the steps of records name them.
+    /// Operations, each after its inputs. For a task with one result this is the order of TVM's stages, which the steps
+    /// of records reference by index.
     pub operations: Vec<Operation>,
-    /// How many operations on numbers it takes, as TVM's auto_scheduler estimates them; `None` where that
-    /// gives up (and says -1).
+    /// Number of arithmetic operations (FLOP), as estimated by TVM's auto_scheduler; `None` if its estimator gives up (and
+    /// returns -1).
     pub flop_count: Option<f64>,
 }
 
 impl Dag {
-    /// From which operation to which something goes, by their places.
+    /// Returns the edges between operations, as (from, to) indices.
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
         let operations = self.operations.iter().enumerate();
         operations.flat_map(|(to, operation)| operation.inputs.iter().map(move |&from| (from, to)))
     }
 
-    /// Reads an array of tensors, and all that they come from.
-    pub(super) fn read(graph: &Graph) -> Result<(Vec<Tensor>, Self), Error> {
+    /// Reads an array of tensors and everything that they depend on.
+    pub(super) fn read(graph: &TvmGraph) -> Result<(Vec<Tensor>, Self), Error> {
         let root = graph.root()?;
         if !root.is_array() {
             return Err(Error::wrong("no array of tensors"));
         }
-        let tensors: Vec<At<'_>> = root.elements().collect();
+        let tensors: Vec<NodeRef<'_>> = root.elements().collect();
         let ends = tensors.iter().map(|tensor| producer(*tensor));
         let ends = ends.collect::<Result<Vec<usize>, _>>()?;
-        let (mut between, mut within) = (Budget::of(graph), Budget::of(graph));
+        let (mut between, mut within) =
+            (StepBudget::for_graph(graph), StepBudget::for_graph(graph));
         let mut inputs: HashMap<usize, Vec<usize>, RandomState> = HashMap::default();
         let read = |operation| {
-            let read = inputs_of(graph, graph.at(operation)?, &mut within)?;
+            let read = operation_inputs(graph, graph.node(operation)?, &mut within)?;
             inputs.insert(operation, read.clone());
             Ok(read)
         };
         post_order(&ends, read, &mut between)?;
-        let order = stages(&ends, &inputs, &mut between)?;
+        let order = stage_order(&ends, &inputs, &mut between)?;
         let places = order.iter().enumerate();
         let places: HashMap<usize, usize, RandomState> =
             places.map(|(place, &index)| (index, place)).collect();
@@ -85,7 +86,7 @@ impl Dag {
             let read = inputs.remove(&index).unwrap_or_default();
             let read = read.iter().filter_map(|from| places.get(from).copied());
             let read = read.collect();
-            operations.push(Operation::read(graph.at(index)?, read, &mut within)?);
+            operations.push(Operation::read(graph.node(index)?, read, &mut within)?);
         }
         let tensors = tensors.into_iter().zip(ends).map(|(tensor, end)| {
             let place = places.get(&end).copied().unwrap_or_default();
@@ -101,11 +102,11 @@ impl Dag {
     }
 }
 
-/// All operations in the order of TVM's stages: first what leads to those that nobody reads from.
-fn stages(
+/// Returns all operations in the order of TVM's stages, beginning with the dependencies of operations without readers.
+fn stage_order(
     ends: &[usize],
     inputs: &HashMap<usize, Vec<usize>, RandomState>,
-    budget: &mut Budget,
+    budget: &mut StepBudget,
 ) -> Result<Vec<usize>, Error> {
     let read: HashSet<usize, RandomState> = inputs.values().flatten().copied().collect();
     let outputs = ends.iter().copied().filter(|end| {
@@ -117,26 +118,34 @@ fn stages(
     post_order(&starts, known, budget)
 }
 
-/// The place of the operation that gives a tensor.
-fn producer(tensor: At<'_>) -> Result<usize, Error> {
-    Ok(tensor.follow_to("op")?.index)
+/// Returns the node index of the operation that produces a tensor.
+fn producer(tensor: NodeRef<'_>) -> Result<usize, Error> {
+    Ok(tensor.follow_required("op")?.index)
 }
 
-/// The places of the operations that one reads from.
-fn inputs_of(graph: &Graph, at: At<'_>, budget: &mut Budget) -> Result<Vec<usize>, Error> {
+/// Returns the node indices of the operations that an operation reads from.
+fn operation_inputs(
+    graph: &TvmGraph,
+    at: NodeRef<'_>,
+    budget: &mut StepBudget,
+) -> Result<Vec<usize>, Error> {
     if at.type_key() != "ComputeOp" {
         return Ok(Vec::new());
     }
-    let body: Vec<usize> = at.list("body")?.into_iter().map(|at| at.index).collect();
+    let body: Vec<usize> = at
+        .follow_list("body")?
+        .into_iter()
+        .map(|at| at.index)
+        .collect();
     let operands = |index| {
-        let operands = operands(graph.at(index)?)?;
+        let operands = operands(graph.node(index)?)?;
         Ok(operands.into_iter().map(|at| at.index).collect())
     };
     let (mut inputs, mut known) = (Vec::new(), HashSet::<usize, RandomState>::default());
     for index in post_order(&body, operands, budget)? {
-        let expression = graph.at(index)?;
+        let expression = graph.node(index)?;
         if expression.type_key() == "tir.ProducerLoad" {
-            let from = producer(expression.follow_to("producer")?)?;
+            let from = producer(expression.follow_required("producer")?)?;
             if known.insert(from) {
                 inputs.push(from);
             }
@@ -145,22 +154,22 @@ fn inputs_of(graph: &Graph, at: At<'_>, budget: &mut Budget) -> Result<Vec<usize
     Ok(inputs)
 }
 
-/// The sizes that an attribute lists.
-fn shape(at: At<'_>, budget: &mut Budget) -> Result<Vec<Option<i64>>, Error> {
-    let sizes = at.list("shape")?;
+/// Reads the sizes in the attribute `shape`.
+fn read_shape(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Vec<Option<i64>>, Error> {
+    let sizes = at.follow_list("shape")?;
     budget.take(sizes.len() as u64)?;
     sizes.into_iter().map(constant).collect()
 }
 
 impl Operation {
-    fn read(at: At<'_>, inputs: Vec<usize>, budget: &mut Budget) -> Result<Self, Error> {
+    fn read(at: NodeRef<'_>, inputs: Vec<usize>, budget: &mut StepBudget) -> Result<Self, Error> {
         let (shape, dtype) = match at.type_key() {
-            "PlaceholderOp" => (shape(at, budget)?, Some(at.word("dtype")?)),
+            "PlaceholderOp" => (read_shape(at, budget)?, Some(at.text_attribute("dtype")?)),
             "ComputeOp" => {
-                let axes = at.list("axis")?;
+                let axes = at.follow_list("axis")?;
                 budget.take(axes.len() as u64)?;
-                let body = at.list("body")?;
-                let dtype = body.first().map(|first| first.word("dtype"));
+                let body = at.follow_list("body")?;
+                let dtype = body.first().map(|first| first.text_attribute("dtype"));
                 (extents(&axes)?, dtype.transpose()?)
             }
             _ => (Vec::new(), None),
@@ -168,8 +177,8 @@ impl Operation {
         budget.take(dtype.map_or(0, str::len) as u64)?;
         Ok(Self {
             op_type: at.type_key().to_owned(),
-            name: at.word("name")?.to_owned(),
-            tag: at.word("tag")?.to_owned(),
+            name: at.text_attribute("name")?.to_owned(),
+            tag: at.text_attribute("tag")?.to_owned(),
             shape,
             dtype: dtype.map(str::to_owned),
             inputs,
@@ -179,19 +188,19 @@ impl Operation {
 
 impl Tensor {
     fn read(
-        at: At<'_>,
+        at: NodeRef<'_>,
         operation: Option<&Operation>,
         place: usize,
-        budget: &mut Budget,
+        budget: &mut StepBudget,
     ) -> Result<Self, Error> {
         let operation = operation.ok_or_else(|| Error::wrong("a tensor without an operation"))?;
         let (op_type, name) = (operation.op_type.clone(), operation.name.clone());
-        let dtype = at.word("dtype")?.to_owned();
+        let dtype = at.text_attribute("dtype")?.to_owned();
         budget.take((op_type.len() + name.len() + dtype.len()) as u64)?;
         Ok(Self {
             op_type,
             name,
-            shape: shape(at, budget)?,
+            shape: read_shape(at, budget)?,
             dtype,
             operation: place,
         })

@@ -1,47 +1,47 @@
-//! Why a file of `network_info` could not be read.
+//! Errors of reading a file of `network_info`.
 
 use crate::{pickle, tvm_json};
 
-/// What is wrong with a file.
+/// Error of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is no pickle, or a damaged one.
+    /// Not a pickle, or a damaged one.
     #[error("no pickle: {0}")]
     Pickle(#[from] pickle::Error),
-    /// It is a pickle of something else, or something follows it.
+    /// Another pickle, or trailing data.
     #[error("{0}")]
     Other(String),
-    /// A network in Relay is not what it should be.
+    /// Invalid network in Relay.
     #[error("a network in Relay: {0}")]
     Relay(Reason),
-    /// One of its tasks is not what it should be.
+    /// Invalid task.
     #[error("task {index}: {reason}")]
     Task {
-        /// Its place among the tasks.
+        /// Index of the task.
         index: usize,
-        /// What is wrong with it.
+        /// Reason.
         reason: Reason,
     },
 }
 
-/// What is wrong with a task or a network.
+/// Reason why a task or a network is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// It lacks something, or has something else in its place.
+    /// Something is missing or has another type.
     #[error("{0}")]
     Lacks(String),
-    /// A graph of it cannot be read.
+    /// A graph cannot be read.
     #[error("{what}: {source}")]
     Graph {
-        /// What it is the graph of.
+        /// Name of the graph.
         what: &'static str,
-        /// What is wrong with it.
+        /// Error of the graph.
         source: tvm_json::Error,
     },
 }
 
 impl Reason {
-    /// Builds the reason of a graph that is wrong.
+    /// Builds the reason for an invalid graph.
     pub(super) fn graph(what: &'static str) -> impl FnOnce(tvm_json::Error) -> Self {
         move |source| Self::Graph { what, source }
     }

@@ -1,11 +1,11 @@
-//! Expressions of TVM: what they are made of.
+//! Structure of TVM expressions.
 
-use crate::tvm_json::{At, Error};
+use crate::tvm_json::{Error, NodeRef};
 
-/// What an expression consists of, in the order in which TVM visits it; nothing where its type is not known.
-pub(super) fn operands<'a>(at: At<'a>) -> Result<Vec<At<'a>>, Error> {
+/// Returns the operands of an expression in the order of TVM's visitor; empty for unknown types.
+pub(super) fn operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
     let all = |names: &[&str]| {
-        let operands = names.iter().map(|name| at.follow_to(name));
+        let operands = names.iter().map(|name| at.follow_required(name));
         operands.collect::<Result<Vec<_>, _>>()
     };
     match at.type_key() {
@@ -15,16 +15,19 @@ pub(super) fn operands<'a>(at: At<'a>) -> Result<Vec<At<'a>>, Error> {
         "tir.Select" => all(&["condition", "true_value", "false_value"]),
         "tir.Let" => all(&["value", "body"]),
         "tir.Ramp" => all(&["base", "stride"]),
-        "tir.Call" => at.list("args"),
-        "tir.ProducerLoad" => at.list("indices"),
+        "tir.Call" => at.follow_list("args"),
+        "tir.ProducerLoad" => at.follow_list("indices"),
         "tir.Reduce" => {
             let mut operands = Vec::new();
-            for axis in at.list("axis")? {
-                let range = axis.follow_to("dom")?;
-                operands.extend([range.follow_to("min")?, range.follow_to("extent")?]);
+            for axis in at.follow_list("axis")? {
+                let range = axis.follow_required("dom")?;
+                operands.extend([
+                    range.follow_required("min")?,
+                    range.follow_required("extent")?,
+                ]);
             }
-            operands.extend(at.list("source")?);
-            operands.extend(at.list("init")?);
+            operands.extend(at.follow_list("source")?);
+            operands.extend(at.follow_list("init")?);
             operands.extend(at.follow("condition")?);
             Ok(operands)
         }
@@ -32,7 +35,7 @@ pub(super) fn operands<'a>(at: At<'a>) -> Result<Vec<At<'a>>, Error> {
     }
 }
 
-/// Is it a type of expressions with two operands, `a` and `b`?
+/// Whether expressions of this type have two operands, `a` and `b`.
 pub(super) fn is_binary(type_key: &str) -> bool {
     matches!(
         type_key,
@@ -56,17 +59,18 @@ pub(super) fn is_binary(type_key: &str) -> bool {
     )
 }
 
-/// The whole number that an expression is, if it is one.
-pub(super) fn constant(at: At<'_>) -> Result<Option<i64>, Error> {
+/// Returns the value of an integer constant; `None` for other expressions.
+pub(super) fn constant(at: NodeRef<'_>) -> Result<Option<i64>, Error> {
     match at.type_key() {
-        "IntImm" => at.whole("value").map(Some),
+        "IntImm" => at.integer_attribute("value").map(Some),
         _ => Ok(None),
     }
 }
 
-/// How far loop variables run, for each whether it is known.
-pub(super) fn extents(axes: &[At<'_>]) -> Result<Vec<Option<i64>>, Error> {
+/// Returns the extents of loop variables; `None` where not constant.
+pub(super) fn extents(axes: &[NodeRef<'_>]) -> Result<Vec<Option<i64>>, Error> {
     let extents = axes.iter();
-    let extents = extents.map(|axis| constant(axis.follow_to("dom")?.follow_to("extent")?));
+    let extents =
+        extents.map(|axis| constant(axis.follow_required("dom")?.follow_required("extent")?));
     extents.collect()
 }

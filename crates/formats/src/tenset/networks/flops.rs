@@ -1,33 +1,33 @@
-//! How many operations on numbers a computation takes, as the estimator of TVM's auto_scheduler counts them.
+//! Number of arithmetic operations (FLOP) of a computation, counted like the estimator of TVM's auto_scheduler.
 //!
-//! That is `FlopEstimator` in `compute_dag.cc` of TVM 0.8: for each operation the number of its elements, times
-//! what its expressions count for. A binary expression counts 1 where its type is of the kind of the
-//! result's type (so that indexes count for nothing where floats are computed), a reduction counts what it
-//! combines once for each step, a choice counts the dearer side, calls count their arguments. An operation
-//! with the attribute `FLOP` counts that. Where one thing is not known, nothing is.
+//! Follows `FlopEstimator` in `compute_dag.cc` of TVM 0.8. The count of an operation is its number of elements times
+//! the count of its expressions. A binary expression counts 1 if its type is of the kind of the result type, so index
+//! arithmetic is free in floating-point computations. A reduction counts its body once per step, a selection counts the
+//! more expensive side, and a call counts its arguments. The attribute `FLOP` of an operation overrides its count. If
+//! any part is unknown, so is the result.
 
 use std::collections::HashMap;
 
 use ahash::RandomState;
 
 use super::expressions::{constant, extents, is_binary};
-use crate::tvm_json::{At, Budget, Error, Graph, post_order};
+use crate::tvm_json::{Error, NodeRef, StepBudget, TvmGraph, post_order};
 
-/// What expressions count for, by their places.
+/// Counts of expressions by node index.
 type Counts = HashMap<usize, f64, RandomState>;
 
-/// What the operations at these places count for together; `None` where TVM gives up.
+/// Returns the total count of the operations at these node indices; `None` if TVM gives up.
 pub(super) fn flop_count(
-    graph: &Graph,
+    graph: &TvmGraph,
     operations: &[usize],
-    budget: &mut Budget,
+    budget: &mut StepBudget,
 ) -> Result<Option<f64>, Error> {
     let mut sum = 0.0;
     for &operation in operations {
-        let at = graph.at(operation)?;
+        let at = graph.node(operation)?;
         let count = match at.type_key() {
             "PlaceholderOp" => Some(0.0),
-            "ComputeOp" => of_operation(graph, at, budget)?,
+            "ComputeOp" => operation_flops(graph, at, budget)?,
             _ => None,
         };
         let Some(count) = count else {
@@ -38,36 +38,40 @@ pub(super) fn flop_count(
     Ok(Some(sum).filter(|sum| sum.is_finite()))
 }
 
-/// What one operation counts for.
-fn of_operation(graph: &Graph, at: At<'_>, budget: &mut Budget) -> Result<Option<f64>, Error> {
+/// Returns the count of one operation.
+fn operation_flops(
+    graph: &TvmGraph,
+    at: NodeRef<'_>,
+    budget: &mut StepBudget,
+) -> Result<Option<f64>, Error> {
     if let Some(attributes) = at.follow("attrs")? {
         let attributes = attributes.entries();
         budget.take(attributes.len() as u64)?;
         let stated = attributes.into_iter().find(|(name, _)| *name == "FLOP");
         if let Some((_, stated)) = stated {
-            return Ok(constant(stated)?.map(float));
+            return Ok(constant(stated)?.map(to_double));
         }
     }
-    let axes = at.list("axis")?;
+    let axes = at.follow_list("axis")?;
     budget.take(axes.len() as u64)?;
     let Some(elements) = product(&extents(&axes)?) else {
         return Ok(None);
     };
-    let body = at.list("body")?;
+    let body = at.follow_list("body")?;
     let kind = match body.first() {
-        Some(first) => kind_of(first.word("dtype")?),
+        Some(first) => dtype_kind(first.text_attribute("dtype")?),
         None => "",
     };
     let body: Vec<usize> = body.into_iter().map(|at| at.index).collect();
-    // Like the estimator, and unlike a walk over all, this leaves out indexes and conditions of reductions.
+    // Like the estimator, this skips indices and the conditions of reductions.
     let counted = |index| {
-        let counted = counted(graph.at(index)?)?;
+        let counted = counted_operands(graph.node(index)?)?;
         Ok(counted.into_iter().map(|at| at.index).collect())
     };
     let order = post_order(&body, counted, budget)?;
     let mut counts = Counts::default();
     for index in order {
-        let Some(count) = of_expression(graph.at(index)?, kind, &counts)? else {
+        let Some(count) = expression_flops(graph.node(index)?, kind, &counts)? else {
             return Ok(None);
         };
         counts.insert(index, count);
@@ -77,13 +81,13 @@ fn of_operation(graph: &Graph, at: At<'_>, budget: &mut Budget) -> Result<Option
     Ok(each.map(|each| elements * each))
 }
 
-/// The operands that count.
-fn counted<'a>(at: At<'a>) -> Result<Vec<At<'a>>, Error> {
+/// Returns the operands that are counted.
+fn counted_operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
     match at.type_key() {
         "tir.Reduce" => {
-            let mut counted = at.follow_to("combiner")?.list("result")?;
-            let sources = at.list("source")?;
-            // One for each result.
+            let mut counted = at.follow_required("combiner")?.follow_list("result")?;
+            let sources = at.follow_list("source")?;
+            // One source per result.
             if sources.len() < counted.len() {
                 return Err(Error::wrong("a reduction of fewer values than it gives"));
             }
@@ -96,10 +100,10 @@ fn counted<'a>(at: At<'a>) -> Result<Vec<At<'a>>, Error> {
     }
 }
 
-/// What an expression counts for, whose operands are known; `None` where TVM gives up.
-fn of_expression(at: At<'_>, kind: &str, counts: &Counts) -> Result<Option<f64>, Error> {
-    let count = |at: &At<'_>| counts.get(&at.index).copied();
-    let operands = counted(at)?;
+/// Returns the count of an expression from the counts of its operands; `None` if TVM gives up.
+fn expression_flops(at: NodeRef<'_>, kind: &str, counts: &Counts) -> Result<Option<f64>, Error> {
+    let count = |at: &NodeRef<'_>| counts.get(&at.index).copied();
+    let operands = counted_operands(at)?;
     let sum = operands.iter().map(count).sum::<Option<f64>>();
     Ok(match at.type_key() {
         "FloatImm" | "IntImm" | "tir.Var" | "tir.SizeVar" | "tir.ProducerLoad" => Some(0.0),
@@ -112,26 +116,26 @@ fn of_expression(at: At<'_>, kind: &str, counts: &Counts) -> Result<Option<f64>,
             count(condition).zip(dearer).map(|(a, b)| a + b)
         }
         "tir.Reduce" => {
-            let axes = at.list("axis")?;
+            let axes = at.follow_list("axis")?;
             let steps = product(&extents(&axes)?);
             steps.zip(sum).map(|(steps, each)| steps * each)
         }
         name if name == "tir.Not" || is_binary(name) => {
-            let own = kind_of(at.word("dtype")?) == kind;
+            let own = dtype_kind(at.text_attribute("dtype")?) == kind;
             sum.map(|sum| sum + f64::from(u8::from(own)))
         }
         _ => None,
     })
 }
 
-/// All of some numbers multiplied, where they are known.
+/// Returns the product of numbers; `None` if one is unknown.
 fn product(numbers: &[Option<i64>]) -> Option<f64> {
     let known: Option<Vec<i64>> = numbers.iter().copied().collect();
-    Some(known?.into_iter().map(float).product())
+    Some(known?.into_iter().map(to_double).product())
 }
 
-/// The kind of a type of numbers, whatever their size: `float` of `float32`. Truths are unsigned numbers.
-fn kind_of(dtype: &str) -> &str {
+/// Returns the kind of a data type without its size: `float` for `float32`. Booleans are unsigned integers.
+fn dtype_kind(dtype: &str) -> &str {
     let end = dtype.find(|c: char| !c.is_ascii_alphabetic());
     match dtype.get(..end.unwrap_or(dtype.len())) {
         Some("bool") => "uint",
@@ -140,8 +144,8 @@ fn kind_of(dtype: &str) -> &str {
     }
 }
 
-/// A whole number as TVM counts, in doubles.
+/// Converts an integer to a double, in which TVM counts.
 #[expect(clippy::cast_precision_loss, reason = "TVM counts in doubles, too")]
-fn float(number: i64) -> f64 {
+fn to_double(number: i64) -> f64 {
     number as f64
 }

@@ -1,11 +1,11 @@
-//! What a task takes the machine to have.
+//! Hardware parameters of a task.
 
 use std::collections::BTreeMap;
 
-use crate::tvm_json::{At, Error};
+use crate::tvm_json::{Error, NodeRef};
 
-/// Parameters in the order that records of logs list them in.
-const LISTED: [&str; 8] = [
+/// Parameters in the order of log records.
+const RECORD_PARAMETERS: [&str; 8] = [
     "num_cores",
     "vector_unit_bytes",
     "cache_line_bytes",
@@ -16,22 +16,22 @@ const LISTED: [&str; 8] = [
     "warp_size",
 ];
 
-/// Parameters of the hardware by name.
+/// Hardware parameters by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hardware(pub BTreeMap<String, i64>);
 
 impl Hardware {
-    /// Reads all there are, also those that this version does not know.
-    pub(super) fn read(at: At<'_>) -> Result<Self, Error> {
+    /// Reads all parameters, including unknown ones.
+    pub(super) fn read(at: NodeRef<'_>) -> Result<Self, Error> {
         let names = at.node.attributes.keys();
-        let parameters = names.map(|name| Ok((name.clone(), at.whole(name)?)));
+        let parameters = names.map(|name| Ok((name.clone(), at.integer_attribute(name)?)));
         parameters.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The eight numbers of a record (v0.3 and later), where all of them are known.
-    pub fn listed(&self) -> Option<[i64; 8]> {
+    /// Returns the eight numbers of a record (v0.3 and later), if all of them are known.
+    pub fn record_parameters(&self) -> Option<[i64; 8]> {
         let number = |name: &&str| self.0.get(*name).copied();
-        let numbers: Option<Vec<i64>> = LISTED.iter().map(number).collect();
+        let numbers: Option<Vec<i64>> = RECORD_PARAMETERS.iter().map(number).collect();
         numbers?.try_into().ok()
     }
 }

@@ -1,6 +1,6 @@
-//! TenSet's `network_info`: which tasks a network consists of, how often, and what each computes.
+//! TenSet's `network_info`: the tasks of each network, their weights and their computations.
 //!
-//! Three kinds of pickles, told by what is in them ([`read`]):
+//! Three kinds of pickles, distinguished by their content ([`read`]):
 //!
 //! | file | holds |
 //! |---|---|
@@ -8,11 +8,9 @@
 //! | `all_tasks.pkl` | tasks of all networks, without weights |
 //! | `(resnet_50,[(1,3,224,224)]).relay.pkl` | the network in Relay, without its parameters |
 //!
-//! They are read without Python and without TVM: a pickle of TVM's objects holds their content as graphs of
-//! JSON, and of a task's computation everything follows from that: tensors, operations, edges, and how
-//! many operations on numbers they take ([`Dag::flop_count`]), and a form of it that is the same for the same
-//! computation ([`Task::computation`]). What a file's name says of its network is
-//! [`Network::of`].
+//! They are read without Python and without TVM. TVM's objects are pickled as JSON graphs. From the graph of a task
+//! follow its tensors, operations and edges, its number of floating-point operations ([`Dag::flop_count`]), and its
+//! canonical computation ([`Task::computation`]). [`Network::from_path`] parses the name of a file.
 //!
 //! ```text
 //! pickle ─▶ objects ─▶ tasks ─┬─▶ target, hardware
@@ -20,12 +18,12 @@
 //! ```
 //!
 //! ```no_run
-//! use tsql_formats::tenset::networks::{self, Content, Network};
+//! use tsql_formats::tenset::networks::{self, Network, NetworkContent};
 //!
 //! let path = "network_info/((resnet_50,[(1,3,224,224)]),cuda).task.pkl";
-//! let network = Network::of(path).expect("the name of a network");
+//! let network = Network::from_path(path).expect("the name of a network");
 //! assert_eq!((network.name.as_str(), network.target.as_deref()), ("resnet_50", Some("cuda")));
-//! if let Content::Network(tasks) = networks::read(&std::fs::read(path)?)? {
+//! if let NetworkContent::Network(tasks) = networks::read(&std::fs::read(path)?)? {
 //!     for task in tasks {
 //!         println!("{} x {} {:?}", task.weight.unwrap_or(1), task.workload_key, task.dag.flop_count);
 //!     }
@@ -41,6 +39,7 @@ mod expressions;
 mod flops;
 mod hardware;
 mod network;
+mod network_info_format;
 mod objects;
 mod relay;
 mod target;
@@ -48,14 +47,13 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod text;
-mod told;
 
-pub use content::{Content, read};
+pub use content::{NetworkContent, read};
 pub use dag::{Dag, Operation, Tensor};
 pub use error::{Error, Reason};
 pub use hardware::Hardware;
 pub use network::Network;
-pub use relay::{Input, Relay};
+pub use network_info_format::{NAME, NetworkInfo};
+pub use relay::{NetworkInput, Relay};
 pub use target::{Target, TargetValue};
 pub use tasks::Task;
-pub use told::{NAME, NetworkInfo};

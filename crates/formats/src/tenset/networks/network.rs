@@ -1,27 +1,27 @@
-//! What the name of a file says of its network.
+//! Network in the name of a file.
 
-/// A network, as a file's name has it.
+/// Network, parsed from a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// The name of the kind of network: `resnet_50`.
+    /// Kind of the network: `resnet_50`.
     pub name: String,
-    /// The shapes that its input, or its output, was made for.
+    /// Shapes of its input or output.
     pub shapes: Vec<Vec<u64>>,
-    /// The kind of target that its tasks are for; `None` where the file holds none.
+    /// Kind of target of its tasks; `None` if the file contains no tasks.
     pub target: Option<String>,
     /// Name and shapes without spaces and quotes: `resnet_50,[(1,3,224,224)]`.
     pub key: String,
 }
 
-/// How the names of files end: with tasks, with a module of Relay.
-const ENDINGS: [(&str, bool); 2] = [(".task.pkl", true), (".relay.pkl", false)];
+/// File name suffixes, with a flag for files of tasks; the others contain a Relay module.
+const FILE_SUFFIXES: [(&str, bool); 2] = [(".task.pkl", true), (".relay.pkl", false)];
 
 impl Network {
-    /// Reads the last part of a path. Spaces and quotes in it count for nothing, as `clean_name` of TenSet
-    /// leaves them out and Python's `str` writes them.
-    pub fn of(path: &str) -> Option<Self> {
+    /// Parses the last component of a path. Spaces and quotes are ignored: TenSet's `clean_name` removes them and
+    /// Python's `str` writes them.
+    pub fn from_path(path: &str) -> Option<Self> {
         let file = path.rsplit('/').next()?;
-        let (stem, has_target) = ENDINGS.iter().find_map(|(ending, has_target)| {
+        let (stem, has_target) = FILE_SUFFIXES.iter().find_map(|(ending, has_target)| {
             let stem = file.strip_suffix(ending)?;
             Some((stem, *has_target))
         })?;
@@ -44,7 +44,7 @@ impl Network {
     }
 }
 
-/// Tuples of sizes behind each other: `(1,3,224,224),(1,)`.
+/// Parses concatenated tuples of sizes: `(1,3,224,224),(1,)`.
 fn read_shapes(text: &str) -> Option<Vec<Vec<u64>>> {
     let mut shapes = Vec::new();
     let mut rest = text;
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn names_of_files_are_read() {
         let of = |path: &str| {
-            let network = Network::of(path)?;
+            let network = Network::from_path(path)?;
             Some((network.name, network.shapes, network.target, network.key))
         };
         let resnet = "resnet_50".to_owned();
@@ -80,7 +80,7 @@ mod tests {
         );
         let relay = Some((resnet, shapes, None, key));
         assert_eq!(of("(resnet_50,[(1,3,224,224)]).relay.pkl"), relay);
-        let two = Network::of("((x,[(1,),(2,3)]),cuda).task.pkl").unwrap();
+        let two = Network::from_path("((x,[(1,),(2,3)]),cuda).task.pkl").unwrap();
         assert_eq!(two.shapes, [vec![1], vec![2, 3]]);
         assert_eq!(two.target.as_deref(), Some("cuda"));
         for path in [
@@ -92,7 +92,7 @@ mod tests {
             "((resnet_50,[(1,3,224,224)]),llvm).json",
             "(,[]).relay.pkl",
         ] {
-            assert_eq!(Network::of(path), None, "{path}");
+            assert_eq!(Network::from_path(path), None, "{path}");
         }
     }
 }

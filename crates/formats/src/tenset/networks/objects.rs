@@ -1,43 +1,43 @@
-//! TVM's objects in a pickle: what they are called, and what they hold.
+//! TVM objects in a pickle: their classes and fields.
 
 use std::cell::Cell;
 
 use super::error::Reason;
 use crate::pickle::{Id, Pickle};
-use crate::tvm_json::Graph;
+use crate::tvm_json::TvmGraph;
 
-/// Where TVM's classes are.
+/// Module prefix of TVM's classes.
 const TVM: &str = "tvm.";
 
-/// The function that makes an object of the class that is its only argument.
+/// Function that creates an object of the class that is its only argument.
 const NEW_OBJECT: &str = "_new_object";
 
-/// How many times all of a pickle may be taken: genuine ones are taken once.
-const TIMES: usize = 4;
+/// How often the whole pickle may be read; genuine pickles are read once.
+const MAX_READS: usize = 4;
 
-/// What a small pickle may be taken anyway, in bytes.
+/// Additional budget for small pickles, in bytes.
 const FREE_BYTES: usize = 1 << 16;
 
-/// The objects of a pickle.
+/// TVM objects of a pickle.
 ///
-/// A pickle may name one thing a million times. What is taken of it is taken down, so that it gives no more than
-/// a few times what it has bytes.
-pub(super) struct Objects<'a> {
+/// A pickle may reference one value a million times. Reads are counted, so that the output is at most a few times the
+/// size of the pickle.
+pub(super) struct TvmObjects<'a> {
     pub(super) pickle: &'a Pickle,
     left: Cell<usize>,
 }
 
-impl<'a> Objects<'a> {
-    /// Those of this pickle.
+impl<'a> TvmObjects<'a> {
+    /// Creates a view of this pickle.
     pub(super) fn new(pickle: &'a Pickle) -> Self {
-        let left = pickle.length().saturating_mul(TIMES);
+        let left = pickle.length().saturating_mul(MAX_READS);
         Self {
             pickle,
             left: Cell::new(left.saturating_add(FREE_BYTES)),
         }
     }
 
-    /// Takes down that so many bytes, or values, are taken.
+    /// Subtracts `bytes` (or values) from the budget.
     fn take(&self, bytes: usize) -> Result<(), Reason> {
         let left = self.left.get().checked_sub(bytes);
         self.left.set(left.unwrap_or(0));
@@ -45,8 +45,8 @@ impl<'a> Objects<'a> {
         left.map(drop).ok_or_else(reason)
     }
 
-    /// The name of an object's class, where that is one of TVM.
-    pub(super) fn class(&self, id: Id) -> Option<&'a str> {
+    /// Returns the class name of an object, if it is a TVM class.
+    pub(super) fn class_name(&self, id: Id) -> Option<&'a str> {
         let object = self.pickle.object(id)?;
         let (module, name) = self.pickle.global(object.class)?;
         let (module, name) = if name == NEW_OBJECT {
@@ -60,7 +60,7 @@ impl<'a> Objects<'a> {
         module.starts_with(TVM).then_some(name)
     }
 
-    /// What an object has under a name, if anything.
+    /// Returns the value of a field, if present.
     pub(super) fn field(&self, id: Id, name: &str) -> Result<Option<Id>, Reason> {
         let state = self.pickle.object(id).and_then(|object| object.state);
         let Some(state) = state else {
@@ -70,18 +70,18 @@ impl<'a> Objects<'a> {
         Ok(self.pickle.entry(state, name))
     }
 
-    /// What an object has under a name, which it has to have.
-    pub(super) fn needed(&self, id: Id, name: &str) -> Result<Id, Reason> {
+    /// Returns the value of a required field.
+    pub(super) fn required_field(&self, id: Id, name: &str) -> Result<Id, Reason> {
         let found = self.field(id, name)?;
         found.ok_or_else(|| Reason::Lacks(format!("it has no {name}")))
     }
 
-    /// A text of Python or of TVM, whose class is one of texts.
+    /// Returns a text of Python or of TVM's string class.
     pub(super) fn text(&self, id: Id, what: &str) -> Result<&'a str, Reason> {
         let text = self.pickle.text(id).or_else(|| {
             let arguments = self.pickle.object(id)?.arguments;
             match self.pickle.tuple(arguments)? {
-                _ if self.class(id) != Some("String") => None,
+                _ if self.class_name(id) != Some("String") => None,
                 [] => Some(""),
                 [text] => self.pickle.text(*text),
                 _ => None,
@@ -92,13 +92,13 @@ impl<'a> Objects<'a> {
         Ok(text)
     }
 
-    /// A whole number.
-    pub(super) fn whole(&self, id: Id, what: &str) -> Result<i64, Reason> {
+    /// Returns an integer.
+    pub(super) fn integer(&self, id: Id, what: &str) -> Result<i64, Reason> {
         let number = self.pickle.int(id);
         number.ok_or_else(|| Reason::Lacks(format!("its {what} is no whole number")))
     }
 
-    /// The elements of a list or tuple.
+    /// Returns the elements of a list or tuple.
     pub(super) fn sequence(&self, id: Id, what: &str) -> Result<&'a [Id], Reason> {
         let elements = self.pickle.sequence(id);
         let elements = elements.ok_or_else(|| Reason::Lacks(format!("its {what} is no list")))?;
@@ -106,11 +106,11 @@ impl<'a> Objects<'a> {
         Ok(elements)
     }
 
-    /// The graph that an object holds under a name.
-    pub(super) fn graph(&self, id: Id, name: &str, what: &'static str) -> Result<Graph, Reason> {
+    /// Reads the graph in a field of an object.
+    pub(super) fn graph(&self, id: Id, name: &str, what: &'static str) -> Result<TvmGraph, Reason> {
         let json = self.field(id, name)?;
         let json = json.ok_or_else(|| Reason::Lacks(format!("its {what} is no graph")))?;
         let json = self.text(json, what)?;
-        Graph::read(json.as_bytes()).map_err(Reason::graph(what))
+        TvmGraph::read(json.as_bytes()).map_err(Reason::graph(what))
     }
 }

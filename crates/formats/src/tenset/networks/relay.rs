@@ -1,40 +1,40 @@
-//! A network in Relay.
+//! Networks in Relay.
 
 use serde::Serialize;
 
 use super::error::Reason;
-use super::objects::Objects;
+use super::objects::TvmObjects;
 use crate::pickle::Id;
 
-/// A network as Relay has it, without its parameters.
+/// Network in Relay, without its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relay {
-    /// Its module: a graph of JSON, for [`Graph::read`](crate::tvm_json::Graph::read).
+    /// Module as a JSON graph, for [`TvmGraph::read`](crate::tvm_json::TvmGraph::read).
     pub module: String,
-    /// How many bytes its parameters have, which are not in the file.
+    /// Size of its parameters in bytes; they are not in the file.
     pub parameter_bytes: u64,
-    /// What goes into it.
-    pub inputs: Vec<Input>,
+    /// Inputs.
+    pub inputs: Vec<NetworkInput>,
 }
 
-/// A tensor that goes into a network.
+/// Input tensor of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Input {
-    /// Its name.
+pub struct NetworkInput {
+    /// Name.
     pub name: String,
-    /// Its shape.
+    /// Shape.
     pub shape: Vec<i64>,
-    /// The type of its numbers.
+    /// Data type of the elements.
     pub dtype: String,
 }
 
 impl Relay {
     /// Reads `(module, length of the parameters, inputs)`.
-    pub(super) fn read(objects: &Objects<'_>, parts: [Id; 3]) -> Result<Self, Reason> {
+    pub(super) fn read(objects: &TvmObjects<'_>, parts: [Id; 3]) -> Result<Self, Reason> {
         let [module, length, inputs] = parts;
-        let length = objects.whole(length, "length of parameters")?;
+        let length = objects.integer(length, "length of parameters")?;
         let inputs = objects.sequence(inputs, "list of inputs")?.iter();
-        let inputs = inputs.map(|&input| Input::read(objects, input));
+        let inputs = inputs.map(|&input| NetworkInput::read(objects, input));
         Ok(Self {
             module: objects.text(module, "module")?.to_owned(),
             parameter_bytes: u64::try_from(length)
@@ -44,16 +44,16 @@ impl Relay {
     }
 }
 
-impl Input {
+impl NetworkInput {
     /// Reads `(name, shape, type)`.
-    fn read(objects: &Objects<'_>, id: Id) -> Result<Self, Reason> {
+    fn read(objects: &TvmObjects<'_>, id: Id) -> Result<Self, Reason> {
         let &[name, shape, dtype] = objects.sequence(id, "input")? else {
             return Err(Reason::Lacks(
                 "an input of other than three parts".to_owned(),
             ));
         };
         let sizes = objects.sequence(shape, "shape of an input")?.iter();
-        let sizes = sizes.map(|&size| objects.whole(size, "size of an input"));
+        let sizes = sizes.map(|&size| objects.integer(size, "size of an input"));
         Ok(Self {
             name: objects.text(name, "name of an input")?.to_owned(),
             shape: sizes.collect::<Result<_, _>>()?,

@@ -1,63 +1,63 @@
-//! What a task is compiled for.
+//! Compilation target of a task.
 
 use std::collections::BTreeMap;
 
 use super::text;
-use crate::tvm_json::{At, Budget, Error, Graph};
+use crate::tvm_json::{Error, NodeRef, StepBudget, TvmGraph};
 
-/// A target.
+/// Target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Its kind: `llvm`, `cuda`.
+    /// Kind: `llvm`, `cuda`.
     pub kind: String,
-    /// What schedules are chosen by.
+    /// Keys that select schedules.
     pub keys: Vec<String>,
-    /// Its tag, empty where it has none.
+    /// Tag; empty if there is none.
     pub tag: String,
-    /// Its attributes by name.
+    /// Attributes by name.
     pub attributes: BTreeMap<String, TargetValue>,
-    /// The target of the host, where it has one of its own.
+    /// Target of the host, if separate.
     pub host: Option<Box<Target>>,
-    /// The version of TVM that wrote it.
+    /// TVM version that wrote it.
     pub tvm_version: Option<String>,
 }
 
-/// The value of an attribute.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TargetValue {
-    /// A truth.
+    /// Boolean.
     Flag(bool),
-    /// A whole number.
+    /// Integer.
     Whole(i64),
     /// Text.
     Text(String),
-    /// A list of the others.
+    /// List of other values.
     List(Vec<TargetValue>),
 }
 
 impl Target {
-    /// Reads the target that a graph is of. A host of its own has none.
-    pub(super) fn read(graph: &Graph) -> Result<Self, Error> {
-        let (at, budget) = (graph.root()?, &mut Budget::of(graph));
+    /// Reads the target of a graph. Its host has no host of its own.
+    pub(super) fn read(graph: &TvmGraph) -> Result<Self, Error> {
+        let (at, budget) = (graph.root()?, &mut StepBudget::for_graph(graph));
         let version = graph.tvm_version.as_deref();
-        let mut target = Self::without_host(at, version, budget)?;
+        let mut target = Self::read_without_host(at, version, budget)?;
         if at.node.attributes.contains_key("host")
             && let Some(host) = at.follow("host")?
         {
-            let host = Self::without_host(host, version, budget)?;
+            let host = Self::read_without_host(host, version, budget)?;
             target.host = Some(Box::new(host));
         }
         Ok(target)
     }
 
-    fn without_host(
-        at: At<'_>,
+    fn read_without_host(
+        at: NodeRef<'_>,
         tvm_version: Option<&str>,
-        budget: &mut Budget,
+        budget: &mut StepBudget,
     ) -> Result<Self, Error> {
-        let kind = at.follow_to("kind")?.follow_to("name")?;
+        let kind = at.follow_required("kind")?.follow_required("name")?;
         let tag = match at.follow("tag")? {
-            Some(tag) => text::one(tag, budget)?,
+            Some(tag) => text::read_text(tag, budget)?,
             None => String::new(),
         };
         let attributes = match at.follow("attrs")? {
@@ -70,8 +70,8 @@ impl Target {
         });
         let attributes = attributes.collect::<Result<_, Error>>()?;
         Ok(Self {
-            kind: text::one(kind, budget)?,
-            keys: text::all(at.list("keys")?, budget)?,
+            kind: text::read_text(kind, budget)?,
+            keys: text::read_texts(at.follow_list("keys")?, budget)?,
             tag,
             attributes,
             host: None,
@@ -79,8 +79,8 @@ impl Target {
         })
     }
 
-    /// The target as TVM 0.8 spells it, and so as records of logs have it: attributes in the order of their
-    /// names, and a space at the end where there are none.
+    /// Formats the target like TVM 0.8, and so like log records: attributes sorted by name, and a trailing space if
+    /// there are none.
     pub fn text(&self) -> String {
         let mut text = self.kind.clone();
         if !self.keys.is_empty() {
@@ -97,7 +97,7 @@ impl Target {
 }
 
 impl TargetValue {
-    fn read(at: At<'_>, budget: &mut Budget) -> Result<Self, Error> {
+    fn read(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
         if !at.is_array() {
             return Self::read_one(at, budget);
         }
@@ -106,19 +106,19 @@ impl TargetValue {
         elements.collect::<Result<_, _>>().map(Self::List)
     }
 
-    fn read_one(at: At<'_>, budget: &mut Budget) -> Result<Self, Error> {
+    fn read_one(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
         budget.take(1)?;
         if at.type_key() == "IntImm" {
-            let number = at.whole("value")?;
-            return Ok(match at.word("dtype")? {
+            let number = at.integer_attribute("value")?;
+            return Ok(match at.text_attribute("dtype")? {
                 "bool" => Self::Flag(number != 0),
                 _ => Self::Whole(number),
             });
         }
-        text::one(at, budget).map(Self::Text)
+        text::read_text(at, budget).map(Self::Text)
     }
 
-    /// The value as TVM 0.8 spells it.
+    /// Formats the value like TVM 0.8.
     pub fn text(&self) -> String {
         match self {
             Self::Flag(flag) => u8::from(*flag).to_string(),

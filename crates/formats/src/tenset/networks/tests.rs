@@ -1,4 +1,4 @@
-//! Against what other decoders found in real files, and against files of our own making.
+//! Compares with the results of other decoders on real files, and tests synthetic files.
 
 mod golden;
 mod made;

@@ -1,9 +1,9 @@
 //! Texts in a graph.
 
-use crate::tvm_json::{At, Budget, Error};
+use crate::tvm_json::{Error, NodeRef, StepBudget};
 
-/// The text at a place, which has to be one.
-pub(super) fn one(at: At<'_>, budget: &mut Budget) -> Result<String, Error> {
+/// Reads the text of a node, which must be text.
+pub(super) fn read_text(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<String, Error> {
     let (index, type_key) = (at.index, at.type_key());
     let text = at.text();
     let text =
@@ -12,11 +12,11 @@ pub(super) fn one(at: At<'_>, budget: &mut Budget) -> Result<String, Error> {
     Ok(text.to_owned())
 }
 
-/// The texts at some places.
-pub(super) fn all<'a>(
-    places: impl IntoIterator<Item = At<'a>>,
-    budget: &mut Budget,
+/// Reads the texts of several nodes.
+pub(super) fn read_texts<'a>(
+    places: impl IntoIterator<Item = NodeRef<'a>>,
+    budget: &mut StepBudget,
 ) -> Result<Vec<String>, Error> {
-    let texts = places.into_iter().map(|at| one(at, budget));
+    let texts = places.into_iter().map(|at| read_text(at, budget));
     texts.collect()
 }

@@ -1,4 +1,4 @@
-//! Buckets: their servers, and who signs.
+//! Buckets: server and credentials.
 
 use std::sync::Arc;
 
@@ -8,19 +8,18 @@ use object_store::client::ClientConfigKey;
 use object_store::path::Path;
 
 use super::credentials::{self, Chain};
-use super::guard::Guard;
+use super::guard::WriteGuard;
+use super::retry::ServerRetries;
 use super::settings::Bucket;
-use super::tails::Tails;
-use super::traffic::Counted;
-use super::waiting::Waiting;
+use super::tail_cache::TailCache;
+use super::traffic::CountingConnector;
 use tsql_error as error;
 
-/// The part of a bucket below `prefix`: its objects, the ends of files that are kept of it, and who lets
-/// writers in.
+/// Opens a bucket below `prefix`. Returns its objects, the cache of file tails, and the write guard.
 pub(super) async fn open(
     bucket: &str,
     prefix: Path,
-) -> error::Result<(Arc<dyn ObjectStore>, Tails, Guard)> {
+) -> error::Result<(Arc<dyn ObjectStore>, TailCache, WriteGuard)> {
     let settings = Bucket::load(bucket)?;
     if let (Some(file), Some(profile)) = (&settings.found_in, &settings.profile)
         && credentials::runs_a_program(profile).await
@@ -33,21 +32,21 @@ pub(super) async fn open(
     }
     let (builder, server) = s3(bucket, &settings).await;
     let name = format!("{server}/{bucket}");
-    let waiting = Arc::new(Waiting::new(&server, settings.retry_s)?);
+    let waiting = Arc::new(ServerRetries::new(&server, settings.retry_s)?);
     let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
     let builder = match builder.get_config_value(&timeout) {
         Some(_) => builder,
         None => builder.with_config(timeout, format!("{}s", waiting.request_timeout().as_secs())),
     };
     let builder = builder
-        .with_retry(waiting.retries())
-        .with_http_connector(Counted(Arc::clone(&waiting)));
+        .with_retry(waiting.retry_config())
+        .with_http_connector(CountingConnector(Arc::clone(&waiting)));
     let inner = Arc::new(builder.build().map_err(error::Error::Storage)?);
-    let guard = Guard::new(&name, prefix, settings.single_writer, waiting);
-    Ok((inner, Tails::new(&name), guard))
+    let guard = WriteGuard::new(&name, prefix, settings.single_writer, waiting);
+    Ok((inner, TailCache::new(&name), guard))
 }
 
-/// The client of a bucket, and the name of its server.
+/// Returns the client of a bucket, and the name of its server.
 async fn s3(bucket: &str, settings: &Bucket) -> (AmazonS3Builder, String) {
     use AmazonS3ConfigKey as Key;
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);

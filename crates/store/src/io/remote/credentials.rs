@@ -1,4 +1,4 @@
-//! Who signs: `AWS_*` variables, profiles, roles and single sign-on, by Amazon's own rules.
+//! Credentials from `AWS_*` variables, profiles, roles and single sign-on, in the order of Amazon's SDK.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,19 +14,19 @@ use object_store::aws::AwsCredential;
 use object_store::client::CredentialProvider;
 use tokio::sync::Mutex;
 
-/// How long before they end credentials are renewed.
+/// Time before expiry at which credentials are renewed.
 const RENEWED_BEFORE: Duration = Duration::from_secs(120);
 
-/// Profiles that get their credentials from each other, at most.
+/// Maximum length of a chain of profiles.
 const PROFILES_FOLLOWED: usize = 100;
 
-/// How long this machine's metadata service may take: it is on the machine or its host, or nowhere.
+/// Timeout of the machine's metadata service. The service is on the machine or its host, if it exists.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long nobody is asked again who had no credentials.
+/// Time for which missing credentials are cached.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 
-/// What variables and profiles say.
+/// Loads the configuration from variables and profiles.
 pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     let mut files = ProfileFileRegionProvider::builder();
     let mut loader = aws_config::defaults(BehaviorVersion::latest());
@@ -34,7 +34,7 @@ pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
         files = files.profile_name(profile);
         loader = loader.profile_name(profile);
     }
-    // No question to a machine's own metadata: outside of Amazon it takes seconds to fail.
+    // Skips the region from the machine's metadata, which takes seconds to fail outside of Amazon.
     let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
         .or_else(files.build());
     let region = region.region().await;
@@ -56,11 +56,11 @@ pub(super) async fn config(profile: Option<&str>) -> SdkConfig {
     loader.load().await
 }
 
-/// Would this profile, or one that it gets its credentials from, run a program for them?
+/// Returns whether this profile, or one that it takes its credentials from, runs a program for them.
 pub(super) async fn runs_a_program(profile: &str) -> bool {
     let (system, variables, files) = Default::default();
     let loaded = aws_config::profile::load(&system, &variables, &files, None);
-    // What cannot be read gives no credentials either.
+    // An unreadable profile gives no credentials either.
     let Ok(profiles) = loaded.await else {
         return false;
     };
@@ -76,27 +76,27 @@ pub(super) async fn runs_a_program(profile: &str) -> bool {
             .get("source_profile")
             .and_then(|source| profiles.get_profile(source));
     }
-    // A circle gives none.
+    // A cycle gives no credentials.
     false
 }
 
-/// Credentials by Amazon's rules, renewed before they end.
+/// Credential provider of Amazon's SDK, with renewal before expiry.
 #[derive(Debug)]
 pub(super) struct Chain {
     provider: SharedCredentialsProvider,
-    answered: Mutex<Answered>,
+    answered: Mutex<CredentialCache>,
 }
 
-/// What was answered last.
+/// Cached response of the provider.
 #[derive(Debug, Default)]
-struct Answered {
-    known: Option<Known>,
-    /// When nobody had any, and why.
+struct CredentialCache {
+    known: Option<CachedCredential>,
+    /// Time and reason of the last failure.
     refused: Option<(Instant, String)>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedCredential {
     credential: Arc<AwsCredential>,
     ends: Option<SystemTime>,
 }
@@ -116,7 +116,7 @@ impl CredentialProvider for Chain {
 
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
         let mut answered = self.answered.lock().await;
-        let fresh = |known: &&Known| {
+        let fresh = |known: &&CachedCredential| {
             let soon = SystemTime::now() + RENEWED_BEFORE;
             known.ends.is_none_or(|ends| ends > soon)
         };
@@ -125,12 +125,12 @@ impl CredentialProvider for Chain {
         }
         let again = |(asked, _): &&(Instant, String)| asked.elapsed() < REFUSED_FOR;
         if let Some((_, reason)) = answered.refused.as_ref().filter(again) {
-            return Err(missing(reason));
+            return Err(missing_error(reason));
         }
         let found = self.provider.provide_credentials().await;
         let found = found.map_err(|error| {
-            let reason = reasons(&error);
-            let refused = missing(&reason);
+            let reason = error_chain(&error);
+            let refused = missing_error(&reason);
             answered.refused = Some((Instant::now(), reason));
             refused
         })?;
@@ -139,7 +139,7 @@ impl CredentialProvider for Chain {
             secret_key: found.secret_access_key().to_owned(),
             token: found.session_token().map(str::to_owned),
         });
-        answered.known = Some(Known {
+        answered.known = Some(CachedCredential {
             credential: Arc::clone(&credential),
             ends: found.expiry(),
         });
@@ -147,8 +147,8 @@ impl CredentialProvider for Chain {
     }
 }
 
-/// No other try gives any: it is no failure of the server.
-fn missing(reason: &str) -> object_store::Error {
+/// Returns an error that is not retried: missing credentials are not a failure of the server.
+fn missing_error(reason: &str) -> object_store::Error {
     let disabled = std::env::var("AWS_EC2_METADATA_DISABLED");
     let metadata = if disabled.is_ok_and(|value| value.eq_ignore_ascii_case("true")) {
         ""
@@ -166,8 +166,8 @@ fn missing(reason: &str) -> object_store::Error {
     }
 }
 
-/// The error and what it came from.
-fn reasons(error: &dyn std::error::Error) -> String {
+/// Returns the error with its causes.
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,4 +1,4 @@
-//! Writing only where it is safe.
+//! Write protection for buckets without conditional writes.
 
 use std::io::Write as _;
 use std::path::{Path as FilePath, PathBuf};
@@ -10,16 +10,16 @@ use object_store::{Error, ObjectStore, Result};
 use tokio::sync::OnceCell;
 
 use super::cache;
-use super::probe::{Probed, probe};
-use super::waiting::Waiting;
+use super::probe::{ProbeResult, probe};
+use super::retry::ServerRetries;
 
-/// Folder of what was found out, in the cache.
+/// Cache folder of check results.
 const FOLDER: &str = "probes";
 
-/// How long a bucket that was found to be safe is believed to be so.
+/// Time for which a successful check stays valid.
 const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Pauses before a bucket is tried again that could not be tried.
+/// Pauses between attempts if the check failed for another reason, such as the network.
 const PAUSES: [Duration; 6] = [
     Duration::from_millis(100),
     Duration::from_millis(200),
@@ -29,29 +29,29 @@ const PAUSES: [Duration; 6] = [
     Duration::from_secs(4),
 ];
 
-/// All that is wrong is that it could not be tried.
-fn untried(checks: &[Probed]) -> bool {
+/// Returns whether all failures mean that the check could not run.
+fn is_inconclusive(checks: &[ProbeResult]) -> bool {
     let mut wrong = checks.iter().filter(|check| check.wrong.is_some());
     wrong.clone().next().is_some() && wrong.all(|check| check.untried)
 }
 
-/// Decides whether this process may write.
+/// Decides whether this process may write to a bucket.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct WriteGuard {
     /// Server and bucket.
     name: String,
     prefix: Path,
     pub(super) single_writer: bool,
     safe: OnceCell<()>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<ServerRetries>,
 }
 
-impl Guard {
+impl WriteGuard {
     pub(super) fn new(
         name: &str,
         prefix: Path,
         single_writer: bool,
-        waiting: Arc<Waiting>,
+        waiting: Arc<ServerRetries>,
     ) -> Self {
         Self {
             name: name.to_owned(),
@@ -62,16 +62,16 @@ impl Guard {
         }
     }
 
-    /// Tries the bucket unless that was done lately.
+    /// Checks the bucket unless a recent check succeeded.
     ///
     /// # Errors
-    /// What it does wrong, and what can be done about it.
+    /// The failed checks, with a hint.
     pub(super) async fn allow(&self, objects: &Arc<dyn ObjectStore>) -> Result<()> {
         if self.single_writer {
             return Ok(());
         }
         let found_out = self.safe.get_or_try_init(async || {
-            if self.is_believed() {
+            if self.is_recently_verified() {
                 return Ok(());
             }
             self.check(objects).await
@@ -79,11 +79,11 @@ impl Guard {
         found_out.await.copied()
     }
 
-    /// Tries the bucket; remembers it where it is safe.
+    /// Checks the bucket, and stores a successful result.
     async fn check(&self, objects: &Arc<dyn ObjectStore>) -> Result<()> {
         let mut checks = probe(objects, &self.prefix).await;
         for pause in PAUSES {
-            if !untried(&checks) || self.waiting.is_over() {
+            if !is_inconclusive(&checks) || self.waiting.has_given_up() {
                 break;
             }
             tokio::time::sleep(pause).await;
@@ -96,7 +96,7 @@ impl Guard {
                 Some(format!("{}: {wrong}", check.what))
             })
             .collect();
-        if untried(&checks) {
+        if is_inconclusive(&checks) {
             let reason = format!("{} could not be tried\n  {}", self.name, wrong.join("\n  "));
             return Err(Error::Generic {
                 store: "S3",
@@ -131,17 +131,17 @@ impl Guard {
         if let Some(file) = self.file()
             && let Some(folder) = file.parent()
         {
-            // Nothing is lost where it cannot be remembered: it is tried again then.
-            let _ = remember(folder, &file, &self.name);
+            // A failure to store the result only means another check later.
+            let _ = replace_file(folder, &file, &self.name);
         }
         Ok(())
     }
 
     fn file(&self) -> Option<PathBuf> {
-        Some(cache::folder(FOLDER)?.join(cache::hash(&self.name)))
+        Some(cache::cache_folder(FOLDER)?.join(cache::hashed_name(&self.name)))
     }
 
-    fn is_believed(&self) -> bool {
+    fn is_recently_verified(&self) -> bool {
         let written = self
             .file()
             .and_then(|file| file.metadata().ok()?.modified().ok());
@@ -149,8 +149,8 @@ impl Guard {
     }
 }
 
-/// Writes a file of the cache in the place of one that there may be, whatever that is.
-fn remember(folder: &FilePath, file: &FilePath, name: &str) -> std::io::Result<()> {
+/// Replaces a file of the cache, whatever exists at its path.
+fn replace_file(folder: &FilePath, file: &FilePath, name: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(name.as_bytes())?;
@@ -177,8 +177,8 @@ mod tests {
                 })
             }),
         });
-        let waiting = Arc::new(Waiting::new("bucket", Some(1)).unwrap());
-        let guard = Guard::new("bucket", Path::from("store"), false, waiting);
+        let waiting = Arc::new(ServerRetries::new("bucket", Some(1)).unwrap());
+        let guard = WriteGuard::new("bucket", Path::from("store"), false, waiting);
         let denied = guard.check(&objects).await.unwrap_err().to_string();
         assert!(denied.contains("s3:DeleteObject"), "{denied}");
         assert!(!denied.contains("single_writer"), "{denied}");

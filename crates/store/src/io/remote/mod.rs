@@ -1,12 +1,11 @@
-//! Stores that lie elsewhere: in a bucket (`s3://bucket/prefix`), or on a web server, where they can
-//! only be read (`https://`).
+//! Remote stores: in a bucket (`s3://bucket/prefix`), or read-only on a web server (`https://`).
 //!
 //! ```text
-//! what others ask for ─▶ Remote ─▶ object_store ─▶ requests, counted (traffic)
-//!                          ├ ends of data files from the local disk (tails)
-//!                          ├ servers that are out for a while (waiting)
-//!                          ├ writes only where they are safe (guard, probe)
-//!                          └ listings where the server has none (web)
+//! request ─▶ Remote ─▶ object_store ─▶ HTTP requests, counted (traffic)
+//!               ├ tails of data files from the local disk (tail_cache)
+//!               ├ retries during server outages (retry)
+//!               ├ writes only if the bucket is safe (guard, probe)
+//!               └ listings for servers without them (web)
 //! ```
 
 #[cfg_attr(not(feature = "s3"), path = "no_bucket.rs")]
@@ -16,11 +15,11 @@ mod cache;
 mod credentials;
 mod guard;
 mod probe;
+mod retry;
 #[cfg(feature = "s3")]
 mod settings;
-mod tails;
+mod tail_cache;
 mod traffic;
-mod waiting;
 mod web;
 
 use std::fmt;
@@ -41,43 +40,43 @@ use object_store::{
 use url::Url;
 
 use crate::log_files::entries;
-use guard::Guard;
-use tails::{LOG_BYTES, TAIL_BYTES, Tails};
-use traffic::Counted;
+use guard::WriteGuard;
+use retry::ServerRetries;
+use tail_cache::{LOG_BYTES, TAIL_BYTES, TailCache};
+use traffic::CountingConnector;
 use tsql_error as error;
-use waiting::Waiting;
 
-pub use probe::Probed;
+pub use probe::ProbeResult;
+pub use retry::set_retry_timeout;
+pub use retry::{are_retries_stopped, set_retry_reporter, stop_retries};
 pub use traffic::{Traffic, traffic};
-pub use waiting::wait_at_most;
-pub use waiting::{stop_waiting, tell_waiting, waiting_is_stopped};
 
-/// Schemes that name a web server.
+/// URL schemes of web servers.
 const WEB: [&str; 2] = ["http", "https"];
 
-/// All schemes of stores that lie elsewhere.
+/// All URL schemes of remote stores.
 pub const SCHEMES: [&str; 3] = ["s3", "http", "https"];
 
-/// An object store that lies elsewhere.
+/// A remote object store.
 #[derive(Debug)]
 pub(crate) struct Remote {
     inner: Arc<dyn ObjectStore>,
-    tails: Arc<Tails>,
-    guard: Guard,
-    /// It has no listings and takes no writes.
+    tails: Arc<TailCache>,
+    guard: WriteGuard,
+    /// Whether it is a web server, without listings and writes.
     is_web: bool,
 }
 
-/// The objects of the bucket or web server that `url` is in, for files that are no store.
+/// Returns the objects of the bucket or web server of `url`, for files outside of a store.
 pub async fn objects_at(url: &Url) -> error::Result<Arc<dyn ObjectStore>> {
     Ok(Remote::open(url).await?.inner)
 }
 
 impl Remote {
-    /// The bucket or web server that `url` is in.
+    /// Opens the bucket or web server of `url`.
     pub(crate) async fn open(url: &Url) -> error::Result<Self> {
         if !url.username().is_empty() || url.password().is_some() {
-            // The URL is not repeated: it is in messages, the ledger and the shell's history soon enough.
+            // The URL is not repeated, because the message may be logged.
             let reason = "a user or secret does not belong into a URL\nhint: AWS_ACCESS_KEY_ID and \
                           AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
             return Err(error::Error::InvalidLocation(reason.to_owned()));
@@ -86,19 +85,19 @@ impl Remote {
             .map_err(|error| error::Error::InvalidLocation(format!("`{url}`: {error}")))?;
         if WEB.contains(&url.scheme()) {
             let origin = url.origin().ascii_serialization();
-            let waiting = Arc::new(Waiting::new(&origin, None)?);
+            let waiting = Arc::new(ServerRetries::new(&origin, None)?);
             let mut web = HttpBuilder::new()
                 .with_url(&origin)
-                .with_retry(waiting.retries())
-                .with_http_connector(Counted(Arc::clone(&waiting)));
+                .with_retry(waiting.retry_config())
+                .with_http_connector(CountingConnector(Arc::clone(&waiting)));
             if url.scheme() == "http" {
                 web = web.with_config(ClientConfigKey::AllowHttp, "true");
             }
             let inner = Arc::new(web.build().map_err(error::Error::Storage)?);
             return Ok(Self {
                 inner,
-                tails: Arc::new(Tails::new(&origin)),
-                guard: Guard::new(&origin, prefix, false, waiting),
+                tails: Arc::new(TailCache::new(&origin)),
+                guard: WriteGuard::new(&origin, prefix, false, waiting),
                 is_web: true,
             });
         }
@@ -114,35 +113,35 @@ impl Remote {
         })
     }
 
-    /// Remembers the size of a file that will never change.
-    pub(crate) fn know(&self, path: Path, size: u64) {
+    /// Caches the size of an immutable file.
+    pub(crate) fn cache_size(&self, path: Path, size: u64) {
         // Its name is a random number.
-        self.tails.know(path, size, TAIL_BYTES, "");
+        self.tails.track(path, size, TAIL_BYTES, "");
     }
 
-    /// Drops what is kept of a file; false where nothing is.
-    pub(crate) fn forget(&self, path: &Path) -> bool {
-        self.tails.forget(path)
+    /// Evicts the cached tail of a file. Returns false if there is none.
+    pub(crate) fn evict(&self, path: &Path) -> bool {
+        self.tails.evict(path)
     }
 
-    /// Does the server itself list what it has?
-    pub(crate) fn lists(&self) -> bool {
+    /// Returns whether the server supports listings.
+    pub(crate) fn can_list(&self) -> bool {
         !self.is_web
     }
 
-    /// What of all that commits need is there, whatever was found out before.
-    pub(crate) async fn probe(&self, prefix: &Path) -> Vec<Probed> {
+    /// Checks what commits need, regardless of earlier results.
+    pub(crate) async fn probe(&self, prefix: &Path) -> Vec<ProbeResult> {
         probe::probe(&self.inner, prefix).await
     }
 
-    /// The same listing; files of logs in it are kept from now on.
-    fn kept(
+    /// Returns the listing, and tracks the log files in it for the tail cache.
+    fn track_log_files(
         &self,
         listing: BoxStream<'static, Result<ObjectMeta>>,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
         let tails = Arc::clone(&self.tails);
         let learn = move |file: &ObjectMeta| {
-            if file.location.filename().is_some_and(entries::is_lasting) {
+            if file.location.filename().is_some_and(entries::is_immutable) {
                 let written = || file.last_modified.to_rfc3339();
                 let version = file.e_tag.clone().unwrap_or_else(written);
                 let most = if file.size <= LOG_BYTES {
@@ -150,13 +149,13 @@ impl Remote {
                 } else {
                     TAIL_BYTES
                 };
-                tails.know(file.location.clone(), file.size, most, &version);
+                tails.track(file.location.clone(), file.size, most, &version);
             }
         };
         listing.inspect_ok(learn).boxed()
     }
 
-    fn read_only(&self) -> Result<()> {
+    fn read_only_error(&self) -> Result<()> {
         if !self.is_web {
             return Ok(());
         }
@@ -181,10 +180,10 @@ impl ObjectStore for Remote {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        self.read_only()?;
+        self.read_only_error()?;
         self.guard.allow(&self.inner).await?;
         if self.guard.single_writer && options.mode == PutMode::Create {
-            // The server may not know the condition: nobody else can come between.
+            // The server may not support the condition. Nobody else can interfere.
             return match self.inner.head(location).await {
                 Ok(_) => Err(Error::AlreadyExists {
                     path: location.to_string(),
@@ -202,7 +201,7 @@ impl ObjectStore for Remote {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        self.read_only()?;
+        self.read_only_error()?;
         self.guard.allow(&self.inner).await?;
         self.inner.put_multipart_opts(location, options).await
     }
@@ -210,7 +209,7 @@ impl ObjectStore for Remote {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let range = match &options.range {
             Some(GetRange::Bounded(range)) => Some(range.clone()),
-            None => self.tails.whole(location).map(|size| 0..size),
+            None => self.tails.whole_size(location).map(|size| 0..size),
             _ => None,
         };
         if let Some(range) = &range
@@ -251,7 +250,7 @@ impl ObjectStore for Remote {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        if let Err(error) = self.read_only() {
+        if let Err(error) = self.read_only_error() {
             return futures::stream::iter([Err(error)]).boxed();
         }
         self.inner.delete_stream(locations)
@@ -259,9 +258,13 @@ impl ObjectStore for Remote {
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         if !self.is_web {
-            return self.kept(self.inner.list(prefix));
+            return self.track_log_files(self.inner.list(prefix));
         }
-        self.kept(web::listing(Arc::clone(&self.inner), prefix.cloned(), None))
+        self.track_log_files(web::list_log(
+            Arc::clone(&self.inner),
+            prefix.cloned(),
+            None,
+        ))
     }
 
     fn list_with_offset(
@@ -270,10 +273,10 @@ impl ObjectStore for Remote {
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
         if !self.is_web {
-            return self.kept(self.inner.list_with_offset(prefix, offset));
+            return self.track_log_files(self.inner.list_with_offset(prefix, offset));
         }
         let (objects, offset) = (Arc::clone(&self.inner), Some(offset.clone()));
-        self.kept(web::listing(objects, prefix.cloned(), offset))
+        self.track_log_files(web::list_log(objects, prefix.cloned(), offset))
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
@@ -288,13 +291,13 @@ impl ObjectStore for Remote {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.read_only()?;
+        self.read_only_error()?;
         self.guard.allow(&self.inner).await?;
         self.inner.copy_opts(from, to, options).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.read_only()?;
+        self.read_only_error()?;
         self.guard.allow(&self.inner).await?;
         self.inner.rename_opts(from, to, options).await
     }

@@ -1,16 +1,19 @@
-//! Buckets, in a build that has none.
+//! Replacement for buckets in a build without them.
 
 use std::sync::Arc;
 
 use object_store::ObjectStore;
 use object_store::path::Path;
 
-use super::guard::Guard;
-use super::tails::Tails;
+use super::guard::WriteGuard;
+use super::tail_cache::TailCache;
 use tsql_error::{Error, Result};
 
-/// Says so.
-pub(super) async fn open(_: &str, _: Path) -> Result<(Arc<dyn ObjectStore>, Tails, Guard)> {
+/// Returns an error: this build does not support buckets.
+pub(super) async fn open(
+    _: &str,
+    _: Path,
+) -> Result<(Arc<dyn ObjectStore>, TailCache, WriteGuard)> {
     let reason = "this build of tsql reads no buckets\nhint: one with the feature `s3` does";
     Err(Error::Unsupported(reason.to_owned()))
 }

@@ -1,7 +1,7 @@
-//! Does a bucket keep what commits need?
+//! Checks whether a bucket supports what commits need.
 //!
-//! Writers agree by creating the next file of a log, which only one of them may succeed in. Some
-//! servers that speak S3 ignore that condition and overwrite; two writers lose rows there.
+//! Writers synchronize by creating the next file of a log, in which only one of them may succeed. Some S3-compatible
+//! servers ignore that condition and overwrite the file. With two writers, rows get lost there.
 
 use std::sync::Arc;
 
@@ -12,53 +12,53 @@ use object_store::{
 };
 use uuid::Uuid;
 
-/// Writers that race for an object, and how often.
+/// Number of writers that race for an object, and number of races.
 const RACERS: usize = 8;
 const RACES: usize = 4;
 
-/// One thing that commits need, and whether it was there.
+/// Result of one check.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Probed {
-    /// What was tried.
+pub struct ProbeResult {
+    /// Name of the check.
     pub what: &'static str,
-    /// Why it is not as needed; `None` where it is.
+    /// Reason of the failure. `None` for success.
     pub wrong: Option<String>,
-    /// It could not be tried: the network or the server failed.
+    /// The check could not run: the network or the server failed.
     pub(super) untried: bool,
     /// The credentials lack a permission.
     pub(super) is_denied: bool,
 }
 
-/// Tries all of it under `prefix`; leaves nothing behind.
-pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<Probed> {
+/// Runs all checks under `prefix`, and leaves nothing behind.
+pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<ProbeResult> {
     let folder = prefix
         .clone()
         .join(format!(".tsql-probe-{}", Uuid::new_v4().simple()));
     let checks = vec![
-        probed(
+        probe_result(
             "a new object can be created",
             create(objects, &folder).await,
         ),
-        probed(
+        probe_result(
             "creating it again is refused, and changes nothing",
             create_again(objects, &folder).await,
         ),
-        probed(
+        probe_result(
             "of eight writers that create one object, one succeeds",
             race(objects, &folder).await,
         ),
-        probed(
+        probe_result(
             "a part of an object is exactly that part",
             ranges(objects, &folder).await,
         ),
-        probed(
+        probe_result(
             "an object is listed as soon as it is there",
             list(objects, &folder).await,
         ),
-        probed("a deleted object is gone", delete(objects, &folder).await),
+        probe_result("a deleted object is gone", delete(objects, &folder).await),
     ];
-    // Whatever a failed check has left.
+    // Left over by a failed check.
     if let Ok(left) = objects.list(Some(&folder)).try_collect::<Vec<_>>().await {
         for object in left {
             let _ = objects.delete(&object.location).await;
@@ -67,13 +67,13 @@ pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<
     checks
 }
 
-fn probed(what: &'static str, outcome: Outcome) -> Probed {
+fn probe_result(what: &'static str, outcome: Outcome) -> ProbeResult {
     let (wrong, error) = match outcome {
         Ok(()) => (None, None),
-        Err(Wrong::Answer(wrong)) => (Some(wrong), None),
-        Err(Wrong::Failed(error)) => (Some(error.to_string()), Some(error)),
+        Err(ProbeFailure::Answer(wrong)) => (Some(wrong), None),
+        Err(ProbeFailure::Failed(error)) => (Some(error.to_string()), Some(error)),
     };
-    Probed {
+    ProbeResult {
         what,
         wrong,
         untried: matches!(error, Some(Error::Generic { .. })),
@@ -84,27 +84,27 @@ fn probed(what: &'static str, outcome: Outcome) -> Probed {
     }
 }
 
-/// What was wrong.
-enum Wrong {
-    /// The answer was not as it should be.
+/// Reason of a failure.
+enum ProbeFailure {
+    /// The response was wrong.
     Answer(String),
-    /// There was none.
+    /// There was no response.
     Failed(Error),
 }
 
-impl From<Error> for Wrong {
+impl From<Error> for ProbeFailure {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<String> for Wrong {
+impl From<String> for ProbeFailure {
     fn from(answer: String) -> Self {
         Self::Answer(answer)
     }
 }
 
-type Outcome = std::result::Result<(), Wrong>;
+type Outcome = std::result::Result<(), ProbeFailure>;
 
 async fn put_new(objects: &Arc<dyn ObjectStore>, path: &Path, body: &str) -> Result<()> {
     let payload = PutPayload::from(body.to_owned());
@@ -123,11 +123,11 @@ async fn body(objects: &Arc<dyn ObjectStore>, path: &Path) -> Result<String> {
 async fn create(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
     let path = folder.clone().join("object");
     match put_new(objects, &path, "0123456789").await {
-        // It was sent twice, as the first answer was lost; its body tells.
+        // The request was sent twice, because the first response was lost. The body shows whose object it is.
         Err(Error::AlreadyExists { .. }) if objects.head(&path).await.is_ok() => {}
         Err(Error::AlreadyExists { path, source }) => {
             let source = format!("{path} was said to be there: {source}").into();
-            return Err(Wrong::Failed(Error::Generic {
+            return Err(ProbeFailure::Failed(Error::Generic {
                 store: "S3",
                 source,
             }));
@@ -168,7 +168,7 @@ async fn race(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
             .map(|(racer, _)| racer.to_string())
             .collect();
         let held = body(objects, &path).await?;
-        // None, where its answer was lost and it was sent again.
+        // There is no winner if the response was lost and the request sent again.
         if !winners.is_empty() && winners != [held] {
             return Err(format!("{} of them did", winners.len()).into());
         }

@@ -2,22 +2,21 @@
 //!
 //! ```toml
 //! [bucket.measurements]
-//! endpoint = "https://s3.example.org"   # where it is not Amazon's
+//! endpoint = "https://s3.example.org"   # unless Amazon's
 //! region = "eu-central-1"
 //! profile = "lab"                       # of ~/.aws/config
 //! anonymous = false                     # true: requests are not signed
-//! virtual_hosted = false                # true: the bucket is part of the host's name
-//! single_writer = false                 # true: write although the bucket cannot keep writers apart
-//! retry_s = 120                         # seconds that a server which does not answer is waited for
+//! virtual_hosted = false                # true: the bucket is part of the host name
+//! single_writer = false                 # true: write although the bucket has no conditional writes
+//! retry_s = 120                         # seconds to retry a server that does not respond
 //! ```
 //!
-//! Read is the file that `TSQL_CONFIG` names, else `tsql.toml` in the working directory, else
-//! `tsql/tsql.toml` in the user's folder of settings. What it says of a bucket counts more than
-//! `AWS_*` variables, and these more than a profile.
+//! The file is the one that `TSQL_CONFIG` names, else `tsql.toml` in the working directory, else
+//! `tsql/tsql.toml` in the user's settings folder. Its settings of a bucket override
+//! `AWS_*` variables, which override a profile.
 //!
-//! Whoever can put a file into the working directory would choose the server that is asked, and which
-//! of the user's programs give credentials. So a file there must be the user's own, and it may choose
-//! no profile that runs a program.
+//! A file in the working directory could choose the server, and run programs of the user that provide credentials. So
+//! such a file must belong to the user, and may not choose a profile that runs a program.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,16 +27,16 @@ use serde::Deserialize;
 
 use tsql_error::{Error, Result};
 
-/// Variable that names the file.
+/// Environment variable with the path of the file.
 const VARIABLE: &str = "TSQL_CONFIG";
 
-/// Variable that says that nobody else writes.
+/// Environment variable that declares this process the only writer.
 const SINGLE_WRITER: &str = "TSQL_SINGLE_WRITER";
 
 /// Name of the file.
 const NAME: &str = "tsql.toml";
 
-/// What is said of one bucket.
+/// Settings of one bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Bucket {
@@ -48,7 +47,7 @@ pub(super) struct Bucket {
     pub(super) virtual_hosted: Option<bool>,
     pub(super) single_writer: bool,
     pub(super) retry_s: Option<u64>,
-    /// Where this was read, unless the user has named the file or keeps it among the settings.
+    /// Path of the file, unless the user has named it or it is in the settings folder.
     #[serde(skip)]
     pub(super) found_in: Option<PathBuf>,
 }
@@ -58,7 +57,7 @@ pub(super) struct Bucket {
 struct Settings {
     #[serde(default)]
     bucket: BTreeMap<String, Bucket>,
-    /// What a store's first marker says, which has the same name: no setting.
+    /// Field of a store's old marker, which has the same file name. Not a setting.
     format: Option<i64>,
     #[serde(rename = "made_as")]
     _made_as: Option<String>,
@@ -74,7 +73,7 @@ impl Settings {
         })
     }
 
-    /// What the file at `path` says; `None` where there is none.
+    /// Reads the file at `path`. `None` if it does not exist.
     fn read(path: &Path, own_only: bool) -> Result<Option<Self>> {
         let mut file = match File::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -95,18 +94,18 @@ impl Settings {
 }
 
 impl Bucket {
-    /// The settings of the bucket `name`.
+    /// Returns the settings of the bucket `name`.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a file that does not say what it should, or is somebody else's.
+    /// [`Error::Setting`] for an invalid file, or one of another user.
     pub(super) fn load(name: &str) -> Result<Self> {
-        let mut bucket = find(name)?.unwrap_or_default();
+        let mut bucket = find_settings(name)?.unwrap_or_default();
         bucket.single_writer |= std::env::var_os(SINGLE_WRITER).is_some_and(|value| value == "1");
         Ok(bucket)
     }
 }
 
-fn find(name: &str) -> Result<Option<Bucket>> {
+fn find_settings(name: &str) -> Result<Option<Bucket>> {
     let of = |mut settings: Settings| settings.bucket.remove(name);
     if let Some(named) = std::env::var_os(VARIABLE).filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);

@@ -1,5 +1,5 @@
-//! Requests that this process has made of object stores, counted where they leave it; short answers
-//! arrive whole or count as lost.
+//! Counters of the requests of this process to object stores. Small response bodies are read completely, so an
+//! interruption is reported before use.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use object_store::client::{
     ReqwestConnector,
 };
 
-use super::waiting::Waiting;
+use super::retry::ServerRetries;
 
-/// Status of a server that wants to be asked less often.
+/// HTTP status "Too Many Requests".
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// Requests to object stores so far.
+/// Number of requests to object stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// Reads of objects or parts of them.
+    /// Reads of objects or ranges.
     pub get: u64,
-    /// Questions about an object's size.
+    /// Requests for the size of an object.
     pub head: u64,
     /// Pages of listings.
     pub list: u64,
-    /// Writes, parts of large ones among them.
+    /// Writes, including parts of multipart uploads.
     pub put: u64,
-    /// Deletions and the requests that begin and end large writes.
+    /// Deletions, and requests that start and complete multipart uploads.
     pub other: u64,
-    /// Bytes of answers, as announced.
+    /// Bytes of responses, as announced.
     pub bytes_in: u64,
     /// Bytes sent.
     pub bytes_out: u64,
@@ -63,7 +63,7 @@ static OTHER: AtomicU64 = AtomicU64::new(0);
 static BYTES_IN: AtomicU64 = AtomicU64::new(0);
 static BYTES_OUT: AtomicU64 = AtomicU64::new(0);
 
-/// Requests that this process has made of object stores, repeated ones among them.
+/// Returns the request counters of this process. Retries are included.
 #[must_use]
 pub fn traffic() -> Traffic {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -78,31 +78,31 @@ pub fn traffic() -> Traffic {
     }
 }
 
-/// Connections whose requests are counted, to a server that is waited for.
+/// Connector that counts requests and tracks server outages.
 #[derive(Debug)]
-pub(super) struct Counted(pub(super) Arc<Waiting>);
+pub(super) struct CountingConnector(pub(super) Arc<ServerRetries>);
 
-impl HttpConnector for Counted {
+impl HttpConnector for CountingConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         let inner = ReqwestConnector::default().connect(options)?;
         let waiting = Arc::clone(&self.0);
-        Ok(HttpClient::new(Counting { inner, waiting }))
+        Ok(HttpClient::new(CountingService { inner, waiting }))
     }
 }
 
-/// An answer that breaks off, which `object_store` asks for again where nothing can be done twice.
-fn interrupted(error: HttpError) -> HttpError {
+/// Marks a response as interrupted, so `object_store` retries it if the request is idempotent.
+fn interrupted_error(error: HttpError) -> HttpError {
     HttpError::new(HttpErrorKind::Interrupted, error)
 }
 
-/// Will it be asked for again?
-fn is_passing(error: &HttpError) -> bool {
+/// Returns whether `object_store` retries the error.
+fn is_retryable(error: &HttpError) -> bool {
     use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
     matches!(error.kind(), Connect | Request | Timeout | Interrupted)
 }
 
-/// What lies at the bottom of an error.
-fn cause(error: &HttpError) -> String {
+/// Returns the root cause of an error.
+fn root_cause(error: &HttpError) -> String {
     let mut cause: &dyn Error = error;
     while let Some(next) = cause.source() {
         cause = next;
@@ -111,21 +111,20 @@ fn cause(error: &HttpError) -> String {
 }
 
 #[derive(Debug)]
-struct Counting {
+struct CountingService {
     inner: HttpClient,
-    waiting: Arc<Waiting>,
+    waiting: Arc<ServerRetries>,
 }
 
-impl Counting {
-    /// The answer of a server that may be out for a while; what is waited for in vain is an error that is
-    /// not asked for again.
-    async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+impl CountingService {
+    /// Sends a request, and tracks outages of the server. After the retry timeout, the error is not retryable.
+    async fn send_with_retries(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         match self.inner.execute(request).await {
             Ok(response) => {
                 let status = response.status();
                 if !status.is_server_error() && status.as_u16() != TOO_MANY_REQUESTS {
-                    self.waiting.answered();
-                } else if !self.waiting.failed(&status) {
+                    self.waiting.record_success();
+                } else if !self.waiting.record_failure(&status) {
                     let body = response.into_body().bytes().await.unwrap_or_default();
                     let text = String::from_utf8_lossy(&body);
                     let given_up = io::Error::other(format!("{status} {text}"));
@@ -133,7 +132,9 @@ impl Counting {
                 }
                 Ok(response)
             }
-            Err(error) if is_passing(&error) && !self.waiting.failed(&cause(&error)) => {
+            Err(error)
+                if is_retryable(&error) && !self.waiting.record_failure(&root_cause(&error)) =>
+            {
                 Err(HttpError::new(HttpErrorKind::Unknown, error))
             }
             Err(error) => Err(error),
@@ -142,7 +143,7 @@ impl Counting {
 }
 
 #[async_trait::async_trait]
-impl HttpService for Counting {
+impl HttpService for CountingService {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let lists = request
             .uri()
@@ -160,18 +161,18 @@ impl HttpService for Counting {
         let is_read = request.method().as_str() == "GET" && !lists;
         counter.fetch_add(1, Ordering::Relaxed);
         BYTES_OUT.fetch_add(request.body().content_length() as u64, Ordering::Relaxed);
-        let response = self.answer(request).await?;
+        let response = self.send_with_retries(request).await?;
         let length = response.headers().get("content-length");
         let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if !no_body {
             BYTES_IN.fetch_add(length.unwrap_or(0), Ordering::Relaxed);
         }
         if is_read && response.status().is_success() {
-            // It comes bit by bit; where it breaks off, the rest is asked for.
+            // The body is streamed. After an interruption, `object_store` requests the rest.
             return Ok(response);
         }
         let (parts, body) = response.into_parts();
-        let body = body.bytes().await.map_err(interrupted)?;
+        let body = body.bytes().await.map_err(interrupted_error)?;
         Ok(HttpResponse::from_parts(parts, body.into()))
     }
 }

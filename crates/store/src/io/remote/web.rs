@@ -1,7 +1,6 @@
-//! Listings of a web server, which has none: a table's log is found by asking for its files.
+//! Listings for web servers, which have none: a table's log is found by requesting its files.
 //!
-//! The versions of a log follow each other without a gap, from the last checkpoint on, and a small
-//! file says which one that is.
+//! Log versions are contiguous from the last checkpoint on, and a small file names that checkpoint.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use serde::Deserialize;
 
 use crate::log_files::entries::{FOLDER, LAST_CHECKPOINT, checkpoint_name, entry_name};
 
-/// Files that are asked for at the same time.
+/// Maximum number of concurrent requests.
 const ASKED: usize = 8;
 
 #[derive(Deserialize)]
@@ -21,8 +20,8 @@ struct LastCheckpoint {
     version: u64,
 }
 
-/// The files of the log in `folder` after `offset`, as a stream; nothing of any other folder.
-pub(super) fn listing(
+/// Lists the files of the log in `folder` after `offset`, as a stream. Files of other folders are not included.
+pub(super) fn list_log(
     objects: Arc<dyn ObjectStore>,
     folder: Option<Path>,
     offset: Option<Path>,
@@ -59,7 +58,7 @@ async fn list(
         for answer in answers {
             match answer? {
                 Some(commit) => found.push(commit),
-                // A clean-up may have taken the commit that a checkpoint stands for.
+                // A clean-up may have removed the commit of the checkpoint.
                 None if checkpoint == Some(version) => {}
                 None => {
                     found.retain(|file| offset.is_none_or(|offset| file.location > *offset));

@@ -1,9 +1,9 @@
 use std::path::{Path as FilePath, PathBuf};
 
-use crate::log::ahead::tests::add;
+use crate::log::prefetch::tests::add;
 use crate::{Change, Snapshot, Store};
 
-/// A store with so many graphs, each of a commit, and its log of them.
+/// A store with this number of graphs, each from one commit, and the log of the graphs.
 async fn with_graphs(folder: &FilePath, graphs: i64) -> (Store, PathBuf) {
     let at = folder.join("s");
     let _ = std::fs::remove_dir_all(&at);
@@ -14,7 +14,7 @@ async fn with_graphs(folder: &FilePath, graphs: i64) -> (Store, PathBuf) {
     (store, at.join("graphs/_delta_log"))
 }
 
-/// Commits to another table, having read that of the graphs.
+/// Commits to another table, after reading the graphs.
 async fn commit_elsewhere(store: &Store) {
     let plan = async |_: &Snapshot| {
         let transactions = vec![("a".to_owned(), 1)];
@@ -26,7 +26,7 @@ async fn commit_elsewhere(store: &Store) {
     store.commit("texts", "test", plan).await.unwrap();
 }
 
-/// The graphs that a new process finds, or the error.
+/// Number of graphs that a new process finds, or the error.
 async fn graphs(log: &FilePath) -> Result<usize, String> {
     let store = log.parent().and_then(FilePath::parent).unwrap();
     let store = Store::open(store.to_str().unwrap()).await.unwrap();
@@ -35,14 +35,14 @@ async fn graphs(log: &FilePath) -> Result<usize, String> {
     Ok(snapshot.map_or(0, |snapshot| snapshot.files().len()))
 }
 
-async fn repaired(log: &FilePath) -> Vec<String> {
+async fn repair_table(log: &FilePath) -> Vec<String> {
     let store = log.parent().and_then(FilePath::parent).unwrap();
     let store = Store::open(store.to_str().unwrap()).await.unwrap();
-    let store = store.unproven();
+    let store = store.without_proofs();
     let done = store.repair_logs().await.unwrap();
-    store.raise_logs().await.unwrap();
+    store.raise_logs_to_proofs().await.unwrap();
     let store = Store::open(store.location().as_str()).await.unwrap();
-    assert_eq!(store.damage_of_logs().await.unwrap(), []);
+    assert_eq!(store.log_damage().await.unwrap(), []);
     done.into_iter().map(|(_, what)| what).collect()
 }
 
@@ -85,15 +85,15 @@ async fn a_proven_entry_is_damage_and_another_is_an_earlier_version() {
                 }
             }
             let store = Store::open(store.location().as_str()).await.unwrap();
-            let damage = store.damage_of_logs().await.unwrap();
-            // A data file shows that a cut entry was more than an attempt.
+            let damage = store.log_damage().await.unwrap();
+            // A data file shows that a truncated entry was not an empty commit.
             let is_damage = is_proven || kept.is_some();
             assert_eq!(
                 damage.iter().any(|(_, one)| !one.is_harmless),
                 is_damage,
                 "{damage:?}"
             );
-            assert_eq!(repaired(&log).await.is_empty(), !is_damage, "{what}");
+            assert_eq!(repair_table(&log).await.is_empty(), !is_damage, "{what}");
             assert_eq!(graphs(&log).await, Ok(2), "{what}");
         }
     }
@@ -112,7 +112,7 @@ async fn a_changed_entry_is_named_and_leaves_the_others() {
             std::fs::write(&path, &flipped).unwrap();
             let found = graphs(&log).await;
             let name = format!("`graphs/_delta_log/{version:020}.json`");
-            // Readers of a log pass over some of what it says.
+            // Log readers ignore some damage.
             match &found {
                 Ok(graphs) => assert_eq!(*graphs, 4, "{version} {at}"),
                 Err(error) => assert!(error.contains(&name), "{version} {at}: {error}"),
@@ -123,7 +123,7 @@ async fn a_changed_entry_is_named_and_leaves_the_others() {
     let path = log.join("00000000000000000002.json");
     std::fs::write(&path, "{\"add\":").unwrap();
     assert!(graphs(&log).await.is_err());
-    assert_eq!(repaired(&log).await.len(), 1);
+    assert_eq!(repair_table(&log).await.len(), 1);
     assert_eq!(graphs(&log).await, Ok(3));
 }
 
@@ -136,12 +136,12 @@ async fn entries_that_changed_places_are_put_back() {
     std::fs::write(&one, &bytes[1]).unwrap();
     std::fs::write(&other, &bytes[0]).unwrap();
     assert!(graphs(&log).await.unwrap_err().contains("is the entry of"));
-    assert_eq!(repaired(&log).await.len(), 2);
+    assert_eq!(repair_table(&log).await.len(), 2);
     assert_eq!(graphs(&log).await, Ok(5));
-    // An older one over the newest.
+    // An older entry over the newest.
     std::fs::write(&other, &bytes[0]).unwrap();
     assert!(graphs(&log).await.is_err());
-    repaired(&log).await;
+    repair_table(&log).await;
     assert_eq!(graphs(&log).await, Ok(4));
 }
 
@@ -178,11 +178,11 @@ async fn checkpoints_are_passed_over_where_the_entries_are_there() {
         restore();
         damage();
         assert_eq!(graphs(&log).await, Ok(23), "{number}");
-        let done = repaired(&log).await;
+        let done = repair_table(&log).await;
         assert!(number == 3 || !done.is_empty(), "{number}");
         assert_eq!(graphs(&log).await, Ok(23), "{number}");
     }
-    // Without the entries it is lost, and said to be.
+    // Without the entries the data is lost, and reported as lost.
     restore();
     std::fs::remove_file(log.join("00000000000000000000.json")).unwrap();
     std::fs::remove_file(&one).unwrap();

@@ -1,16 +1,16 @@
-//! Nodes of graphs, as versions of TVM write them.
+//! Nodes of graphs in the format of several TVM versions.
 
 use std::fmt::Write as _;
 
 use super::{E, Tool};
 
-/// Writes graphs.
+/// Writer of graphs.
 pub(super) struct Writer {
     pub(super) tool: Tool,
     pub(super) nodes: Vec<String>,
-    /// Places of tensors, or of their buffers.
+    /// Node indices of tensors or of their buffers.
     pub(super) tensors: Vec<usize>,
-    /// Places of variables of the axes of a stage.
+    /// Node indices of the axis variables of a stage.
     pub(super) axes: Vec<usize>,
 }
 
@@ -19,7 +19,7 @@ impl Writer {
         self.tool == Tool::Later
     }
 
-    /// A node of these attributes: ` a=3 b:text c=0.5`, where later numbers are no texts.
+    /// Adds a node with these attributes: ` a=3 b:text c=0.5`. In later versions numbers are not texts.
     pub(super) fn node(&mut self, type_key: &str, attributes: &str) -> usize {
         let mut written = String::new();
         for attribute in attributes.split(' ').filter(|one| !one.is_empty()) {
@@ -49,7 +49,7 @@ impl Writer {
         self.nodes.len() - 1
     }
 
-    /// A node of the space of expressions, which was another.
+    /// Adds a node of the namespace of expressions, which differs between versions.
     pub(super) fn tir(&mut self, name: &str, attributes: &str) -> usize {
         let space = match name {
             _ if !self.is_later() => "tir",
@@ -71,7 +71,7 @@ impl Writer {
         self.add(format!("{{\"{kind}\": \"{name}\": {elements:?}}}"))
     }
 
-    /// How nodes say their type.
+    /// Attributes that state the type of a node.
     pub(super) fn dtype(&mut self, dtype: &str) -> String {
         if self.is_later() {
             let place = self.node("ir.PrimType", &format!("dtype:{dtype}"));
@@ -81,7 +81,7 @@ impl Writer {
         }
     }
 
-    /// The type of axes: modules of Relay had 64 bits.
+    /// Type of axes: Relay modules used 64 bits.
     pub(super) fn axis_dtype(&self) -> &'static str {
         if self.tool == Tool::Older {
             "int64"
@@ -119,14 +119,14 @@ impl Writer {
         self.node(name, &format!("{typed} value={value:?}"))
     }
 
-    /// A variable, called by its place.
+    /// Adds a variable that is named after its index.
     pub(super) fn variable(&mut self, dtype: &str) -> usize {
         let typed = self.dtype(dtype);
         self.tir("Var", &typed)
     }
 
-    /// Axes of these extents; puts their variables behind those that there are.
-    pub(super) fn iterated(&mut self, extents: &[i64], kind: i64) -> Vec<usize> {
+    /// Adds axes with these extents and appends their variables to the axes.
+    pub(super) fn iteration_axes(&mut self, extents: &[i64], kind: i64) -> Vec<usize> {
         let mut places = Vec::new();
         for &extent in extents {
             let variable = self.variable(self.axis_dtype());
@@ -217,7 +217,7 @@ impl Writer {
     }
 }
 
-/// Does it compute floats?
+/// Whether it computes floats.
 fn is_float(e: &E) -> bool {
     match e {
         E::Float(_) | E::Load(..) | E::Cast("float32", _) => true,

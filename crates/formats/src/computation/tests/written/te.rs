@@ -1,10 +1,10 @@
-//! Programs as arrays of tensors of `te`.
+//! Programs as arrays of `te` tensors.
 
 use super::Program;
 use super::nodes::Writer;
 
 impl Writer {
-    /// The place of the array of inputs and result.
+    /// Node index of the array of inputs and result.
     pub(super) fn te(&mut self, program: &Program) -> usize {
         let dtype = program.dtype;
         for shape in &program.inputs {
@@ -19,10 +19,10 @@ impl Writer {
         }
         for stage in &program.stages {
             self.axes.clear();
-            let axis = self.iterated(&stage.shape, 0);
+            let axis = self.iteration_axes(&stage.shape, 0);
             let (axis, mut over) = (self.array(&axis), Vec::new());
             if let Some((_, extents, _)) = &stage.reduction {
-                over = self.iterated(extents, 2);
+                over = self.iteration_axes(extents, 2);
             }
             let over = self.array(&over);
             let mut body = self.expression(&stage.body, dtype);

@@ -1,10 +1,10 @@
-//! Programs as modules of TIR.
+//! Programs as TIR modules.
 
 use super::nodes::Writer;
 use super::{Program, Stage, Tool};
 
 impl Writer {
-    /// The place of the module.
+    /// Node index of the module.
     pub(super) fn module(&mut self, program: &Program) -> usize {
         let shapes = program.stages.iter().map(|stage| &stage.shape);
         for shape in program.inputs.iter().chain(shapes) {
@@ -70,11 +70,11 @@ impl Writer {
 
     fn nest(&mut self, place: usize, stage: &Stage, dtype: &str) -> usize {
         self.axes.clear();
-        let mut axes = self.iterated(&stage.shape, 0);
+        let mut axes = self.iteration_axes(&stage.shape, 0);
         let spatial = self.axes.clone();
         let mut extents = stage.shape.clone();
         if let Some((_, over, _)) = &stage.reduction {
-            axes.extend(self.iterated(over, 2));
+            axes.extend(self.iteration_axes(over, 2));
             extents.extend(over);
         }
         let mut body = self.expression(&stage.body, dtype);
@@ -109,7 +109,7 @@ impl Writer {
         )
     }
 
-    /// A block, and that it runs.
+    /// Adds a block and its realization.
     fn block(
         &mut self,
         axes: &[usize],

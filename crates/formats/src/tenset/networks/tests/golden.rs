@@ -1,16 +1,16 @@
-//! All 204 tasks of the real files: rows of another decoder (Python with classes that do nothing), and how many
-//! operations they take as it counted them, which is what TVM's own documents say of them.
+//! All 204 tasks of the real files. The expected rows come from another decoder (Python with stub classes), and their
+//! operation counts agree with TVM's documentation.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::Documents as _;
+use crate::DocumentFormat as _;
 use crate::shared;
-use crate::tenset::networks::{Content, Network, NetworkInfo, TargetValue, Task, read};
+use crate::tenset::networks::{Network, NetworkContent, NetworkInfo, TargetValue, Task, read};
 
-/// The tasks of each file of the folder, by its name.
+/// Tasks of each file of the folder, by file name.
 fn tasks() -> Option<BTreeMap<String, Vec<Task>>> {
     let folder = "data/tenset/network_info";
     let mut files = BTreeMap::new();
@@ -22,10 +22,10 @@ fn tasks() -> Option<BTreeMap<String, Vec<Task>>> {
             NetworkInfo.has_magic(&bytes[..bytes.len().min(16 << 10)]),
             "{name}"
         );
-        let Content::Network(tasks) = read(&bytes).unwrap() else {
+        let NetworkContent::Network(tasks) = read(&bytes).unwrap() else {
             panic!("{name}");
         };
-        let network = Network::of(name).unwrap();
+        let network = Network::from_path(name).unwrap();
         let target = network.target.unwrap();
         assert!(tasks.iter().all(|task| task.target.kind == target));
         files.insert(format!("{folder}/{name}"), tasks);
@@ -38,21 +38,21 @@ fn golden(name: &str) -> Option<String> {
     Some(String::from_utf8(bytes).unwrap())
 }
 
-/// A value as the golden rows have it: numbers as texts.
-fn spelled(value: &TargetValue) -> Value {
+/// Value in the format of the golden rows: numbers as texts.
+fn golden_value(value: &TargetValue) -> Value {
     match value {
-        TargetValue::List(values) => values.iter().map(spelled).collect(),
+        TargetValue::List(values) => values.iter().map(golden_value).collect(),
         one => one.text().into(),
     }
 }
 
-/// A task as the golden rows have it.
+/// Task in the format of the golden rows.
 fn row(file: &str, task: &Task) -> Value {
     let key: Vec<Value> = serde_json::from_str(&task.workload_key).unwrap();
     let target = &task.target;
     let attributes = target.attributes.iter();
     let attributes: BTreeMap<_, _> = attributes
-        .map(|(name, value)| (name, spelled(value)))
+        .map(|(name, value)| (name, golden_value(value)))
         .collect();
     let tensors = task.tensors.iter().map(|tensor| {
         json!({
@@ -120,7 +120,7 @@ fn operations_of_real_tasks_are_counted_as_tvm_counts_them() {
             "{file} {index}"
         );
         unknown += usize::from(flop_count.is_none());
-        // The other decoder has them in an order of its own.
+        // The other decoder has its own order.
         let operations = task.dag.operations.iter();
         let operations = operations.map(|one| json!([one.op_type, one.name, one.tag]).to_string());
         let mut operations: Vec<String> = operations.collect();
@@ -144,8 +144,8 @@ fn operations_of_real_tasks_are_counted_as_tvm_counts_them() {
     assert_eq!((golden.len(), unknown), (204, 6));
 }
 
-/// Sizes of tensors behind the hash are what a workload key consists of, and the text of a target and the numbers
-/// of the hardware are what records of logs have.
+/// A workload key consists of the hash and the sizes of the tensors. The text of a target and the hardware parameters
+/// equal those of log records.
 #[test]
 fn real_tasks_are_known_in_logs() {
     let Some(tasks) = tasks() else { return };
@@ -165,11 +165,11 @@ fn real_tasks_are_known_in_logs() {
             "cuda" => [-1, 16, 64, 49152, 2_147_483_647, 1024, 8, 32],
             _ => [48, 64, 64, 0, 0, 0, 0, 0],
         };
-        assert_eq!(task.hardware.listed(), Some(numbers));
+        assert_eq!(task.hardware.record_parameters(), Some(numbers));
     }
 }
 
-/// The numbers of a key behind its name, however they are nested.
+/// Numbers of a key after its name, at any nesting depth.
 fn sizes(key: &str) -> (String, Vec<i64>) {
     let key: Value = serde_json::from_str(key).unwrap();
     let (mut open, mut sizes) = (vec![&key], Vec::new());
@@ -182,7 +182,7 @@ fn sizes(key: &str) -> (String, Vec<i64>) {
     (key[0].as_str().unwrap().to_owned(), sizes)
 }
 
-/// Steps of records name stages by the places that operations have here: what is split first is as long as a
+/// Steps of records reference stages by the operation indices used here: the extent of the first split equals a
 /// dimension of its operation.
 #[test]
 fn steps_of_real_records_name_operations_by_their_places() {
@@ -212,7 +212,7 @@ fn steps_of_real_records_name_operations_by_their_places() {
                 let place = |index: usize| usize::try_from(step[index].as_u64().unwrap()).unwrap();
                 let operation = &task.dag.operations[place(1)];
                 match step[0].as_str().unwrap() {
-                    // These put stages in, so that others move. What is read into a cache may be what goes in.
+                    // These steps insert stages, so that others move. A cached stage may be an input.
                     "CHR" | "CHW" | "RF" => break,
                     "SP" if !touched.contains(&place(1)) && place(2) < operation.shape.len() => {
                         assert_eq!(operation.shape[place(2)], step[3].as_i64(), "{line}");

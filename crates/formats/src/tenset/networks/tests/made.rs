@@ -1,11 +1,13 @@
-//! Files of our own making.
+//! Synthetic files.
 
 use super::pickled::{file, graph, json, list, object, text, tuple, whole};
-use crate::Documents as _;
-use crate::tenset::networks::{Content, Dag, Input, NetworkInfo, Relay, TargetValue, Task, read};
-use crate::tvm_json::{Error, Graph};
+use crate::DocumentFormat as _;
+use crate::tenset::networks::{
+    Dag, NetworkContent, NetworkInfo, NetworkInput, Relay, TargetValue, Task, read,
+};
+use crate::tvm_json::{Error, TvmGraph};
 
-/// Nodes of `B[i] = reduce over k < 3 of A[i, k] * A[i, k]` for 4 by 3 floats; `EXTRA` may be more operations.
+/// Nodes of `B[i] = reduce over k < 3 of A[i, k] * A[i, k]` for 4 by 3 floats; `EXTRA` may contain more operations.
 const NODES: &str = r#"
     {"type_key": "Array", "data": [2, 8]},
     {"type_key": "Tensor", "attrs": {"dtype": "float32", "op": "3", "shape": "4", "value_index": "0"}},
@@ -38,12 +40,12 @@ const NODES: &str = r#"
     {"type_key": "Array"}"#;
 
 fn dag(nodes: &str) -> Result<Dag, Error> {
-    let graph = Graph::read(json(nodes).as_bytes())?;
+    let graph = TvmGraph::read(json(nodes).as_bytes())?;
     Dag::read(&graph).map(|(_, dag)| dag)
 }
 
-/// The dag of the nodes with some text in them exchanged.
-fn with(changes: &[(&str, &str)]) -> Result<Dag, Error> {
+/// DAG of the nodes after text replacements.
+fn dag_with(changes: &[(&str, &str)]) -> Result<Dag, Error> {
     let nodes = changes.iter().fold(NODES.to_owned(), |nodes, (from, to)| {
         assert!(nodes.contains(from), "{from}");
         nodes.replace(from, to)
@@ -52,7 +54,7 @@ fn with(changes: &[(&str, &str)]) -> Result<Dag, Error> {
 }
 
 fn flops(changes: &[(&str, &str)]) -> Option<f64> {
-    with(changes).unwrap().flop_count
+    dag_with(changes).unwrap().flop_count
 }
 
 const TARGET: &str = r#"{"type_key": "Target", "attrs": {"attrs": "6", "host": "7", "keys": "3", "kind": "2", "tag": "0"}},
@@ -63,7 +65,7 @@ const TARGET: &str = r#"{"type_key": "Target", "attrs": {"attrs": "6", "host": "
     {"type_key": "Map", "keys": ["flag", "list"], "data": [5, 3]},
     {"type_key": "Target", "attrs": {"attrs": "0", "keys": "0", "kind": "2", "tag": "4"}}"#;
 
-/// A task whose fields may be others.
+/// Task with overridable fields.
 fn task(changes: &[(&str, Option<Vec<u8>>)]) -> Vec<u8> {
     let hardware = r#"{"type_key": "auto_scheduler.HardwareParams", "attrs": {"num_cores": "-1", "new": "2"}}"#;
     let names =
@@ -98,12 +100,12 @@ fn network(tasks: &[Vec<u8>], weights: &[i32]) -> Vec<u8> {
 
 fn tasks(bytes: &[u8]) -> Vec<Task> {
     match read(bytes).unwrap() {
-        Content::Network(tasks) | Content::AllTasks(tasks) => tasks,
-        other @ Content::Relay(_) => panic!("{other:?}"),
+        NetworkContent::Network(tasks) | NetworkContent::AllTasks(tasks) => tasks,
+        other @ NetworkContent::Relay(_) => panic!("{other:?}"),
     }
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn read_error(bytes: &[u8]) -> String {
     read(bytes).unwrap_err().to_string()
 }
 
@@ -126,7 +128,7 @@ fn a_task_keeps_what_is_there() {
         (first.hardware.0["num_cores"], first.hardware.0["new"]),
         (-1, 2)
     );
-    assert_eq!(first.hardware.listed(), None);
+    assert_eq!(first.hardware.record_parameters(), None);
     assert_eq!(
         (first.layout_rewrite_option, first.input_names.join(",")),
         (2, "x".to_owned())
@@ -165,7 +167,7 @@ fn a_task_keeps_what_is_there() {
         Some(graph("Target", TARGET)),
     )])]));
     assert!(NetworkInfo.has_magic(&all));
-    let Content::AllTasks(tasks) = read(&all).unwrap() else {
+    let NetworkContent::AllTasks(tasks) = read(&all).unwrap() else {
         panic!()
     };
     assert_eq!((tasks.len(), tasks[0].weight), (1, None));
@@ -178,7 +180,7 @@ fn a_network_may_have_no_tasks() {
     let bytes = b"\x80\x04\x95\x07\x00\x00\x00\x00\x00\x00\x00]\x94]\x94\x86\x94.";
     assert_eq!(bytes.len(), 18);
     assert!(NetworkInfo.has_magic(bytes));
-    assert_eq!(read(bytes).unwrap(), Content::Network(Vec::new()));
+    assert_eq!(read(bytes).unwrap(), NetworkContent::Network(Vec::new()));
 }
 
 #[test]
@@ -190,10 +192,10 @@ fn a_network_in_relay() {
     ])]);
     let module = json(r#"{"type_key": "IRModule"}"#);
     let bytes = file(&tuple(&[text(&module), whole(12), inputs]));
-    // A tuple of three is made without a mark: pickle.dumps(("{...}", 12, [("data", (100,), "float32")]))
+    // A tuple of three is built without a mark: pickle.dumps(("{...}", 12, [("data", (100,), "float32")]))
     let without_mark = [&bytes[..2], &bytes[3..bytes.len() - 2], b"\x87."].concat();
     assert!(NetworkInfo.has_magic(&without_mark));
-    let input = Input {
+    let input = NetworkInput {
         name: "data".to_owned(),
         shape: vec![100],
         dtype: "float32".to_owned(),
@@ -204,7 +206,7 @@ fn a_network_in_relay() {
         inputs: vec![input],
     };
     for bytes in [bytes, without_mark] {
-        assert_eq!(read(&bytes).unwrap(), Content::Relay(relay.clone()));
+        assert_eq!(read(&bytes).unwrap(), NetworkContent::Relay(relay.clone()));
     }
     for (parts, reason) in [
         (
@@ -224,7 +226,7 @@ fn a_network_in_relay() {
             "a pickle of neither search tasks nor a network in Relay",
         ),
     ] {
-        assert_eq!(refused(&file(&tuple(&parts))), reason);
+        assert_eq!(read_error(&file(&tuple(&parts))), reason);
     }
 }
 
@@ -253,7 +255,7 @@ fn other_pickles_are_refused() {
         ),
         (network(&[task(&[])], &[]), "1 tasks and 0 weights"),
     ] {
-        assert_eq!(refused(&bytes), reason);
+        assert_eq!(read_error(&bytes), reason);
         assert!(!NetworkInfo.has_magic(&bytes[..bytes.len().min(8)]));
     }
     for (field, value, reason) in [
@@ -290,7 +292,10 @@ fn other_pickles_are_refused() {
             "task 0: list of input names: node 0 () should be text",
         ),
     ] {
-        assert_eq!(refused(&network(&[task(&[(field, value)])], &[1])), reason);
+        assert_eq!(
+            read_error(&network(&[task(&[(field, value)])], &[1])),
+            reason
+        );
     }
 }
 
@@ -306,7 +311,7 @@ fn what_counts_as_an_operation() {
     let empty = r#"{"type_key": "Array"}"#;
     for (changes, count) in [
         (vec![], Some(24.0)),
-        // Another kind than the result's counts for nothing.
+        // Another kind of type than the result's is not counted.
         (
             vec![(
                 r#""b": "26", "dtype": "float32""#,
@@ -321,10 +326,10 @@ fn what_counts_as_an_operation() {
             )],
             Some(24.0),
         ),
-        // The dearer side of a choice.
+        // The more expensive side of a selection.
         (vec![(square, choice), (empty, &more(product))], Some(24.0)),
         (vec![(square, choice), (empty, &more(call))], Some(12.0)),
-        // What the estimator does not know.
+        // Unknown to the estimator.
         (vec![(r#""tir.Mul""#, r#""tir.Shuffle""#)], None),
         (
             vec![(
@@ -341,7 +346,7 @@ fn what_counts_as_an_operation() {
             None,
         ),
         (vec![(r#""ComputeOp""#, r#""ExternOp""#)], None),
-        // What whoever wrote the operation said.
+        // Stated by the author of the operation.
         (
             vec![(
                 r#"{"type_key": "Map"}"#,
@@ -356,8 +361,8 @@ fn what_counts_as_an_operation() {
 
 #[test]
 fn circles_and_shared_nodes_end() {
-    let error = |changes: &[(&str, &str)]| with(changes).unwrap_err().to_string();
-    // An expression that is its own operand, an operation that reads itself.
+    let error = |changes: &[(&str, &str)]| dag_with(changes).unwrap_err().to_string();
+    // An expression that is its own operand, and an operation that reads from itself.
     assert_eq!(
         error(&[(r#""a": "26", "b": "26""#, r#""a": "25", "b": "26""#)]),
         "node 25 leads back to itself"
@@ -370,7 +375,7 @@ fn circles_and_shared_nodes_end() {
         error(&[(r#""producer": "2""#, r#""producer": "99""#)]),
         "node 99 of a graph of 30 nodes"
     );
-    // x + x of y + y of z + z: visited as a tree, it would never end.
+    // x + x of y + y of z + z: a walk that visits it as a tree would take exponential time.
     let first = 30;
     let sums = (0..2_000).map(|sum| {
         let next = if sum == 1_999 { 26 } else { first + sum + 1 };
@@ -383,7 +388,7 @@ fn circles_and_shared_nodes_end() {
         None,
         "more than a double holds"
     );
-    // Two thousand operations that all compute the same two thousand expressions.
+    // Two thousand operations that share the same two thousand expressions.
     let operations = (0..2_000).map(|operation| {
         let (tensor, name) = (2_030 + 2 * operation, format!("o{operation}"));
         format!(
@@ -409,5 +414,5 @@ fn one_task_named_again_and_again_is_not_read_again() {
     let once = task(&[]);
     let again = b"h\x00".repeat(100_000);
     let bytes = file(&[b"](".as_slice(), &once, b"q\x00", &again, b"e"].concat());
-    assert!(refused(&bytes).contains("names the same things too often"));
+    assert!(read_error(&bytes).contains("names the same things too often"));
 }

@@ -1,27 +1,27 @@
-//! Writes pickles as Python writes those of TVM, for tests.
+//! Writes pickles in the format in which Python pickles TVM objects, for tests.
 
-/// A text.
+/// Text.
 pub(super) fn text(text: &str) -> Vec<u8> {
     let length = u32::try_from(text.len()).unwrap();
     [b"X", length.to_le_bytes().as_slice(), text.as_bytes()].concat()
 }
 
-/// A whole number.
+/// Integer.
 pub(super) fn whole(number: i32) -> Vec<u8> {
     [b"J".as_slice(), &number.to_le_bytes()].concat()
 }
 
-/// A list.
+/// List.
 pub(super) fn list(items: &[Vec<u8>]) -> Vec<u8> {
     [b"](".as_slice(), &items.concat(), b"e"].concat()
 }
 
-/// A tuple.
+/// Tuple.
 pub(super) fn tuple(items: &[Vec<u8>]) -> Vec<u8> {
     [b"(".as_slice(), &items.concat(), b"t"].concat()
 }
 
-/// An object of TVM: the class, and the dictionary that is its state.
+/// TVM object: its class, and the dictionary that is its state.
 pub(super) fn object(module: &str, class: &str, state: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let state = state.iter();
     let state: Vec<u8> = state
@@ -31,13 +31,13 @@ pub(super) fn object(module: &str, class: &str, state: &[(&str, Vec<u8>)]) -> Ve
     [made.as_bytes(), b"\x85R}(", &state, b"ub"].concat()
 }
 
-/// An object of TVM that is a graph.
+/// TVM object that is a graph.
 pub(super) fn graph(class: &str, nodes: &str) -> Vec<u8> {
     let json = json(nodes);
     object("tvm.of.tests", class, &[("handle", text(&json))])
 }
 
-/// A graph of these nodes, of which the second is the root.
+/// Graph of these nodes; the second one is the root.
 pub(super) fn json(nodes: &str) -> String {
     format!(
         r#"{{"root": 1, "nodes": [{{"type_key": ""}}, {nodes}],
@@ -45,7 +45,7 @@ pub(super) fn json(nodes: &str) -> String {
     )
 }
 
-/// The whole of a file.
+/// Complete file.
 pub(super) fn file(value: &[u8]) -> Vec<u8> {
     [b"\x80\x04", value, b"."].concat()
 }

@@ -1,0 +1,480 @@
+//! Rendering of a graph.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fold::{FoldedBlock, fold_graph};
+use super::layered_layout::{GraphLayout, layout_graph};
+use super::model::{Graph, Node};
+use crate::number::float;
+use crate::scene::{ColourMode, Paint, Scene, Text, Theme, png, svg};
+use crate::text;
+
+/// Maximum number of drawn nodes; larger graphs are folded, or cut.
+const MAX_NODES: usize = 600;
+
+/// Maximum number of edges with labels.
+const MAX_LABELLED_EDGES: usize = 500;
+
+/// Maximum number of groups with their own colours.
+const MAX_GROUPS: usize = 11;
+
+const NAME: f64 = 14.0;
+const DETAIL: f64 = 11.0;
+const TITLE: f64 = 20.0;
+const MARGIN: f64 = 20.0;
+/// Gap between nodes of a layer.
+const GAP: f64 = 14.0;
+const LEADING: f64 = 1.35;
+/// Maximum width of a name and of a label.
+const NAME_ROOM: f64 = 190.0;
+const LABEL_ROOM: f64 = 130.0;
+/// Number of points of a bend.
+const BEND: u8 = 8;
+
+impl Graph {
+    /// Renders an SVG document that can be zoomed. Its size is that of all nodes with text of 14 units.
+    #[must_use]
+    pub fn svg(&self, theme: Theme) -> String {
+        svg(&self.scene(), ColourMode::Theme(theme))
+    }
+
+    /// Renders SVG for an HTML page that defines the colours.
+    #[must_use]
+    pub fn figure(&self) -> String {
+        svg(&self.scene(), ColourMode::Page)
+    }
+
+    /// Renders a PNG file, `width` pixels wide.
+    ///
+    /// # Errors
+    /// For more than 16,384 pixels in either direction, which large graphs need. SVG has no such limit.
+    pub fn png(&self, theme: Theme, width: Option<u32>) -> Result<Vec<u8>, String> {
+        let scene = self.scene();
+        let most = 16_000.0 / scene.size.0.max(scene.size.1);
+        let usual = crate::number::whole(scene.size.0 * most.min(2.0)).max(1);
+        let usual = u32::try_from(usual).unwrap_or(u32::MAX);
+        png(&scene, theme, width.unwrap_or(usual))
+    }
+
+    fn scene(&self) -> Scene {
+        let (graph, blocks) = fold_graph(self, MAX_NODES);
+        let has_labels = graph.edges.len() <= MAX_LABELLED_EDGES
+            && graph.edges.iter().any(|edge| !edge.label.is_empty());
+        let boxes: Vec<NodeBox> = graph.nodes.iter().map(NodeBox::new).collect();
+        let mut widths: Vec<f64> = boxes.iter().map(|one| one.width).collect();
+        if has_labels {
+            // Labels below a node need space, too.
+            for edge in &graph.edges {
+                let shown = text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1);
+                let room = shown.first().map_or(0.0, |line| text::width(line, DETAIL));
+                if let Some(width) = widths.get_mut(edge.from) {
+                    *width = width.max(room);
+                }
+            }
+        }
+        let ends: Vec<(usize, usize)> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, edge.to))
+            .collect();
+        let laid = layout_graph(&widths, &ends, GAP);
+        let groups = ColourGroups::from_graph(&graph);
+        let tall = boxes.iter().map(|one| one.height).fold(0.0, f64::max);
+        let step = tall + if has_labels { 44.0 } else { 30.0 };
+        let above = heading_height(&graph, &groups);
+        let notes = float(graph.notes.len() + usize::from(!blocks.is_empty())) * LEADING * DETAIL;
+        let title_width = text::width(&graph.title, TITLE).min(900.0);
+        let width = laid.width.max(title_width).max(320.0) + 2.0 * MARGIN;
+        let height = above + float(laid.layers.max(1)) * step + notes + 2.0 * MARGIN;
+        let mut picture = GraphRenderer {
+            scene: Scene::new(width.round(), height.round(), &graph.title),
+            graph: &graph,
+            boxes: &boxes,
+            laid: &laid,
+            left: (width - laid.width) / 2.0,
+            top: above + MARGIN,
+            step,
+            tall,
+        };
+        picture.heading(&groups);
+        picture.blocks(&blocks);
+        picture.edges(has_labels);
+        picture.nodes(&groups);
+        picture.notes(!blocks.is_empty());
+        picture.scene
+    }
+}
+
+/// A node with its size.
+struct NodeBox {
+    name: Vec<String>,
+    detail: Vec<String>,
+    width: f64,
+    height: f64,
+}
+
+impl NodeBox {
+    fn new(node: &Node) -> Self {
+        let name = text::wrap(&node.name, NAME, NAME_ROOM, 2);
+        let detail = text::wrap(&node.detail, DETAIL, NAME_ROOM, 1);
+        let widths = name.iter().map(|line| text::width(line, NAME));
+        let widths = widths.chain(detail.iter().map(|line| text::width(line, DETAIL)));
+        let width = widths.fold(16.0, f64::max) + 16.0;
+        let height = float(name.len().max(1)) * LEADING * NAME
+            + float(detail.len()) * LEADING * DETAIL
+            + 8.0;
+        Self {
+            name,
+            detail,
+            width,
+            height,
+        }
+    }
+}
+
+/// The largest groups, with colours.
+struct ColourGroups {
+    names: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl ColourGroups {
+    fn from_graph(graph: &Graph) -> Self {
+        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (place, node) in graph.nodes.iter().enumerate() {
+            if let Some(group) = &node.group {
+                counts.entry(group).or_insert((place, 0)).1 += 1;
+            }
+        }
+        let mut all: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
+        all.sort_by_key(|(name, (first, count))| (std::cmp::Reverse(*count), *first, *name));
+        all.truncate(MAX_GROUPS);
+        all.sort_by_key(|(_, (first, _))| *first);
+        let names: Vec<String> = all.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let places = names.iter().cloned().zip(0..).collect();
+        Self { names, places }
+    }
+
+    /// Series colours without the second one, which marks nodes.
+    fn paint(&self, node: &Node) -> Option<Paint> {
+        let place = self.places.get(node.group.as_deref()?)?;
+        Some(Self::colour(*place))
+    }
+
+    fn colour(place: usize) -> Paint {
+        Paint::series(if place == 0 { 0 } else { place + 1 })
+    }
+}
+
+/// Colour of marked nodes.
+const MARKED: Paint = Paint::series(1);
+
+fn heading_height(graph: &Graph, groups: &ColourGroups) -> f64 {
+    let title = if graph.title.is_empty() {
+        0.0
+    } else {
+        LEADING * TITLE
+    };
+    let marked = usize::from(graph.nodes.iter().any(|node| node.is_marked));
+    title + float(groups.names.len().div_ceil(4) + marked) * LEADING * NAME + MARGIN
+}
+
+struct GraphRenderer<'a> {
+    scene: Scene,
+    graph: &'a Graph,
+    boxes: &'a [NodeBox],
+    laid: &'a GraphLayout,
+    left: f64,
+    top: f64,
+    step: f64,
+    tall: f64,
+}
+
+impl GraphRenderer<'_> {
+    /// Middle of the top of a node, and its height.
+    fn node_top(&self, node: usize) -> (f64, f64, f64) {
+        let (layer, x) = self.laid.nodes.get(node).copied().unwrap_or_default();
+        let height = self.boxes.get(node).map_or(0.0, |one| one.height);
+        let y = self.top + float(layer) * self.step + (self.tall - height) / 2.0;
+        (self.left + x, y, height)
+    }
+
+    fn heading(&mut self, groups: &ColourGroups) {
+        let mut y = MARGIN;
+        for line in text::wrap(
+            &self.graph.title,
+            TITLE,
+            self.scene.size.0 - 2.0 * MARGIN,
+            1,
+        ) {
+            self.scene.text(&line, Text::new(TITLE, MARGIN, y));
+            y += LEADING * TITLE;
+        }
+        let swatch = |scene: &mut Scene, paint: Paint, x: f64, y: f64| {
+            scene.rect((x, y), (x + 16.0, y + 10.0), paint);
+        };
+        if self.graph.nodes.iter().any(|node| node.is_marked) {
+            swatch(&mut self.scene, MARKED, MARGIN, y);
+            self.scene
+                .text(&self.graph.mark, Text::new(NAME, MARGIN + 22.0, y));
+            y += LEADING * NAME;
+        }
+        let room = (self.scene.size.0 - 2.0 * MARGIN) / 4.0;
+        for (place, name) in groups.names.iter().enumerate() {
+            let x = MARGIN + float(place % 4) * room;
+            let y = y + float(place / 4) * LEADING * NAME;
+            swatch(&mut self.scene, ColourGroups::colour(place), x, y);
+            for line in text::wrap(name, NAME, (room - 30.0).max(40.0), 1) {
+                self.scene.text(&line, Text::new(NAME, x + 22.0, y));
+            }
+        }
+    }
+
+    fn blocks(&mut self, blocks: &[FoldedBlock]) {
+        for block in blocks {
+            let mut bounds = (f64::MAX, f64::MAX, f64::MIN, f64::MIN);
+            for node in &block.nodes {
+                let (x, y, height) = self.node_top(*node);
+                let half = self.boxes.get(*node).map_or(0.0, |one| one.width / 2.0);
+                bounds = (
+                    bounds.0.min(x - half),
+                    bounds.1.min(y),
+                    bounds.2.max(x + half),
+                    bounds.3.max(y + height),
+                );
+            }
+            let (left, top, right, bottom) = bounds;
+            if left > right {
+                continue;
+            }
+            let (left, top, right, bottom) = (left - 6.0, top - 6.0, right + 6.0, bottom + 6.0);
+            self.scene
+                .rect((left, top), (right, bottom), Paint::RULE.with_alpha(0.45));
+            let corners = [
+                (left, top),
+                (right, top),
+                (right, bottom),
+                (left, bottom),
+                (left, top),
+            ];
+            self.scene.dashes(&corners, Paint::GREY, 1.0, (6.0, 4.0));
+            let said = format!("× {}", block.times);
+            let at = Text::new(NAME, right - 4.0, bottom + 2.0).align_right();
+            self.scene.text(&said, at.with_paint(Paint::GREY));
+        }
+    }
+
+    fn edges(&mut self, has_labels: bool) {
+        for (edge, way) in self.graph.edges.iter().zip(&self.laid.edges) {
+            let (from_x, from_y, height) = self.node_top(edge.from);
+            let (to_x, to_y, _) = self.node_top(edge.to);
+            let mut points = vec![(from_x, from_y + height)];
+            for (layer, x) in way {
+                let y = self.top + float(*layer) * self.step;
+                // The edge is straight beside the nodes of a layer.
+                let ends = [(self.left + x, y), (self.left + x, y + self.tall)];
+                for end in ends {
+                    push_bend(&mut points, end);
+                }
+            }
+            push_bend(&mut points, (to_x, to_y));
+            let name = |node: usize| {
+                self.graph
+                    .nodes
+                    .get(node)
+                    .map_or("", |node| node.name.as_str())
+            };
+            let said = format!("{} → {}\n{}", name(edge.from), name(edge.to), edge.label);
+            self.scene.set_tooltip(said.trim_end().to_owned());
+            self.scene.line(&points, Paint::GREY.with_alpha(0.75), 1.1);
+            let tip = [
+                (to_x, to_y),
+                (to_x - 3.0, to_y - 6.0),
+                (to_x + 3.0, to_y - 6.0),
+            ];
+            self.scene.area(&tip, Paint::GREY);
+        }
+        if has_labels {
+            self.labels();
+        }
+    }
+
+    /// Draws the label of each node's output once, over the edges.
+    fn labels(&mut self) {
+        let mut labelled: HashSet<(usize, &str)> = HashSet::new();
+        for edge in &self.graph.edges {
+            if edge.label.is_empty() || !labelled.insert((edge.from, &edge.label)) {
+                continue;
+            }
+            let (x, y, height) = self.node_top(edge.from);
+            for line in text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1) {
+                let half = text::width(&line, DETAIL) / 2.0;
+                let y = y + height + 5.0;
+                let (left, right) = (x - half - 2.0, x + half + 2.0);
+                let paper = Paint::PAPER.with_alpha(0.85);
+                self.scene.rect((left, y - 1.0), (right, y + DETAIL), paper);
+                let at = Text::new(DETAIL, x, y).align_centre();
+                self.scene.text(&line, at.with_paint(Paint::GREY));
+            }
+        }
+    }
+
+    fn nodes(&mut self, groups: &ColourGroups) {
+        for (place, (node, boxed)) in self.graph.nodes.iter().zip(self.boxes).enumerate() {
+            let (x, y, height) = self.node_top(place);
+            let (left, right) = (x - boxed.width / 2.0, x + boxed.width / 2.0);
+            let attributes = vec![
+                ("class", "node".to_owned()),
+                ("data-node", place.to_string()),
+                ("data-name", node.name.clone()),
+            ];
+            self.scene.open(attributes);
+            let said = if node.said.is_empty() {
+                &node.name
+            } else {
+                &node.said
+            };
+            let edge = groups.paint(node);
+            self.scene.set_tooltip(said.clone());
+            self.scene
+                .rect((left, y), (right, y + height), Paint::PAPER);
+            if let Some(paint) = edge {
+                self.scene
+                    .rect((left, y), (right, y + height), paint.with_alpha(0.16));
+                self.scene.rect((left, y), (left + 5.0, y + height), paint);
+            }
+            let corners = [
+                (left, y),
+                (right, y),
+                (right, y + height),
+                (left, y + height),
+                (left, y),
+            ];
+            let (paint, width) = match node.is_marked {
+                true => (MARKED, 2.6),
+                false => (Paint::GREY, 1.0),
+            };
+            self.scene.line(&corners, paint, width);
+            let mut line_y = y + 6.0;
+            for line in &boxed.name {
+                self.scene
+                    .text(line, Text::new(NAME, x, line_y).align_centre());
+                line_y += LEADING * NAME;
+            }
+            for line in &boxed.detail {
+                let at = Text::new(DETAIL, x, line_y - 2.0).align_centre();
+                self.scene.text(line, at.with_paint(Paint::GREY));
+            }
+            self.scene.close();
+        }
+    }
+
+    fn notes(&mut self, has_blocks: bool) {
+        let folded = has_blocks.then(|| {
+            "dashed: a block that repeats, one after the other, as often as it says".to_owned()
+        });
+        let all: Vec<&String> = folded.iter().chain(&self.graph.notes).collect();
+        let mut y = self.scene.size.1 - MARGIN - float(all.len()) * LEADING * DETAIL;
+        for note in all {
+            for line in text::wrap(note, DETAIL, self.scene.size.0 - 2.0 * MARGIN, 1) {
+                let at = Text::new(DETAIL, MARGIN, y).with_paint(Paint::GREY);
+                self.scene.text(&line, at);
+            }
+            y += LEADING * DETAIL;
+        }
+    }
+}
+
+/// Appends a curve to a point below, vertical at both ends.
+fn push_bend(points: &mut Vec<(f64, f64)>, to: (f64, f64)) {
+    let Some(from) = points.last().copied() else {
+        return;
+    };
+    if (from.0 - to.0).abs() > 1.0 {
+        for step in 1..BEND {
+            let part = f64::from(step) / f64::from(BEND);
+            let eased = part * part * (3.0 - 2.0 * part);
+            points.push((
+                from.0 + eased * (to.0 - from.0),
+                from.1 + part * (to.1 - from.1),
+            ));
+        }
+    }
+    points.push(to);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Edge;
+    use super::*;
+
+    #[test]
+    fn nodes_edges_and_blocks_are_drawn() {
+        let node = |name: &str, group: Option<&str>, is_marked| Node {
+            name: name.to_owned(),
+            group: group.map(str::to_owned),
+            is_marked,
+            ..Node::default()
+        };
+        let mut graph = Graph {
+            title: "a <graph>".to_owned(),
+            nodes: vec![
+                node("parameter", None, false),
+                node("convolution", Some("layer1"), true),
+                node("add", Some("layer1"), false),
+            ],
+            edges: vec![
+                Edge {
+                    from: 0,
+                    to: 1,
+                    label: "8×224×224".to_owned(),
+                },
+                Edge {
+                    from: 1,
+                    to: 2,
+                    ..Edge::default()
+                },
+            ],
+            mark: "configurable".to_owned(),
+            notes: vec!["a note".to_owned()],
+        };
+        let svg = graph.svg(Theme::Light);
+        for text in [
+            "a &lt;graph&gt;",
+            ">convolution</text>",
+            ">8×224×224</text>",
+            ">configurable</text>",
+            ">layer1</text>",
+            ">a note</text>",
+        ] {
+            assert!(svg.contains(text), "{text}");
+        }
+        assert_eq!(svg.matches("class=\"node\"").count(), 3);
+        assert!(
+            svg.contains("viewBox")
+                && graph
+                    .png(Theme::Dark, None)
+                    .unwrap()
+                    .starts_with(b"\x89PNG")
+        );
+        for copy in 0..700 {
+            for (name, back) in [("a", 1), ("b", 1), ("c", 1)] {
+                let place = graph.nodes.len();
+                graph.nodes.push(node(name, None, false));
+                graph.edges.push(Edge {
+                    from: place - back,
+                    to: place,
+                    ..Edge::default()
+                });
+                assert!(copy < 700);
+            }
+        }
+        let svg = graph.svg(Theme::Light);
+        assert!(
+            svg.contains(">× 700</text>") && svg.matches("class=\"node\"").count() == 6,
+            "{}",
+            svg.matches("class=\"node\"").count()
+        );
+        assert!(Graph::default().svg(Theme::Light).contains("</svg>"));
+    }
+}

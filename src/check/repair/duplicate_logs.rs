@@ -1,0 +1,20 @@
+//! Logs that are stored twice, because they were compressed in another way. Their records count twice.
+
+use futures::FutureExt as _;
+
+use super::step::RepairStep;
+
+pub(super) const STEP: RepairStep = RepairStep {
+    found: "logs whose bytes the store has under another name, with all their records",
+    does: "makes each another name of the one that was there first, whose records then count once",
+    is_damage: true,
+    count: |store| async { Ok(store.find_duplicates().await?.len() as u64) }.boxed(),
+    apply: |store| {
+        async {
+            let twins = store.find_duplicates().await?;
+            store.merge_duplicates(&twins).await?;
+            Ok(twins.len() as u64)
+        }
+        .boxed_local()
+    },
+};

@@ -1,0 +1,61 @@
+//! `tsql batch` of several files, or a collection: one stream of steps, each another file.
+
+use std::time::Instant;
+
+use arrow::datatypes::Schema;
+
+use super::writer::BatchWriter;
+use crate::cli::outcome::{DONE, Failure};
+use crate::cli::stderr::{count_noun, print_message};
+use crate::error::Result;
+use crate::store::Store;
+use crate::tpugraphs::{self, Form, GraphStep, GraphsOptions, StepTable};
+use crate::training::Position;
+
+/// What was asked for.
+pub(super) struct Several<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) options: GraphsOptions,
+    pub(super) form: Form,
+    pub(super) epochs: Option<u64>,
+    pub(super) steps: Option<u64>,
+}
+
+/// Writes the steps to what `open` makes for their columns.
+pub(super) async fn run(
+    store: &Store,
+    wanted: &Several<'_>,
+    open: impl FnOnce(&Schema) -> Result<BatchWriter, Failure>,
+) -> Result<u8, Failure> {
+    let started = Instant::now();
+    let graphs = tpugraphs::training_graphs(store, &wanted.names, &wanted.options).await?;
+    let epochs = wanted.epochs.unwrap_or(1);
+    let steps = epochs.saturating_mul(graphs.step_count());
+    let steps = wanted.steps.unwrap_or(steps);
+    let all = graphs.epochs(Position::default())?;
+    let all = all.take(usize::try_from(steps).unwrap_or(usize::MAX));
+    write(all, wanted.form, open)?;
+    print_message(&format!(
+        "{}, {} in {:.1} s",
+        count_noun(graphs.files().len() as u64, "file"),
+        count_noun(steps, "step"),
+        started.elapsed().as_secs_f64(),
+    ));
+    Ok(DONE)
+}
+
+/// Columns follow from the first step: of layouts or of tiles.
+fn write(
+    mut steps: impl Iterator<Item = Result<GraphStep>>,
+    form: Form,
+    open: impl FnOnce(&Schema) -> Result<BatchWriter, Failure>,
+) -> Result<(), Failure> {
+    let first = steps.next().transpose()?;
+    let is_layout = first.as_ref().is_none_or(|first| first.is_layout);
+    let table = StepTable::new(is_layout, form)?;
+    let mut writer = open(table.schema())?;
+    for step in first.into_iter().map(Ok).chain(steps) {
+        writer.write(&table.batch(step?)?)?;
+    }
+    writer.finish()
+}

@@ -1,0 +1,154 @@
+//! A comparison as tables.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, StringArray};
+
+use crate::compare::{Change, Comparison, Summary};
+
+/// Letters of a key or of steps that people see.
+const CUT: usize = 36;
+
+/// A row: what it is about, the name of it, the number of pairs, and what is said of them.
+type Row<'a> = (&'static str, Option<&'a str>, u64, Option<&'a Summary>);
+
+/// Means and counts: of all pairs, of what could not be compared, of operators and networks.
+pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, ArrayRef); 10] {
+    let (a, b) = (Some(found.a.name.as_str()), Some(found.b.name.as_str()));
+    let counts = [
+        ("only", a, found.only_a),
+        ("only", b, found.only_b),
+        ("newly failing", None, found.newly_failing),
+        ("newly working", None, found.newly_working),
+        ("failing", None, found.failing),
+        ("same records", None, found.same_records),
+    ];
+    let counts = counts.into_iter().filter(|(_, _, count)| *count > 0);
+    let counts = counts.map(|(what, name, count)| (what, name, count, None));
+    let operators = found.operators.iter().map(|part| ("operator", part));
+    let networks = found.networks.iter().map(|part| ("network", part));
+    let parts = operators.chain(networks);
+    let parts = parts.map(|(what, part)| {
+        let summary = &part.summary;
+        (what, part.name.as_deref(), summary.pairs, Some(summary))
+    });
+    let all = std::iter::once(("all", None, found.all.pairs, Some(&found.all)));
+    let rows: Vec<Row<'_>> = all.chain(parts).chain(counts).collect();
+    let texts = |of: fn(&Row<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<StringArray>())
+    };
+    let numbers = |of: fn(&Summary) -> Option<f64>| -> ArrayRef {
+        let numbers = rows.iter().map(|row| of(row.3?));
+        Arc::new(format_number(numbers, rounded))
+    };
+    let counts = |of: fn(&Summary) -> u64| -> ArrayRef {
+        let counts = rows.iter().map(|row| Some(of(row.3?).cast_signed()));
+        Arc::new(counts.collect::<Int64Array>())
+    };
+    let pairs = rows.iter().map(|row| row.2.cast_signed());
+    [
+        ("what", texts(|row| Some(row.0.to_owned()))),
+        ("name", texts(|row| row.1.map(str::to_owned))),
+        ("pairs", Arc::new(Int64Array::from_iter_values(pairs))),
+        ("speedup", numbers(|found| found.speedup)),
+        ("speedup_low", numbers(|found| found.speedup_low)),
+        ("speedup_high", numbers(|found| found.speedup_high)),
+        ("faster", counts(|found| found.faster)),
+        ("slower", counts(|found| found.slower)),
+        ("same", counts(|found| found.same)),
+        ("unclear", counts(|found| found.unclear)),
+    ]
+}
+
+/// The worst regressions, the best gains, and what fails or works newly, each with its list.
+fn rows(found: &Comparison) -> Vec<(&'static str, &Change)> {
+    let lists = [
+        ("regression", &found.regressions),
+        ("gain", &found.gains),
+        ("newly failing", &found.failures),
+        ("newly working", &found.repairs),
+    ];
+    let rows = lists.into_iter();
+    let rows = rows.flat_map(|(what, list)| list.iter().map(move |change| (what, change)));
+    rows.collect()
+}
+
+fn texts(rows: &[(&str, &Change)], of: fn(&Change) -> Option<&str>) -> ArrayRef {
+    Arc::new(rows.iter().map(|row| of(row.1)).collect::<StringArray>())
+}
+
+/// All that is known of them.
+pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
+    let rows = rows(found);
+    let texts = |of| texts(&rows, of);
+    let numbers = |of: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| of(row.1)), false))
+    };
+    let ids = |of: fn(&Change) -> i64| -> ArrayRef {
+        let ids = rows.iter().map(|row| of(row.1));
+        Arc::new(Int64Array::from_iter_values(ids))
+    };
+    let what = rows.iter().map(|row| row.0);
+    let errors = rows.iter().map(|row| row.1.error_no);
+    [
+        ("what", Arc::new(StringArray::from_iter_values(what))),
+        ("verdict", texts(|change| Some(change.verdict))),
+        ("speedup", numbers(|change| change.speedup)),
+        ("speedup_low", numbers(|change| change.speedup_low)),
+        ("speedup_high", numbers(|change| change.speedup_high)),
+        ("a_ns", numbers(|change| change.a_ns)),
+        ("b_ns", numbers(|change| change.b_ns)),
+        ("p", numbers(|change| change.p)),
+        ("error_no", Arc::new(errors.collect::<Int16Array>())),
+        ("platform", texts(|change| change.platform.as_deref())),
+        ("workload_key", texts(|change| Some(&change.workload_key))),
+        ("steps", texts(|change| change.steps.as_deref())),
+        ("graph_id", ids(|change| change.graph_id)),
+        ("config_id", ids(|change| change.config_id)),
+    ]
+}
+
+/// What people look at, in lines that have room.
+pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
+    let rows = rows(found);
+    let numbers = |of: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| of(row.1)), true))
+    };
+    let what = rows.iter().map(|row| row.0);
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("what", Arc::new(StringArray::from_iter_values(what))),
+        ("verdict", texts(&rows, |change| Some(change.verdict))),
+        ("speedup", numbers(|change| change.speedup)),
+        ("a_ns", numbers(|change| change.a_ns)),
+        ("b_ns", numbers(|change| change.b_ns)),
+    ];
+    if found.is_by_platform {
+        let platform = texts(&rows, |change| change.platform.as_deref());
+        columns.push(("platform", platform));
+    }
+    let texts = |of: fn(&Change) -> Option<&str>| -> ArrayRef {
+        let texts = rows.iter().map(|row| of(row.1).map(truncate));
+        Arc::new(texts.collect::<StringArray>())
+    };
+    let keys = texts(|change| Some(&change.workload_key));
+    columns.push(("workload_key", keys));
+    columns.push(("steps", texts(|change| change.steps.as_deref())));
+    columns
+}
+
+/// The beginning of a text that is long.
+fn truncate(text: &str) -> String {
+    let mut letters = text.chars();
+    let begin: String = letters.by_ref().take(CUT).collect();
+    if letters.next().is_none() {
+        return begin;
+    }
+    begin + "…"
+}
+
+/// Numbers for people have four digits.
+fn format_number(numbers: impl Iterator<Item = Option<f64>>, rounded: bool) -> Float64Array {
+    let digits = |number: f64| format!("{number:.3e}").parse().unwrap_or(number);
+    let numbers = numbers.map(|number| if rounded { number.map(digits) } else { number });
+    numbers.collect()
+}

@@ -1,0 +1,75 @@
+//! What is to be drawn, as it was typed.
+
+use clap::Args;
+
+use crate::plot::{ChartKind, LogAxes, PlotSpec};
+
+/// Which column is what.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Plot")]
+pub(super) struct Specified {
+    /// ChartKind of plot [default: chosen by the columns]
+    #[arg(long, value_name = "KIND", value_parser = kind_names())]
+    kind: Option<String>,
+    /// Column of the horizontal axis; the names of bars, boxes and violins
+    #[arg(short, long, value_name = "COLUMN")]
+    x: Option<String>,
+    /// Column of the vertical axis
+    #[arg(short, long, value_name = "COLUMN")]
+    y: Option<String>,
+    /// Column with one color per value
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// Column with one panel per value
+    #[arg(long, value_name = "COLUMN")]
+    facet: Option<String>,
+    /// Column with the lower bound of the band of a line
+    #[arg(long, value_name = "COLUMN", requires = "high")]
+    low: Option<String>,
+    /// Column with the upper bound of the band of a line
+    #[arg(long, value_name = "COLUMN", requires = "low")]
+    high: Option<String>,
+    /// Column with the colors of a heat map
+    #[arg(long, value_name = "COLUMN")]
+    value: Option<String>,
+    /// Column with a value to mark by a line, such as the peak
+    #[arg(long, value_name = "COLUMN")]
+    limit: Option<String>,
+    /// Column whose first value annotates each panel, such as a correlation
+    #[arg(long = "annotate", alias = "note", value_name = "COLUMN")]
+    note: Option<String>,
+    /// Logarithmic axes [default: axes of times over more than two decades]
+    #[arg(long, value_name = "AXES", value_parser = ["none", "x", "y", "xy"])]
+    log: Option<String>,
+    /// Title above the plot
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+fn kind_names() -> [&'static str; 9] {
+    ChartKind::ALL.map(ChartKind::name)
+}
+
+impl Specified {
+    pub(super) fn spec(&self) -> PlotSpec {
+        let log = self
+            .log
+            .as_deref()
+            .and_then(|log| log.parse::<LogAxes>().ok());
+        let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
+        PlotSpec {
+            kind,
+            x: self.x.clone(),
+            y: self.y.clone(),
+            by: self.by.clone(),
+            facet: self.facet.clone(),
+            low: self.low.clone(),
+            high: self.high.clone(),
+            value: self.value.clone(),
+            limit: self.limit.clone(),
+            note: self.note.clone(),
+            log,
+            title: self.title.clone(),
+        }
+    }
+}

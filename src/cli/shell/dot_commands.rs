@@ -1,0 +1,304 @@
+//! What commands of the shell do.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringArray};
+use clap::ValueEnum as _;
+
+use super::super::describe::{self, Describe};
+use super::super::outcome::Failure;
+use super::super::output::show;
+use super::super::printer::Format;
+use super::super::stderr::print_message;
+use super::super::stdout::stdout;
+use super::super::{built_in_queries, queries};
+use super::commands::{Action, COMMANDS, Command, bare, find_command, mode, parse, words};
+use super::input_lines::{entries, is_command};
+use super::run_query::{Asker, list};
+use super::settings::Settings;
+use crate::error::Error;
+use crate::schema;
+
+/// Files that read files that read files: so many at most.
+const NESTED: usize = 16;
+
+/// Does the shell go on?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    GoOn,
+    Leave,
+}
+
+/// Does what was typed: a command or SQL.
+pub(super) async fn act(
+    asker: &mut Asker<'_>,
+    settings: &mut Settings,
+    entry: &str,
+) -> Result<Then, Failure> {
+    act_within(asker, settings, entry, 0).await
+}
+
+async fn act_within(
+    asker: &mut Asker<'_>,
+    settings: &mut Settings,
+    entry: &str,
+    depth: usize,
+) -> Result<Then, Failure> {
+    if !is_command(entry) {
+        asker.ask(entry, settings).await?;
+        return Ok(Then::GoOn);
+    }
+    let (command, arguments) = parse(bare(entry).unwrap_or(entry))?;
+    match command.action {
+        Action::Quit => return Ok(Then::Leave),
+        Action::Read => return read(asker, settings, &path(command, arguments)?, depth).await,
+        Action::Help => help(arguments)?,
+        Action::Explain => explain(asker, settings, arguments).await?,
+        Action::Queries => ask(asker, settings, arguments).await?,
+        Action::Tables => tables(asker, settings, arguments).await?,
+        Action::Describe if arguments.is_empty() => tables(asker, settings, "").await?,
+        Action::Describe => describe(asker, settings, arguments).await?,
+        Action::Schema => columns(asker, settings, arguments).await?,
+        Action::Once => settings.write_once(path(command, arguments)?),
+        Action::Output if arguments.is_empty() => settings.write_to(None),
+        Action::Output => settings.write_to(Some(path(command, arguments)?)),
+        Action::Mode | Action::Timer | Action::MaxRows | Action::Vertical => {
+            set(command, settings, arguments)?;
+        }
+    }
+    Ok(Then::GoOn)
+}
+
+/// The file that a command is given.
+fn path(command: &Command, arguments: &str) -> Result<PathBuf, Failure> {
+    match words(arguments).as_slice() {
+        [path] if !path.is_empty() => Ok(PathBuf::from(path)),
+        _ => Err(usage(command)),
+    }
+}
+
+fn usage(command: &Command) -> Failure {
+    let (name, arguments) = (command.name, command.arguments);
+    Failure::Usage(format!("expected `{name} {arguments}`"))
+}
+
+/// Runs a file; the first entry that fails ends it.
+async fn read(
+    asker: &mut Asker<'_>,
+    settings: &mut Settings,
+    path: &Path,
+    depth: usize,
+) -> Result<Then, Failure> {
+    if depth == NESTED {
+        let path = path.display();
+        let reason = format!("`{path}`: more than {NESTED} files read each other");
+        return Err(Failure::Usage(reason));
+    }
+    let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    for entry in entries(&text) {
+        let then = Box::pin(act_within(asker, settings, &entry, depth + 1)).await?;
+        if then == Then::Leave {
+            return Ok(Then::Leave);
+        }
+    }
+    Ok(Then::GoOn)
+}
+
+fn help(arguments: &str) -> Result<(), Failure> {
+    let asked = find_command(arguments).or_else(|| find_command(&format!(".{arguments}")));
+    let listed = match asked {
+        Some(command) => std::slice::from_ref(command),
+        None if arguments.is_empty() => COMMANDS,
+        None => {
+            parse(arguments)?;
+            COMMANDS
+        }
+    };
+    let lines = listed.iter().map(|command| {
+        let call = format!("{} {}", command.name, command.arguments);
+        // The longest would push all others to the right.
+        match call.len() {
+            ..22 => format!("{call:<22} {}\n", command.doc),
+            _ => format!("{call}\n{:22} {}\n", "", command.doc),
+        }
+    });
+    let mut text: String = lines.collect();
+    if asked.is_none() {
+        text += "SQL ends with `;` and may have many lines. Tab completes, Ctrl-R searches\n\
+                 what was typed before, Ctrl-C ends a question or clears the line.\n";
+    }
+    let written = stdout().write_all(text.as_bytes());
+    Ok(written.map_err(Error::io("standard output"))?)
+}
+
+async fn explain(
+    asker: &mut Asker<'_>,
+    settings: &mut Settings,
+    arguments: &str,
+) -> Result<(), Failure> {
+    let last = asker.last.clone();
+    let sql = match (arguments, &last) {
+        ("", Some(last)) => last.as_str(),
+        ("", None) => {
+            let reason = "nothing was asked yet\nhint: .explain SELECT ...";
+            return Err(Failure::Usage(reason.to_owned()));
+        }
+        (sql, _) => sql,
+    };
+    let explained = asker.ask(&format!("EXPLAIN {sql}"), settings).await;
+    asker.last = Some(sql.to_owned());
+    explained
+}
+
+/// Lists the ready-made questions, or answers one.
+async fn ask(
+    asker: &mut Asker<'_>,
+    settings: &mut Settings,
+    arguments: &str,
+) -> Result<(), Failure> {
+    let words = words(arguments);
+    let Some((name, rest)) = words.split_first() else {
+        let questions = built_in_queries::all(asker.place)?;
+        return list(settings, async |output| {
+            queries::list(&questions, output).await
+        })
+        .await;
+    };
+    let mut given = Vec::new();
+    for word in rest {
+        let set = word
+            .split_once('=')
+            .ok_or_else(|| Failure::Usage(format!("expected PARAMETER=VALUE, not `{word}`")))?;
+        given.push((set.0.to_owned(), set.1.to_owned()));
+    }
+    asker.ask_question(name, &given, settings).await
+}
+
+/// Lists tables and views, with what they are.
+async fn tables(asker: &Asker<'_>, settings: &mut Settings, pattern: &str) -> Result<(), Failure> {
+    let wanted = glob::Pattern::new(&pattern.replace('%', "*"));
+    let wanted =
+        wanted.map_err(|error| Failure::Usage(format!("`{pattern}` is no pattern: {error}")))?;
+    let found: Vec<(String, String)> = asker.words.read(|words| {
+        let tables = words.tables.iter();
+        let tables = tables.filter(|(name, _)| pattern.is_empty() || wanted.matches(name));
+        let tables = tables.map(|(name, known)| (name.clone(), known.doc.clone()));
+        tables.collect()
+    });
+    let names = found.iter().map(|(name, _)| name.as_str());
+    let docs = found.iter().map(|(_, doc)| doc.as_str());
+    let columns: [(&str, ArrayRef); 2] = [
+        ("table", Arc::new(StringArray::from_iter_values(names))),
+        ("doc", Arc::new(StringArray::from_iter_values(docs))),
+    ];
+    list(settings, async |output| show(columns, output).await).await
+}
+
+/// What the columns of a table mean, if it is one of the store; else which there are.
+async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Result<(), Failure> {
+    let table = table.trim_matches('"');
+    if schema::relation(table).is_none() {
+        return columns(asker, settings, table).await;
+    }
+    let place = asker.place;
+    let table = table.to_owned();
+    list(settings, async move |output| {
+        let output = output.clone();
+        let table = Some(table);
+        let described = Describe {
+            table,
+            function: None,
+            all: false,
+            output,
+        };
+        describe::run(place, described).await
+    })
+    .await
+}
+
+/// The columns of all tables, or of one.
+async fn columns(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Result<(), Failure> {
+    let table = table.trim_matches('"');
+    let (mut tables, mut names, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    let known: Vec<String> = asker
+        .words
+        .read(|words| words.tables.keys().cloned().collect());
+    for own in known.iter().filter(|own| table.is_empty() || *own == table) {
+        let provider = asker.session.context().table_provider(own.as_str()).await;
+        let schema = provider.map_err(Error::Query)?.schema();
+        for field in schema.fields() {
+            tables.push(own.clone());
+            names.push(field.name().clone());
+            types.push(field.data_type().to_string());
+        }
+    }
+    if tables.is_empty() && !table.is_empty() {
+        return Err(Failure::Library(Error::Unknown {
+            kind: "table",
+            name: table.to_owned(),
+            known: known.join(", "),
+        }));
+    }
+    let text = |texts: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+    let columns = [
+        ("table", text(tables)),
+        ("column", text(names)),
+        ("type", text(types)),
+    ];
+    list(settings, async |output| show(columns, output).await).await
+}
+
+/// Changes how results are shown, or says how they are.
+fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Failure> {
+    match command.action {
+        Action::Mode if word.is_empty() => {
+            let shown = settings.show().to_possible_value();
+            print_message(shown.as_ref().map_or("", |shown| shown.get_name()));
+        }
+        Action::Mode => {
+            let format = Format::from_str(mode(word), true);
+            settings.mode = Some(format.map_err(|_| no_mode(word))?);
+        }
+        // As psql's `\\timing`, a switch without a word is turned over.
+        Action::Timer if command.name.starts_with('\\') && word.is_empty() => {
+            settings.timer = !settings.timer;
+            print_message(if settings.timer { "on" } else { "off" });
+        }
+        Action::Timer => match word {
+            "" => print_message(if settings.timer { "on" } else { "off" }),
+            "on" => settings.timer = true,
+            "off" => settings.timer = false,
+            _ => return Err(usage(command)),
+        },
+        Action::Vertical => {
+            let is_vertical = settings.show() == Format::Vertical;
+            settings.mode = match word {
+                "" if is_vertical => None,
+                "on" | "" => Some(Format::Vertical),
+                "off" => None,
+                _ => return Err(usage(command)),
+            };
+        }
+        _ => match (word, word.parse::<usize>()) {
+            ("", _) => print_message(
+                &settings
+                    .max_rows
+                    .map_or("all".to_owned(), |rows| rows.to_string()),
+            ),
+            ("all", _) | (_, Ok(0)) => settings.max_rows = None,
+            (_, Ok(rows)) => settings.max_rows = Some(rows),
+            _ => return Err(usage(command)),
+        },
+    }
+    Ok(())
+}
+
+fn no_mode(word: &str) -> Failure {
+    let formats = Format::value_variants().iter();
+    let formats = formats.filter_map(|format| format.to_possible_value());
+    let names: Vec<String> = formats.map(|format| format.get_name().to_owned()).collect();
+    let names = names.join(", ");
+    Failure::Usage(format!("no format `{word}`\nhint: there are {names}"))
+}

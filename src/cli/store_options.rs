@@ -1,0 +1,300 @@
+//! The store of a command, and its limits.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use datafusion::prelude::SessionContext;
+
+use super::completion_values;
+use super::memory::Memory;
+use super::outcome::Failure;
+use super::stderr::print_message;
+use crate::error::{Error, Result};
+use crate::query::{SessionOptions, memory_guard_bytes, query_folders, references_store};
+use crate::store::{At, FOLDER, Store};
+
+/// Variable with the minimum number of rows that a query must read to run on workers.
+#[cfg(feature = "cluster")]
+const LEAST_ROWS: &str = "TSQL_WORKERS_LEAST_ROWS";
+
+/// The store of a command, and its limits.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Store and limits")]
+pub(super) struct StoreOptions {
+    /// Folder or URL of the store [default: the nearest `.tsql`]
+    ///
+    /// Without it, the store is `.tsql` in the working directory or in the nearest folder above that has one.
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_STORE",
+        value_name = "DIR|URL",
+        hide_env_values = true
+    )]
+    pub(super) store: Option<String>,
+    /// Use the small built-in sample store
+    #[arg(long, global = true)]
+    sample: bool,
+    /// Memory of a query before it spills to disk, or `none`
+    ///
+    /// Applies to joins, sorts and groups; more goes to temporary files. Without a limit nothing spills, and a query stops at
+    /// 70 % of the memory that the process may use.
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_MEMORY_LIMIT",
+        value_name = "SIZE",
+        hide_env_values = true
+    )]
+    memory_limit: Option<Memory>,
+    /// Number of threads [default: one per core]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_THREADS",
+        value_name = "N",
+        hide_env_values = true
+    )]
+    pub(super) threads: Option<NonZeroUsize>,
+    /// Folder for temporary files [default: the folder of the system]
+    #[arg(
+        long,
+        global = true,
+        env = "TSQL_TEMP_DIR",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    pub(super) temp_dir: Option<PathBuf>,
+    /// Read an earlier version of the store
+    ///
+    /// A tag (`v1.0`), a time (`2026-11-21T17:00:00Z`) or a table version (`records@12`, see `tsql history`). Versions whose
+    /// files `tsql vacuum` has deleted cannot be read.
+    #[arg(long, global = true, value_name = "TAG|TIME|VERSION", add = completion_values::tags())]
+    at: Option<At>,
+    /// Print requests to object stores, and where queries ran
+    #[arg(long, global = true)]
+    pub(super) stats: bool,
+    /// Workers that run large queries
+    ///
+    /// `HOST:PORT,HOST:PORT`, `dns:NAME:PORT` or `slurm`; see `tsql worker run`.
+    #[cfg(feature = "cluster")]
+    #[arg(
+        long,
+        help_heading = "Workers",
+        global = true,
+        env = "TSQL_WORKERS",
+        value_name = "LIST",
+        hide_env_values = true
+    )]
+    workers: Option<String>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    certificates: super::security::Certificates,
+}
+
+impl StoreOptions {
+    /// The store that was named or found, or the sample; `None` where there is none.
+    async fn find(&self) -> Result<Option<Store>> {
+        self.find_by(async |location| Store::open(location).await)
+            .await
+    }
+
+    async fn find_by(
+        &self,
+        open: impl AsyncFnOnce(&str) -> Result<Store>,
+    ) -> Result<Option<Store>> {
+        let store = match self.location()? {
+            _ if self.sample => Store::demo().await?,
+            Some(location) => open(&location).await?.with_reporter(print_message),
+            None => return Ok(None),
+        };
+        match &self.at {
+            Some(at) => store.at(at).await.map(Some),
+            None => Ok(Some(store)),
+        }
+    }
+
+    /// Is the sample asked?
+    pub(super) fn is_sample(&self) -> bool {
+        self.sample
+    }
+
+    /// Is the store looked at as it was?
+    pub(super) fn is_past(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// A failure with its reason, if it lies in the past: a file is missing there because nothing kept it.
+    pub(super) fn explain(&self, failure: Failure) -> Failure {
+        let message = failure.to_string();
+        let missing = [".parquet not found", "it is missing, not what was written"];
+        if self.is_past() && missing.iter().any(|missing| message.contains(missing)) {
+            // A repair is of the newest version.
+            let fact = message.split("\nhint: ").next().unwrap_or(&message);
+            let hint =
+                "`tsql vacuum` has deleted files of this version; it never deletes files of a tag";
+            return Failure::Usage(format!("{fact}\nhint: {hint}"));
+        }
+        failure
+    }
+
+    /// The moment that stores are looked at.
+    pub(super) fn at(&self) -> Option<&At> {
+        self.at.as_ref()
+    }
+
+    /// The tag that the store is looked at by.
+    pub(super) fn tag(&self) -> Option<String> {
+        match &self.at {
+            Some(At::Tag(name)) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// The store for reading and upkeep.
+    pub(super) async fn open(&self) -> Result<Store> {
+        self.find().await?.ok_or(Error::NoStore)
+    }
+
+    /// The store that a query needs; an empty one where there is none and the query names no table of it.
+    pub(super) async fn open_for(&self, sql: &str) -> Result<Store> {
+        let open = async |location: &str| match &self.at {
+            Some(_) => Store::open(location).await,
+            None => Store::open_for_query(location, sql).await,
+        };
+        match self.find_by(open).await {
+            Ok(Some(store)) => Ok(store),
+            Ok(None) if references_store(sql)? => Err(Error::NoStore),
+            Err(error) if !matches!(error, Error::Foreign { .. }) || references_store(sql)? => {
+                Err(error)
+            }
+            Ok(None) | Err(_) => Store::create("memory:").await,
+        }
+    }
+
+    /// Where questions of the user's own are: the folders that are named, and `queries` beside the store.
+    pub(super) fn question_folders(&self) -> Result<Vec<PathBuf>> {
+        let store = match self.sample {
+            true => None,
+            false => self.location()?.filter(|store| !store.contains("://")),
+        };
+        let around = store.as_ref().and_then(|store| Path::new(store).parent());
+        Ok(query_folders(around))
+    }
+
+    /// A session over `store`: of all that it has, or of what `sql` names.
+    pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
+        store.session_with(&self.options(sql)?).await
+    }
+
+    /// What a session is for, and what it may take.
+    pub(super) fn options(&self, sql: Option<&str>) -> Result<SessionOptions> {
+        Ok(SessionOptions {
+            sql: sql.map(str::to_owned),
+            memory_limit_bytes: self.memory_limit_bytes(),
+            memory_guard_bytes: match self.memory_limit {
+                None => memory_guard_bytes(),
+                Some(_) => None,
+            },
+            threads: self.threads.map(NonZeroUsize::get),
+            shared: None,
+            store_only: false,
+            #[cfg(feature = "cluster")]
+            workers: self.workers()?,
+        })
+    }
+
+    /// The machines that help.
+    #[cfg(feature = "cluster")]
+    pub(super) fn workers(&self) -> Result<Option<crate::cluster::Workers>> {
+        let Some(list) = self.workers.as_ref().filter(|list| !list.is_empty()) else {
+            return Ok(None);
+        };
+        let mut workers = crate::cluster::Workers::parse(list)?.security(self.security()?);
+        if let Ok(rows) = std::env::var(LEAST_ROWS) {
+            let rows = rows.parse();
+            let wrong = |_| Error::Setting(format!("{LEAST_ROWS}: a number of rows is expected"));
+            workers = workers.least_rows(rows.map_err(wrong)?);
+        }
+        Ok(Some(workers))
+    }
+
+    /// What is shown to workers, or what they want to see.
+    #[cfg(feature = "cluster")]
+    pub(super) fn security(&self) -> Result<crate::cluster::Security> {
+        self.certificates.security()
+    }
+
+    /// The memory that was said.
+    pub(super) fn memory_limit_bytes(&self) -> Option<usize> {
+        self.memory_limit.and_then(Memory::bytes)
+    }
+
+    /// Was a store named?
+    #[cfg(feature = "cluster")]
+    pub(super) fn is_named(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Says where the questions of a session ran, where that is wanted.
+    #[cfg(feature = "cluster")]
+    pub(super) fn tell_decisions(&self, context: &SessionContext) {
+        if self.stats {
+            for decision in crate::cluster::decisions(context) {
+                print_message(&format!("workers: {decision}"));
+            }
+        }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    pub(super) fn tell_decisions(&self, _: &SessionContext) {}
+
+    /// The store for writing, made where there is none.
+    pub(super) async fn open_or_create(&self) -> Result<Store> {
+        if self.sample {
+            let reason = "the sample is read-only\nhint: leave out --sample";
+            return Err(Error::Argument {
+                name: "sample",
+                reason: reason.to_owned(),
+            });
+        }
+        if self.at.is_some() {
+            // Refused by the first change.
+            return self.open().await;
+        }
+        let location = self.location()?.unwrap_or_else(|| FOLDER.to_owned());
+        let before = Store::open(&location).await;
+        let new = matches!(before, Err(Error::NotAStore { .. }));
+        let store = if new {
+            Store::open_or_create(&location).await
+        } else {
+            before
+        };
+        if new && store.is_ok() {
+            print_message(&format!("created the store {location}"));
+        }
+        Ok(store?.with_reporter(print_message))
+    }
+
+    /// The store for looking only, if there is one.
+    pub(super) async fn open_if_any(&self) -> Result<Option<Store>> {
+        match self.find().await {
+            Err(Error::NotAStore { .. }) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// Where a new store goes.
+    pub(super) fn new_location(&self) -> String {
+        self.store.clone().unwrap_or_else(|| FOLDER.to_owned())
+    }
+
+    /// What was named, or else the next store here or above.
+    fn location(&self) -> Result<Option<String>> {
+        match &self.store {
+            Some(store) => Ok(Some(store.clone())),
+            None => Store::discover(),
+        }
+    }
+}
