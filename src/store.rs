@@ -56,7 +56,7 @@ impl Store {
     /// Opens the store at `location`, or creates it if there is none.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create) and [`open`](Self::open).
+    /// As [`create`](Self::create) and [`open`](Self::open).
     pub async fn open_or_create(location: &str) -> Result<Self> {
         Ok(Self(tsql_store::Store::open_or_create(location).await?))
     }

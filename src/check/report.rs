@@ -22,7 +22,7 @@ pub struct CheckReport {
     pub source_bytes: u64,
     /// Damage: table and description. Empty for a sound store.
     pub damage: Vec<(String, String)>,
-    /// What [`Store::repair`](crate::Store::repair) would repair. Not all of it is damage.
+    /// Items that [`Store::repair`](crate::Store::repair) would repair. Not all of them are damage.
     pub mendable: Vec<RepairItem>,
 }
 
@@ -34,7 +34,7 @@ impl CheckReport {
     }
 }
 
-/// Something that [`Store::repair`](crate::Store::repair) can repair, or has repaired.
+/// An item that [`Store::repair`](crate::Store::repair) can repair, or has repaired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RepairItem {

@@ -48,8 +48,10 @@ enum What {
 
 /// Write ingested files again, byte for byte
 ///
-/// Each file is verified against the hash that was computed when it was ingested (TpuGraphs: each array bit for bit, in a
-/// new zip file). Compressed files are compressed again: the same content in another container. The list tsql-export.json
+/// Each file is verified against the hash that was computed when it was ingested (TpuGraphs: each array bit for bit,
+/// in a
+/// new zip file). Compressed files are compressed again: the same content in another container. The list
+/// tsql-export.json
 /// lets `tsql ingest` read the files again in their formats. Existing files stay, unless --overwrite is given.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
@@ -183,7 +185,7 @@ pub(super) async fn run(place: &StoreOptions, command: Export) -> Result<u8, Fai
 /// Standard output, or a file.
 type Out = dyn std::io::Write + Send;
 
-/// What `--where` selects in exports of GraphNet.
+/// Noun for the rows that `--where` selects in exports of GraphNet.
 const GRAPHNET: &str = "sample of GraphNet";
 
 /// Writes to a file, which appears when it is complete, or to standard output. Returns the count that `write` returns;

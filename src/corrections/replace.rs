@@ -60,7 +60,7 @@ impl Store {
     /// usual.
     ///
     /// # Errors
-    /// Those of [`Store::ingest`]. [`Error::Refused`] while another correction is running, and if a file is a version
+    /// As [`Store::ingest`]. [`Error::Refused`] while another correction is running, and if a file is a version
     /// whose records were retracted. [`Error::Argument`] for standard input, which has no earlier version, and for a
     /// dry run.
     pub async fn ingest_replacing(

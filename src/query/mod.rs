@@ -125,7 +125,7 @@ pub(crate) async fn plan_query(context: &SessionContext, sql: &str) -> Result<Da
 
 /// Runs SQL in tsql's dialect (`FROM t SELECT a`, `PIVOT`, `SELECT * EXCLUDE (b)`), with `given` values for `$NAME`.
 ///
-/// Of several statements, the last one is returned as a plan. The others run first.
+/// If there are several statements, the last one is returned as a plan. The others run first.
 ///
 /// ```
 /// use tsql::datafusion::common::ScalarValue;

@@ -119,7 +119,8 @@ fn long_list_columns(filter: &Arc<dyn PhysicalExpr>) -> Vec<Column> {
     }
 }
 
-/// What a filter implies for one column, evaluated when it is used. It evaluates to true for every row, because the
+/// Condition that a filter implies for one column, evaluated when it is used. It evaluates to true for every row,
+/// because the
 /// filter itself is applied as well.
 #[derive(Clone, Debug, Eq)]
 struct ColumnBound {

@@ -9,7 +9,7 @@ use crate::hlo::FEATURE_COUNT;
 use crate::identity;
 use crate::varint;
 
-/// What is compiled: a kernel with tile configurations, or a program with layout configurations.
+/// Unit of compilation: a kernel with tile configurations, or a program with layout configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphKind {
     /// A kernel.

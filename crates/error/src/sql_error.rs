@@ -81,7 +81,7 @@ fn render_excerpt(sql: &str, span: SqlSpan) -> Option<String> {
         .collect();
     let first = span.column.checked_sub(1)?.min(characters.len());
     let length = span.length.clamp(1, (characters.len() - first).max(1));
-    // Of a long line, only the text around the span is shown.
+    // A long line is shortened to the text around the span.
     let from = match first + length.min(SHOWN) {
         end if end > SHOWN => first.saturating_sub(SHOWN / 2),
         _ => 0,

@@ -202,7 +202,7 @@ impl JsonWriter {
     }
 }
 
-/// Where and how a line was measured: a row of `environments`.
+/// Machine and conditions of a measured line: a row of `environments`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Environment {
     /// TVM's target string, verbatim.

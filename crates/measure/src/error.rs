@@ -54,7 +54,7 @@ pub enum Error {
     Source {
         /// Its path or name.
         location: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
 

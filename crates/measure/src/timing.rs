@@ -71,7 +71,7 @@ const RESOLUTION_FACTOR: u32 = 50;
 const MIN_RESOLVABLE: Duration = Duration::from_micros(1);
 /// Fraction by which a repeat of warm calls in one thread may exceed the minimum and still count.
 ///
-/// Of several values tested, this one kept the mean of the counting repeats within 3 % of the kernel's best
+/// Chosen among several tested values: it keeps the mean of the counting repeats within 3 % of the kernel's best
 /// in 90 to 100 of 100 measurements on a virtual machine (`docs/dev/decisions/013-measuring-repeats.md`).
 const COUNTING_TOLERANCE: f64 = 0.03;
 

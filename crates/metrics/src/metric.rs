@@ -11,7 +11,7 @@ pub struct Metric {
     pub arguments: &'static [Argument],
     /// A query that runs on any store.
     pub example: &'static str,
-    /// Where the metric is defined: paper and section, or the reference implementation.
+    /// Source of the definition: paper and section, or the reference implementation.
     pub source: &'static str,
     /// The function.
     pub gives: Evaluation,

@@ -1,6 +1,6 @@
 //! A finding about a name.
 
-/// What is wrong with a name, and a hint.
+/// Reason why a name is invalid, and a hint.
 pub(super) struct Finding {
     pub(super) message: String,
     pub(super) name: String,

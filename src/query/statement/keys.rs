@@ -289,7 +289,7 @@ fn is_named(name: &ObjectName, key: &str) -> bool {
     last.is_some_and(|last| last.value.eq_ignore_ascii_case(key))
 }
 
-/// Where a key is named, outside of subqueries.
+/// Positions at which a key is named, outside of subqueries.
 struct KeyUse {
     key: &'static str,
     depth: usize,

@@ -49,7 +49,7 @@ pub(in crate::query) const SPLIT_TABLES: [&str; 10] = [
 ];
 pub(in crate::query) const SPLIT_VIEWS: [&str; 1] = ["nodes"];
 
-/// What a statement needs from the store besides its tables.
+/// Requirements of a statement on the store besides its tables.
 #[derive(Debug, Default)]
 pub(in crate::query) struct StoreRequests {
     /// Splits by name.

@@ -71,7 +71,7 @@ fn ends_list(after: &[TokenWithSpan]) -> bool {
     }
 }
 
-/// What may follow inside a pair of parentheses.
+/// Tokens that may follow inside a pair of parentheses.
 #[derive(Clone, Copy, PartialEq)]
 enum Next {
     /// A query, of which nothing has been read.

@@ -90,7 +90,7 @@ impl Values {
 impl FromIterator<(String, StatValue)> for Values {
     fn from_iter<I: IntoIterator<Item = (String, StatValue)>>(values: I) -> Self {
         let mut values: Vec<_> = values.into_iter().collect();
-        // Of duplicate names, the last one counts.
+        // The last of duplicate names counts.
         if !values.is_sorted_by(|a, b| a.0 < b.0) {
             values = BTreeMap::from_iter(values).into_iter().collect();
         }
@@ -282,7 +282,7 @@ mod tests {
             other.min_values.get("c").and_then(StatValue::as_i64),
             Some(2)
         );
-        // Of duplicate names, the last one counts.
+        // The last of duplicate names counts.
         let twice = parse(r#"{"numRecords":3,"minValues":{"b":1,"a":1,"a":2}}"#);
         assert_eq!(
             twice.min_values.get("a").and_then(StatValue::as_i64),

@@ -27,7 +27,7 @@ impl Snapshot {
         // A commit without file changes may have no checksum.
         for version in (0..=self.version()).rev() {
             let entry = log_store.read_commit_entry(version).await;
-            // Of older versions, only checkpoints may be left.
+            // Only the checkpoints of older versions may be left.
             let Some(entry) = entry.map_err(|error| log_error(table, error))? else {
                 break;
             };

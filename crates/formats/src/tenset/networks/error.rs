@@ -27,7 +27,7 @@ pub enum Error {
 /// Reason why a task or a network is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// Something is missing or has another type.
+    /// An entry is missing or has another type.
     #[error("{0}")]
     Lacks(String),
     /// A graph cannot be read.
