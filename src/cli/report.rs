@@ -81,6 +81,13 @@ struct Graphnet {
 }
 
 pub(super) async fn run(place: &StoreOptions, command: Report) -> Result<u8, Failure> {
+    #[cfg_attr(
+        not(feature = "plot"),
+        allow(
+            clippy::infallible_destructuring_match,
+            reason = "there is one report without plots"
+        )
+    )]
     let command = match command.dataset {
         #[cfg(feature = "plot")]
         Dataset::Html(command) => return super::html_report::run(place, command).await,

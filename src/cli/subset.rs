@@ -120,7 +120,12 @@ pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Fai
         }
         Action::Show(show) => {
             let (name, version) = match show.name.rsplit_once('@') {
-                Some((name, version)) => (name, version.parse().ok()),
+                Some((name, version)) => {
+                    let number = version.parse().map_err(|_| {
+                        Failure::Usage(format!("`{version}` is no version\nhint: NAME@2"))
+                    })?;
+                    (name, Some(number))
+                }
                 None => (show.name.as_str(), show.version),
             };
             let subset = graphnet::subset(&store, name, version).await?;
