@@ -5,7 +5,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 /// Commands that need no store.
-const WITHOUT_STORE: [&str; 5] = ["completions", "functions", "man", "verify", "describe"];
+const WITHOUT_STORE: [&str; 4] = ["completions", "functions", "man", "verify"];
 
 /// Commands that change a store, and so work on its newest version. `tag create` may name an earlier one.
 const CHANGE: [&str; 24] = [

@@ -83,7 +83,7 @@ use crate::error::Error;
 use outcome::{DONE, FAILED, Failure};
 use printer::PrintError;
 use signals::Stops;
-use stderr::print_message;
+use stderr::{print_error, print_message};
 
 /// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
 const STACK_BYTES: usize = 64 << 20;
@@ -121,7 +121,7 @@ struct Cli {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Messages")]
 struct Messages {
-    /// Print errors only: no progress, notes, reports or hints
+    /// Print errors and warnings only: no progress, notes, reports or hints
     #[arg(short, long, global = true)]
     quiet: bool,
     /// List all skipped files
@@ -230,8 +230,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
     let args = renames::modernize(&Cli::command(), args);
     let cli = match parse(&args) {
         Ok(cli) => cli,
-        Err(error) if overview::is_meant(&error, &args) => {
-            overview::print();
+        Err(error) if overview::is_meant(&Cli::command(), &error, &args) => {
+            overview::print(Cli::command());
             return DONE;
         }
         Err(error) => {
@@ -249,7 +249,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         _ => error_output::CommandKind::Else,
     };
     signals::tidy_up(cli.stops_itself());
-    crate::store::set_retry_reporter(print_message);
+    crate::store::set_retry_reporter(print_error);
     let outcome = on_threads(cli);
     // What tasks hold that nobody waited for.
     tsql_folders::remove_all();

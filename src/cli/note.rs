@@ -29,7 +29,7 @@ const SHOWN_CHARS: usize = 160;
 #[command(after_help = "Examples:\n  \
     tsql note create \"the fan was broken\" \\\n      \
     --where \"platform = 'k80' AND measured_at > '2026-11-21'\"\n  \
-    tsql note create \"clocks were locked from here on\" --source 'night-7/*' --who ann\n  \
+    tsql note create \"clocks were locked\" --source 'night-7/*' --who ann\n  \
     tsql note create \"shared with others\" --platform t4\n  \
     tsql note list --platform k80\n  \
     tsql \"SELECT DISTINCT note FROM notes JOIN sources USING (source_id)\n      \

@@ -3,10 +3,9 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
+use clap::Command;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory as _};
 
-use super::Cli;
 use super::command_suggestions::command_position;
 
 /// Every visible command, by task.
@@ -32,11 +31,11 @@ const GROUPS: [(&str, &[&str]); 9] = [
 ];
 
 /// Returns whether an error is a request for the help of the whole program.
-pub(super) fn is_meant(error: &clap::Error, args: &[OsString]) -> bool {
+pub(super) fn is_meant(cli: &Command, error: &clap::Error, args: &[OsString]) -> bool {
     if error.kind() != ErrorKind::DisplayHelp {
         return false;
     }
-    let Some(first) = command_position(&Cli::command(), args) else {
+    let Some(first) = command_position(cli, args) else {
         return true;
     };
     let mut words = args.iter().skip(first);
@@ -44,12 +43,12 @@ pub(super) fn is_meant(error: &clap::Error, args: &[OsString]) -> bool {
 }
 
 /// Prints the help of the whole program.
-pub(super) fn print() {
+pub(super) fn print(cli: Command) {
     // A reader that closed the pipe has seen enough.
-    let _ = std::io::stdout().lock().write_all(text().as_bytes());
+    let _ = std::io::stdout().lock().write_all(text(cli).as_bytes());
 }
 
-fn text() -> String {
+fn text(cli: Command) -> String {
     let mut groups = "Commands:\n".to_owned();
     for (task, commands) in GROUPS {
         let commands: Vec<String> = commands.iter().map(|name| format!("{name:<10}")).collect();
@@ -59,7 +58,7 @@ fn text() -> String {
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\nOptions:\n{{options}}{{after-help}}\n"
     );
-    let mut command = compact(Cli::command()).help_template(template);
+    let mut command = compact(cli).help_template(template);
     command.build();
     command.render_help().to_string()
 }
@@ -74,6 +73,9 @@ fn compact(command: Command) -> Command {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Cli;
     use super::*;
 
     #[test]
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_help_fits_a_screen_of_60_lines() {
-        let text = text();
+        let text = text(Cli::command());
         assert!(text.lines().count() <= 60, "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),

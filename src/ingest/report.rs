@@ -94,7 +94,7 @@ pub struct Report {
     pub replaced_rows: u64,
     /// Records of failed measurements.
     pub failed_records: u64,
-    /// Records of programs that were only proposed, not measured.
+    /// Records of programs that were only proposed, without a timing.
     pub unmeasured_records: u64,
     /// Records stored with their text because columns do not restore it.
     pub verbatim_records: u64,

@@ -193,7 +193,7 @@ fn only_who_asks_for_the_sample_gets_it() {
     let written = place.tsql(&["--sample", "ingest", "p"]);
     assert_eq!(written.code, Some(2));
     assert!(
-        written.stderr.contains("for asking only"),
+        written.stderr.contains("`tsql ingest` cannot use it"),
         "{}",
         written.stderr
     );

@@ -9,10 +9,10 @@ use crate::circles::{circles, references};
 /// Modules of the root by rank: an import goes only to a lower one.
 const RANKS: [&[&str]; 11] = [
     &["store"],
-    &["dedupe", "cluster", "delivered"],
-    &["ledger", "query"],
+    &["atomic_output", "cluster", "dedupe"],
+    &["ingest_log", "query"],
     &["formats"],
-    &["chosen", "optimize"],
+    &["line_selection", "optimize"],
     &["ingest"],
     &[
         "export",
@@ -36,7 +36,7 @@ const RANKS: [&[&str]; 11] = [
         "auto_scheduler",
         "graphnet",
         "metaschedule",
-        "page",
+        "html_report",
         "score",
         "tpugraphs",
     ],

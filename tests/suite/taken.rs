@@ -276,7 +276,7 @@ fn stores_are_no_sources() {
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(
             ran.stderr
-                .contains("hint: `tsql export --to DIR` gives back"),
+                .contains("hint: `tsql export files -o DIR` gives back"),
             "{}",
             ran.stderr
         );

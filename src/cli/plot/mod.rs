@@ -40,7 +40,7 @@ const STDIN: &str = "-";
     --kind ecdf --x runtime_ns --by platform\n  \
     tsql plot \"SELECT op, platform, gflops FROM ...\" \\\n      \
     --kind bar --x op --y gflops --by platform -o gflops.svg\n  \
-    tsql plot @best-so-far --set platform=k80 -o best.html\n  \
+    tsql plot @best-so-far --set trials=10 -o best.html\n  \
     tsql plot @failures-by-kind --theme dark -o failures.png\n  \
     tsql plot graph resnet18 -o resnet18.svg"
 )]
