@@ -15,7 +15,7 @@
 //! assert!(leaks.is_clean(), "{leaks:?}");
 //! let sql = "SELECT split('by-task') AS part, count(*) FROM records GROUP BY part";
 //! let options = tsql::SessionOptions::default().sql(sql);
-//! tsql::query::ask(&store.session_with(&options).await?, sql, &[]).await?.show().await.unwrap();
+//! tsql::query::run_sql(&store.session_with(&options).await?, sql, &[]).await?.show().await.unwrap();
 //! # Ok::<(), tsql::Error>(()) }).unwrap();
 //! ```
 

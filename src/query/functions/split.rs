@@ -23,7 +23,7 @@ pub(super) fn split_udf() -> Scalar {
     Scalar::new(&about, DataType::Utf8View, |_| {
         exec_err!(
             "split(...) is answered when the text of a question is planned: its name is a text in quotes, and the question goes \
-             through tsql (`tsql::query::ask`)"
+             through tsql (`tsql::query::run_sql`)"
         )
     })
 }
@@ -40,7 +40,7 @@ pub(super) fn table_version_udf() -> Scalar {
     Scalar::new(&about, DataType::Int64, |_| {
         exec_err!(
             "table_version(...) is answered when the text of a question is planned: its table is a text in quotes, and the question \
-             goes through tsql (`tsql::query::ask`)"
+             goes through tsql (`tsql::query::run_sql`)"
         )
     })
 }
