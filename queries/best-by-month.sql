@@ -1,6 +1,6 @@
--- The best program of each task month by month, and what a month gained over all before it.
--- platform platform : platform as in records.platform
--- needs records WHERE measured_at IS NOT NULL : records with the time of measuring
+-- Best runtime of each task by month, and the speedup over earlier months.
+-- platform platform : platform, as in `records.platform`
+-- needs records WHERE measured_at IS NOT NULL : records with a measurement time
 -- plot: kind=step x=month y=best_so_far_ns by=workload_key
 SELECT g.workload_key, b.month, b.record_count, b.best_ns, b.best_so_far_ns,
   b.best_before_ns / b.best_so_far_ns AS speedup_of_month

@@ -1,7 +1,7 @@
--- What is lost by taking one platform's fastest program of each graph to another platform; kernels by program and build.
--- platform from_platform : where the program was found
--- platform to_platform : where it is to run
--- needs records WHERE status = 'ok' : records that were measured
+-- Slowdown on one platform of the fastest configuration of another, by graph, program and build.
+-- platform from_platform : platform with the fastest configuration
+-- platform to_platform : platform that runs it
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, t.program, t.build, t.config_id, t.runtime_ns AS runtime_there_ns, t.best_ns AS best_there_ns,
   t.runtime_ns / t.best_ns AS times_slower_than_best, t.place, t.programs
 FROM (

@@ -1,6 +1,6 @@
--- The fastest program of every graph on one platform; of kernels that were built, that of each program and build.
--- platform platform : platform as in records.platform
--- needs records WHERE status = 'ok' : records that were measured
+-- Fastest configuration of each graph, program and build on one platform.
+-- platform platform : platform, as in `records.platform`
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, f.program, f.build, f.runtime_ns, f.noise, f.config_id, c.steps, s.name AS source, f.line
 FROM (
   SELECT r.*, k.program, k.build, row_number() OVER (

@@ -1,5 +1,5 @@
--- The sketches of every graph on one platform, the one with the fastest program first; kernels by program and build.
--- platform platform : platform as in records.platform
+-- Sketches of each graph, program and build on one platform, sorted by best runtime.
+-- platform platform : platform, as in `records.platform`
 SELECT g.workload_key, c.program, c.build, min(r.runtime_ns) AS best_ns, median(r.runtime_ns) AS median_ns,
   count(DISTINCT r.config_id) AS programs,
   count(*) FILTER (WHERE r.status = 'failed') AS failed, c.sketch

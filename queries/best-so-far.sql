@@ -1,6 +1,6 @@
--- Best so far: which share of the best speed of its search a task had after so many trials, by platform: median and middle half.
--- parameter trials = 20 : how many trials are looked at; searches with fewer are left out
--- needs records WHERE status = 'ok' : records that were measured
+-- Best so far: fraction of the best speed of the search by trial, median and quartiles by platform.
+-- parameter trials = 20 : number of trials; searches with fewer trials are ignored
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=step x=trial y=median_share low=low_share high=high_share by=platform
 WITH trials AS (
   SELECT platform, source_id, graph_id, trial,
@@ -19,7 +19,7 @@ searches AS (
   WHERE status IN ('ok', 'failed')
   GROUP BY source_id, graph_id
 ),
--- Before anything worked there was nothing of the speed.
+-- The fraction is 0 before the first successful trial.
 shares AS (
   SELECT t.platform, t.trial, coalesce(s.best_ns / t.best_so_far_ns, 0) AS share
   FROM trials AS t

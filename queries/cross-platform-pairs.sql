@@ -1,7 +1,7 @@
--- The same program on two platforms: both times and their ratio.
--- platform platform_a : platform as in records.platform
--- platform platform_b : the platform to compare with
--- needs records WHERE status = 'ok' : records that were measured
+-- Runtimes of the same configurations on two platforms, and their ratio.
+-- platform platform_a : first platform, as in `records.platform`
+-- platform platform_b : second platform, as in `records.platform`
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, a.config_id, a.runtime_ns AS runtime_a_ns, b.runtime_ns AS runtime_b_ns,
   a.runtime_ns / b.runtime_ns AS speedup_of_b
 FROM (

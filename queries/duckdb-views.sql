@@ -1,11 +1,10 @@
--- Tables of a store as tsql shows them, for DuckDB (1.4 and later, with its extensions delta and json).
--- `tsql store views` prints this with the store's name:
+-- Tables of a store in DuckDB, as tsql shows them. Requires DuckDB 1.4 or later with the extensions delta and json.
+-- `tsql store views` prints this text with the path of the store:
 --
 --   SET VARIABLE tsql_store = '/data/.tsql';
 --   SELECT platform, status, median(noise), max(repeats_ns[1]) FROM records GROUP BY ALL;
 --
--- What tsql packs (repeats, parameters of sketches) is unpacked here by macros. `tsql describe TABLE` says what the
--- columns mean.
+-- Macros unpack the packed columns: repeats and parameters of sketches. `tsql describe TABLE` describes the columns.
 
 -- ---- bytes and numbers ----
 
@@ -13,7 +12,7 @@
 CREATE OR REPLACE MACRO tsql_bytes(packed) AS
   list_transform(regexp_extract_all(hex(packed), '..'), lambda pair: ('0x' || pair)::INTEGER);
 
--- Places (from 1) of the last bytes of LEB128 numbers.
+-- Positions (from 1) of the last bytes of LEB128 numbers.
 CREATE OR REPLACE MACRO tsql_ends(bytes) AS
   list_filter(range(1, len(bytes) + 1), lambda e: bytes[e] < 128);
 
@@ -29,7 +28,7 @@ CREATE OR REPLACE MACRO tsql_numbers(bytes) AS
       lambda last, place: tsql_number(bytes, coalesce(ends[place - 1], 0) + 1, last)))[1]
   END;
 
--- `width` bits from bit `first` on (from 0, the lowest of the first byte).
+-- `width` bits, starting at bit `first`. Bit 0 is the lowest bit of the first byte.
 CREATE OR REPLACE MACRO tsql_bits(bytes, first, width) AS
   CASE WHEN width = 0 THEN 0::HUGEINT ELSE
     (list_sum(list_transform(range(first // 8, (first + width - 1) // 8 + 1),
@@ -37,7 +36,7 @@ CREATE OR REPLACE MACRO tsql_bits(bytes, first, width) AS
     & ((1::HUGEINT << width::HUGEINT) - 1)
   END;
 
--- 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2.
+-- Decodes zigzag numbers: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2.
 CREATE OR REPLACE MACRO tsql_signed(folded) AS
   (CASE WHEN folded & 1 = 0 THEN folded >> 1 ELSE -(folded >> 1) - 1 END)::BIGINT;
 
@@ -53,7 +52,7 @@ CREATE OR REPLACE MACRO tsql_double(bits) AS
     ELSE ((bits & 4503599627370495) + 4503599627370496)::DOUBLE * pow(2.0, (((bits >> 52) & 2047) - 1075)::DOUBLE)
   END;
 
--- Seconds as nanoseconds, by their shortest decimal.
+-- Seconds as nanoseconds, from their shortest decimal form.
 CREATE OR REPLACE MACRO tsql_seconds_ns(seconds) AS
   (split_part(seconds::VARCHAR, 'e', 1) || 'e'
     || (coalesce(nullif(split_part(seconds::VARCHAR, 'e', 2), ''), '0')::INTEGER + 9))::DOUBLE;
@@ -65,8 +64,7 @@ CREATE OR REPLACE MACRO tsql_total(mean_ns, count, exponent) AS
     ELSE round(mean_ns * count::DOUBLE * ('1e' || (-exponent - 9))::DOUBLE)
   END::BIGINT;
 
--- What packed repeats consist of: the exponent of their unit, the base that they are differences from, these; or
--- doubles, in seconds.
+-- Parts of packed repeats: exponent of the unit, base, total, and differences from the base; or doubles, in seconds.
 CREATE OR REPLACE MACRO tsql_parts(mean_ns, count, packed) AS
   list_transform([tsql_bytes(packed)], lambda bytes:
   list_transform([tsql_ends(bytes)[1]], lambda head:
@@ -87,7 +85,7 @@ CREATE OR REPLACE MACRO tsql_parts(mean_ns, count, packed) AS
       })[1]
     END)[1])[1])[1];
 
--- All differences, the last from the sum.
+-- All differences; the last one follows from the total.
 CREATE OR REPLACE MACRO tsql_differences(parts, count) AS
   CASE WHEN parts.total IS NULL THEN parts.differences ELSE list_append(parts.differences,
     (parts.total - parts.base * count - coalesce(list_sum(parts.differences), 0))::BIGINT) END;
@@ -100,7 +98,7 @@ CREATE OR REPLACE MACRO tsql_repeats(mean_ns, count, packed) AS
         lambda difference: tsql_scaled(parts.base + difference, parts.exponent + 9)) END)[1]
   END;
 
--- Standard deviation over mean, of a list and of whole differences.
+-- Standard deviation over mean, of a list and of integer differences.
 CREATE OR REPLACE MACRO tsql_noise_of_list(repeats) AS
   list_transform([list_sum(repeats) / len(repeats)], lambda mean:
     list_transform([list_sum(list_transform(repeats, lambda r: (r - mean) * (r - mean))) / len(repeats)],
@@ -124,7 +122,7 @@ CREATE OR REPLACE MACRO tsql_noise(mean_ns, count, packed) AS
 
 -- ---- steps: see crates/codecs/src/sketch.rs and crates/codecs/src/layout/mod.rs ----
 
--- `[3..4]` is `[3, 4, 5, 6]`: four numbers from 3 on.
+-- `[3..4]` is `[3, 4, 5, 6]`: four numbers, starting at 3.
 CREATE OR REPLACE MACRO tsql_run(run) AS
   '[' || array_to_string(range(regexp_extract(run, '(\d+)\.\.(\d+)', 1)::BIGINT,
     regexp_extract(run, '(\d+)\.\.(\d+)', 1)::BIGINT + regexp_extract(run, '(\d+)\.\.(\d+)', 2)::BIGINT), ', ') || ']';
@@ -143,7 +141,7 @@ CREATE OR REPLACE MACRO tsql_filled(sketch, numbers) AS
   tsql_runs(array_to_string(list_transform(list_zip(string_split(sketch, '?'), numbers),
     lambda pair: pair[1] || coalesce(pair[2]::VARCHAR, '')), ''));
 
--- The codes of groups that know so many layouts each: bytes, or digits of one number.
+-- Codes of slot groups with `sizes` layouts each: bytes, or digits of one number.
 CREATE OR REPLACE MACRO tsql_codes(sizes, digits, bytes) AS
   CASE WHEN digits THEN
     list_transform([list_reduce(list_transform(bytes, lambda byte, place: byte::UHUGEINT << (8 * (place - 1))::UHUGEINT),
@@ -168,7 +166,7 @@ CREATE OR REPLACE MACRO tsql_steps(sketch, params) AS
     WHEN starts_with(sketch, '{"group_of_slot":') THEN tsql_layouts(sketch, tsql_bytes(params))
     ELSE tsql_filled(sketch, tsql_numbers(tsql_bytes(params))) END;
 
--- ---- lists that older files keep as text ----
+-- ---- lists that older files store as text ----
 
 CREATE OR REPLACE MACRO tsql_flags(list, text) AS
   coalesce(list, list_filter(string_split(text, ','), lambda word: word <> ''));
@@ -181,7 +179,7 @@ CREATE OR REPLACE MACRO tsql_disturbed(list, text) AS
 
 -- ---- labels of sources ----
 
--- Lines `key=value` with each key once, by key: the last one counts.
+-- Lines `key=value`, sorted by key. If a key occurs several times, the last line counts.
 CREATE OR REPLACE MACRO tsql_merged_labels(text) AS
   list_transform([string_split(text, chr(10))], lambda lines: array_to_string(list_transform(list_sort(list_filter(
     list_transform(lines, lambda line, place: {

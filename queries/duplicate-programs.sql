@@ -1,4 +1,4 @@
--- Programs measured more than once on a platform, and how far the measurements lie apart.
+-- Configurations measured several times on a platform, with the ratio of slowest to fastest runtime.
 SELECT r.platform, g.workload_key, r.config_id, r.measurements, r.failed, r.fastest_ns, r.slowest_ns,
   r.slowest_ns / r.fastest_ns AS slowest_over_fastest, r.first_at, r.last_at
 FROM (

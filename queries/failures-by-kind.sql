@@ -1,4 +1,4 @@
--- How often measuring failed, by platform and kind of failure.
+-- Failed records by platform and kind of failure, as number and percentage.
 -- plot: kind=bar x=failure y=percent_of_platform by=platform
 SELECT f.platform, f.error_no,
   CASE f.error_no

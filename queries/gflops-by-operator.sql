@@ -1,6 +1,6 @@
--- GFLOPS by class of operator: the best program of each task, and how they are distributed over the tasks of a class.
--- platform platform : platform as in records.platform
--- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks whose operations are known (ingest TenSet's network_info beside them)
+-- Best GFLOPS of tasks by operator class: minimum, median and maximum.
+-- platform platform : platform, as in `records.platform`
+-- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks with known operations (ingest the `network_info` files of TenSet)
 -- plot: kind=bar x=op y=median_gflops
 SELECT op, count(*) AS task_count, sum(record_count) AS record_count, min(gflops) AS least_gflops,
   median(gflops) AS median_gflops, max(gflops) AS most_gflops

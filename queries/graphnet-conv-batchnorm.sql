@@ -1,6 +1,6 @@
--- Samples of GraphNet with one operation followed by another: how often.
+-- GraphNet samples with one operation followed by another, and the number of these pairs.
 -- parameter first = conv2d : operation whose result is consumed
--- parameter second = batch_norm : operation that consumes it
+-- parameter second = batch_norm : operation that consumes the result
 SELECT s.path, count(*) AS pairs
 FROM edges AS e
 JOIN nodes AS a ON a.graph_id = e.graph_id AND a.node = e.operand

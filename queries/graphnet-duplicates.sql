@@ -1,5 +1,5 @@
--- Samples of GraphNet that are alike: at one level, those with more than one sample.
--- parameter level = shape_free : `model` (model.py), `upstream` (graph_hash.txt), `graph` (names removed), `shape_free` (and numbers), `op_sequence`
+-- Duplicate GraphNet samples: groups with the same hash at one level of equality.
+-- parameter level = shape_free : level of equality: `model` (model.py), `upstream` (graph_hash.txt), `graph` (without names), `shape_free` (without names and numbers) or `op_sequence`
 SELECT hash, count(*) AS samples, min(path) AS first_path, max(path) AS last_path
 FROM (
   SELECT

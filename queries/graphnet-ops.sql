@@ -1,4 +1,4 @@
--- Operations of GraphNet's samples by where these come from: how often, in how many samples.
+-- Operations of GraphNet samples by source: number of nodes and samples.
 SELECT
   coalesce(s.source, s.framework) AS source,
   n.op,

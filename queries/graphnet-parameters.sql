@@ -1,5 +1,5 @@
--- Parameters of GraphNet's samples: tensors, elements and bytes.
--- parameter source = % : `samples.source` as a LIKE pattern
+-- Parameters of GraphNet samples: tensors, elements and bytes.
+-- parameter source = % : LIKE pattern for `samples.source`, or for `samples.framework` if that is NULL
 SELECT
   s.path,
   s.parameter_count AS parameters,

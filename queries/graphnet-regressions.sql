@@ -1,7 +1,7 @@
--- Samples of GraphNet that a run did slower than its reference: by how much, beside the noise.
--- parameter run = %run% : `sources.name` of the log, as a LIKE pattern
--- parameter reference = %reference% : `sources.name` of the log to compare with, as a LIKE pattern
--- parameter threshold = 0.05 : share by which it must be slower
+-- GraphNet samples that are slower in one log than in a reference log, with the combined noise.
+-- parameter run = %run% : LIKE pattern for `sources.name` of the log
+-- parameter reference = %reference% : LIKE pattern for `sources.name` of the reference log
+-- parameter threshold = 0.05 : minimum slowdown, as a fraction
 WITH timed AS (
   SELECT
     s.name,

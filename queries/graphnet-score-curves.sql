@@ -1,8 +1,8 @@
--- S(t) and ES(t): the speedup score of each benchmark log of GraphNet at each tolerance, and the one that forgives errors from 1 on.
--- parameter p = 0 : power that is added to slowdowns
--- parameter b = 0.1 : speedup that a failure counts as
--- parameter interpretation = default : `default` or `mismatch_extended`
--- needs runs : benchmark runs of GraphNet
+-- S(t) and ES(t): speedup score and error-aware speedup score of each GraphNet log by tolerance.
+-- parameter p = 0 : exponent that is added for speedups below 1
+-- parameter b = 0.1 : speedup assigned to a failed run
+-- parameter interpretation = default : rule for tolerated failures: `default` or `mismatch_extended`
+-- needs runs : GraphNet benchmark runs
 -- plot: kind=line x=t y=score by=name facet=kind
 WITH scores AS (
   SELECT f.name, at.t,

@@ -1,8 +1,8 @@
--- S(t), ES(t) and the aggregate score of each benchmark log of GraphNet.
+-- S(t), ES(t) and aggregate score of each GraphNet log.
 -- parameter t = -5 : tolerance, from -10 to 5
--- parameter p = 0 : power that is added to slowdowns
--- parameter b = 0.1 : speedup that a failure counts as
--- parameter interpretation = default : `default` or `mismatch_extended`
+-- parameter p = 0 : exponent that is added for speedups below 1
+-- parameter b = 0.1 : speedup assigned to a failed run
+-- parameter interpretation = default : rule for tolerated failures: `default` or `mismatch_extended`
 SELECT
   s.name,
   count(*) AS runs,

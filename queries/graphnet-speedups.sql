@@ -1,4 +1,4 @@
--- Speedups of GraphNet's runs by compiler, of those that are right.
+-- Speedups of correct GraphNet runs by compiler.
 -- needs runs WHERE speedup IS NOT NULL : runs with speedups
 -- plot: kind=violin x=compiler y=speedup log=y
 SELECT coalesce(compiler, 'unknown') AS compiler, speedup, model_path

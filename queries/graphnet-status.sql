@@ -1,4 +1,4 @@
--- What GraphNet's benchmark logs state, beside what upstream's analysis makes of them.
+-- Status of GraphNet runs: as stated by the logs, and by the rules of upstream's analysis.
 -- plot: kind=bar x=status y=runs by=upstream_status
 SELECT
   coalesce(status, 'unstated') AS status,

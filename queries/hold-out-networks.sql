@@ -1,6 +1,6 @@
--- Holding out a network: how many of its tasks other networks have too, and how many records would leave the training set.
--- platform platform : platform as in records.platform
--- needs network_tasks : networks (ingest TenSet's network_info)
+-- Effect of holding out each network: shared tasks, and records that leave the training set.
+-- platform platform : platform, as in `records.platform`
+-- needs network_tasks : networks (ingest the `network_info` files of TenSet)
 -- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) : records of tasks of these networks
 WITH member AS (
   SELECT DISTINCT network, target_kind, graph_id

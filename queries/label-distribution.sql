@@ -1,5 +1,5 @@
--- Labels by platform: the throughput of each record, which is the best time of its task over its own.
--- needs records WHERE status = 'ok' : records that were measured
+-- Training targets by platform: throughput of each record relative to the best of its task.
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=histogram x=throughput by=platform
 SELECT r.platform, b.best_ns / r.runtime_ns AS throughput
 FROM records AS r

@@ -1,5 +1,5 @@
--- MetaSchedule's labels of one platform as its cost model computes them (xgb_model.py): the median of the repeats, a failed record costs 1e10 s.
--- platform platform : platform as in records.platform
+-- MetaSchedule training targets of one platform: median of the repeats, 1e10 s for failures (xgb_model.py).
+-- platform platform : platform, as in `records.platform`
 -- needs records WHERE repeat_count > 0 : records with timings
 SELECT 'metaschedule' AS label_name, table_version('records') AS label_version,
   t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,

@@ -1,7 +1,7 @@
--- What one platform lacks that another has measured: programs of each task, and what the missing ones are good for there.
--- platform has : the platform that has them
--- platform lacks : the platform that lacks them
--- needs records WHERE status = 'ok' : records that were measured
+-- Configurations measured on one platform and not on another, by task, with the best of them.
+-- platform has : platform with the measurements
+-- platform lacks : platform without them
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, count(*) AS program_count,
   count(*) FILTER (WHERE p.lacks_ns IS NULL) AS missing_count,
   min(p.has_ns) AS best_ns,

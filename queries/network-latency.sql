@@ -1,7 +1,7 @@
--- Latency of networks: the best time of each task for each kind of target, as often as the network has the task, summed up. Where tasks are not measured, the sum is of the others.
--- platform platform : platform as in records.platform
--- needs network_tasks : networks (ingest TenSet's network_info)
--- needs records WHERE dataset = 'tenset' AND status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) AND environment_id IN (SELECT e.environment_id FROM environments AS e JOIN network_tasks AS n ON n.target_kind = e.target_kind) : records of tasks of these networks, for the same kind of target
+-- Latency of networks by kind of target: weighted sum of the best runtimes of the measured tasks.
+-- platform platform : platform, as in `records.platform`
+-- needs network_tasks : networks (ingest the `network_info` files of TenSet)
+-- needs records WHERE dataset = 'tenset' AND status = 'ok' AND graph_id IN (SELECT graph_id FROM network_tasks) AND environment_id IN (SELECT e.environment_id FROM environments AS e JOIN network_tasks AS n ON n.target_kind = e.target_kind) : records of tasks of these networks with the same kind of target
 WITH best AS (
   SELECT r.graph_id, e.target_kind, min(r.runtime_ns) AS best_ns
   FROM records AS r
@@ -9,7 +9,7 @@ WITH best AS (
   WHERE r.platform = $platform AND r.dataset = 'tenset' AND r.status = 'ok'
   GROUP BY r.graph_id, e.target_kind
 ),
--- Of a network that several files have, the tasks of one of them.
+-- If several files contain a network, the tasks of one of them.
 member AS (
   SELECT *, max(source_id) OVER (PARTITION BY network, input_shapes, target_kind) AS last_source_id
   FROM network_tasks

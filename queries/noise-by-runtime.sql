@@ -1,4 +1,4 @@
--- Noise by runtime: how far the repeats of a record are apart (standard deviation over mean), beside how long it takes.
+-- Noise by runtime: standard deviation of the repeats of a record over their mean.
 -- needs records WHERE repeat_count > 1 : records with several repeats
 -- plot: kind=scatter x=runtime_ns y=noise_percent by=platform log=x
 SELECT platform, runtime_ns, 100 * noise AS noise_percent

@@ -1,5 +1,5 @@
--- The noise floor of every platform: how far measurements of one program are apart that was measured more than once.
--- needs records WHERE status = 'ok' : records that were measured
+-- Noise floor of each platform: spread between measurements of the same configuration.
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=bar x=platform y=median_spread_percent
 WITH again AS (
   SELECT platform, config_id, count(*) AS measurement_count,

@@ -1,5 +1,5 @@
--- The records whose repeats differ most.
--- parameter limit = 10 : how many
+-- Records with the noisiest repeats.
+-- parameter limit = 10 : maximum number of records
 SELECT r.platform, g.workload_key, r.noise, r.runtime_ns, r.min_ns, r.repeats_ns,
   s.name AS source, r.line
 FROM records AS r

@@ -1,4 +1,4 @@
--- What each platform has measured of all that the store has of a dataset: graphs, programs, and those that no other platform has.
+-- Coverage of datasets by platform: graphs, configurations, and configurations of no other platform.
 -- needs records : records
 -- plot: kind=bar x=platform y=program_percent by=dataset
 WITH measured AS (
@@ -14,7 +14,7 @@ total AS (
   WHERE status = 'ok'
   GROUP BY dataset
 ),
--- Programs that one platform alone has; numbers are compared faster than names.
+-- Configurations of a single platform. Comparing numbers is faster than comparing names.
 own AS (
   SELECT number, count(*) AS own_program_count
   FROM (

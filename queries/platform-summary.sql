@@ -1,4 +1,4 @@
--- What there is of every platform: graphs, programs, records, failures, noise, time spent.
+-- Summary of each platform: graphs, configurations, records, failures, noise and measuring time.
 -- plot: kind=bar x=platform y=records by=dataset
 SELECT dataset, platform, count(DISTINCT graph_id) AS graphs, count(DISTINCT config_id) AS programs,
   count(*) AS records,

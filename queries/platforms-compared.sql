@@ -1,7 +1,7 @@
--- Two platforms against each other: the best time of each program on both, and how alike they rank all of them (Kendall's tau-b).
--- platform platform_a : platform as in records.platform
--- platform platform_b : the platform to compare with
--- needs records WHERE status = 'ok' : records that were measured
+-- Comparison of two platforms: best runtime of each configuration on both, and Kendall's tau-b.
+-- platform platform_a : first platform, as in `records.platform`
+-- platform platform_b : second platform, as in `records.platform`
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=scatter x=runtime_a_ns y=runtime_b_ns note=kendall_tau_b
 WITH best AS (
   SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS runtime_a_ns,

@@ -1,7 +1,7 @@
--- Spread of the programs of a task: how many times slower than the best one each is, of the tasks with most programs.
--- platform platform : platform as in records.platform
--- parameter limit = 12 : how many tasks
--- needs records WHERE status = 'ok' : records that were measured
+-- Spread of configurations: slowdown relative to the best of the task, for the tasks with most of them.
+-- platform platform : platform, as in `records.platform`
+-- parameter limit = 12 : number of tasks
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=box x=task y=times_slower log=y
 WITH tasks_of AS (
   SELECT r.graph_id, count(DISTINCT r.config_id) AS program_count, min(r.runtime_ns) AS best_ns

@@ -1,8 +1,8 @@
--- How alike two platforms rank the programs of a task: Kendall's tau-b, Spearman's rho, and what the best of one costs on the other.
--- platform platform_a : platform as in records.platform
--- platform platform_b : the platform to compare with
--- parameter least = 3 : programs that both platforms must have measured
--- needs records WHERE status = 'ok' : records that were measured
+-- Rank correlation of two platforms by task: Kendall's tau-b, Spearman's rho, slowdown of a's best on b.
+-- platform platform_a : first platform, as in `records.platform`
+-- platform platform_b : second platform, as in `records.platform`
+-- parameter least = 3 : minimum number of configurations that both platforms measured
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=histogram x=kendall_tau_b
 WITH best AS (
   SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS a_ns,
@@ -11,7 +11,7 @@ WITH best AS (
   WHERE platform IN ($platform_a, $platform_b) AND status = 'ok'
   GROUP BY graph_id, config_id
 ),
--- Equal times share the mean of their places.
+-- Equal runtimes get the mean of their ranks.
 ranked AS (
   SELECT graph_id, a_ns, b_ns,
     rank() OVER (PARTITION BY graph_id ORDER BY a_ns) + (count(*) OVER (PARTITION BY graph_id, a_ns) - 1) / 2.0 AS a_place,

@@ -1,5 +1,5 @@
--- How repeatable the timings are: spread of the repeats by platform and graph.
--- parameter noisy = 0.1 : noise (standard deviation over mean) from which a record counts as noisy
+-- Repeatability of timings: spread of the repeats by platform and graph.
+-- parameter noisy = 0.1 : minimum noise (standard deviation over mean) of a noisy record
 SELECT r.platform, g.workload_key, count(*) AS records, sum(r.repeat_count) AS repeats,
   median(r.noise) AS median_noise,
   percentile_cont(0.95) WITHIN GROUP (ORDER BY r.noise) AS p95_noise, max(r.noise) AS max_noise,

@@ -1,8 +1,8 @@
--- Roofline: GFLOPS of the best program of each task by how much it computes for each byte that goes in or comes out, below what the machine can do.
--- platform platform : platform as in records.platform
--- parameter peak = 0 : GFLOPS that the machine has at most: of its data sheet, or of the best `matmul` that was measured on it; 0 for the most that a task reached
--- parameter bandwidth = 0 : GB/s of its memory: of its data sheet, or of the best `row_sum` that was measured on it; 0 for the most that a task reached
--- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks whose operations are known (ingest TenSet's network_info beside them)
+-- Roofline: GFLOPS of the best configuration of each task by FLOP per byte, and the limits of the machine.
+-- platform platform : platform, as in `records.platform`
+-- parameter peak = 0 : peak GFLOPS of the machine, from its data sheet or a measured `matmul`; 0 for the maximum of the tasks
+-- parameter bandwidth = 0 : memory bandwidth in GB/s, from the data sheet or a measured `row_sum`; 0 for the maximum of the tasks
+-- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks with known operations (ingest the `network_info` files of TenSet)
 -- plot: kind=scatter x=flop_per_byte y=gflops by=op log=xy
 WITH best AS (
   SELECT graph_id, min(runtime_ns) AS best_ns
@@ -10,7 +10,7 @@ WITH best AS (
   WHERE platform = $platform AND status = 'ok'
   GROUP BY graph_id
 ),
--- `"shape":[1,56,56,64],"dtype":"float32"` of each tensor.
+-- Part of each tensor, such as `"shape":[1,56,56,64],"dtype":"float32"`.
 pieces AS (
   SELECT t.graph_id, t.op, t.flop_count, b.best_ns, unnest(string_to_array(replace(t.tensors, ' ', ''), '"shape":[')) AS piece,
     unnest(range(0, CAST(cardinality(string_to_array(replace(t.tensors, ' ', ''), '"shape":[')) AS BIGINT))) AS place
@@ -39,7 +39,7 @@ machine AS (
     coalesce(nullif(CAST($bandwidth AS DOUBLE), 0), max(gb_per_s)) AS bandwidth
   FROM tasks_of
 ),
--- From the left of all tasks and of the ridge to the right of them.
+-- Range of x: all tasks and the ridge point.
 roof AS (
   SELECT max(m.peak) AS peak, max(m.bandwidth) AS bandwidth,
     least(min(t.flop_per_byte), max(m.peak / m.bandwidth) / 2) AS least_x,

@@ -1,7 +1,7 @@
--- Convergence of searches: after how many trials of a file a task was within 20, 10, 5 and 1 percent of the best that the file has.
--- platform platform : platform as in records.platform
--- parameter least = 20 : trials that a task must have in a file
--- needs records WHERE status = 'ok' : records that were measured
+-- Convergence of searches: trials until a task is within 20, 10, 5 and 1 percent of the best of its file.
+-- platform platform : platform, as in `records.platform`
+-- parameter least = 20 : minimum number of trials of a task in a file
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=ecdf x=trials_to_5_percent
 WITH trials AS (
   SELECT source_id, graph_id, runtime_ns,

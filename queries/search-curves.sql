@@ -1,7 +1,7 @@
--- Searches against each other: the best time so far by trial, a line for each source, of the tasks that most sources have searched.
--- platform platform : platform as in records.platform
--- parameter limit = 4 : how many tasks
--- needs records WHERE status = 'ok' : records that were measured
+-- Search curves: best runtime so far by trial and source, for the tasks with most sources.
+-- platform platform : platform, as in `records.platform`
+-- parameter limit = 4 : number of tasks
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=step x=trial y=best_so_far_ns by=source facet=task
 WITH searched AS (
   SELECT graph_id, count(DISTINCT source_id) AS source_count, count(*) AS trial_count

@@ -1,8 +1,8 @@
--- Sketches of every task: how many programs each has, and how good its best one is beside the best of the task.
--- platform platform : platform as in records.platform
--- parameter limit = 100 : how many sketches
--- needs configurations WHERE sketch IS NOT NULL : programs with sketches (those of TenSet's logs have them)
--- needs records WHERE status = 'ok' : records that were measured
+-- Sketches of each task: number of configurations, and best runtime relative to the best of the task.
+-- platform platform : platform, as in `records.platform`
+-- parameter limit = 100 : maximum number of sketches
+-- needs configurations WHERE sketch IS NOT NULL : configurations with sketches (TenSet logs have them)
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, s.place AS sketch_place, s.program_count, 100.0 * s.program_count / s.of_task AS percent_of_programs,
   s.best_ns, s.best_ns / s.task_best_ns AS times_slower_than_best, s.sketch
 FROM (

@@ -1,9 +1,9 @@
--- Programs that are slower in one file than in another: by default in the last one that was ingested than in the one before it of the same platform.
--- parameter before = previous : name of the file as in sources.name, or `previous`
--- parameter after = last : name of the file to compare with, or `last`
--- parameter percent = 5 : how much slower
--- parameter limit = 50 : how many programs
--- needs records WHERE status = 'ok' : records that were measured
+-- Configurations that became slower between two sources, by default the last two of a platform.
+-- parameter before = previous : earlier source, as in `sources.name`, or `previous`
+-- parameter after = last : later source, as in `sources.name`, or `last`
+-- parameter percent = 5 : minimum slowdown, in percent
+-- parameter limit = 50 : maximum number of configurations
+-- needs records WHERE status = 'ok' : records with status `ok`
 WITH file AS (
   SELECT platform, arrow_cast(name, 'Utf8') AS name, ingested_at
   FROM sources

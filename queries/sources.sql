@@ -1,4 +1,4 @@
--- Every ingested file with its lines, records and refused lines.
+-- Ingested sources with their lines, records and rejected lines.
 SELECT dataset, platform, name, compression, size_bytes, line_count AS lines, record_count AS records,
   reject_count AS rejects, verbatim_count AS kept_verbatim, segments, ingested_at AS last_ingested_at
 FROM sources

@@ -1,5 +1,5 @@
--- How a search went: the best time so far, line by line of every source of one platform.
--- platform platform : platform as in records.platform
+-- Progress of each search on one platform: best runtime so far by line of the source.
+-- platform platform : platform, as in `records.platform`
 -- plot: kind=step x=line y=best_so_far_ns by=workload_key facet=source
 SELECT s.name AS source, g.workload_key, r.line, r.measured_at, r.runtime_ns,
   min(r.runtime_ns) OVER search AS best_so_far_ns,

@@ -1,6 +1,6 @@
--- Tasks by the speed of their best program: what each computes, how often it was measured, and its GFLOPS.
--- platform platform : platform as in records.platform
--- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks) : records of tasks whose operations are known (ingest TenSet's network_info beside them)
+-- Tasks by GFLOPS of their best configuration, with operator class and number of records.
+-- platform platform : platform, as in `records.platform`
+-- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks) : records of tasks with known operations (ingest the `network_info` files of TenSet)
 -- plot: kind=scatter x=best_ns y=gflops by=op log=xy
 SELECT g.workload_key, t.op, count(*) AS record_count, min(r.runtime_ns) AS best_ns, t.flop_count,
   t.flop_count / min(r.runtime_ns) AS gflops

@@ -1,5 +1,5 @@
--- TenSet's labels of one platform without its failed records.
--- platform platform : platform as in records.platform
+-- TenSet training targets of one platform, without failed records.
+-- platform platform : platform, as in `records.platform`
 -- needs records WHERE dataset = 'tenset' : records of TenSet
 SELECT 'valid' AS label_name, table_version('records') AS label_version,
   t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,

@@ -1,5 +1,5 @@
--- TenSet's labels of one platform as its scripts compute them: a failed record costs 1e10 s.
--- platform platform : platform as in records.platform
+-- TenSet training targets of one platform: as in TenSet's scripts, with 1e10 s for a failed record.
+-- platform platform : platform, as in `records.platform`
 -- needs records WHERE dataset = 'tenset' : records of TenSet
 -- plot: kind=histogram x=throughput
 SELECT 'tenset' AS label_name, table_version('records') AS label_version,

@@ -1,5 +1,5 @@
--- Time-outs of every platform: which share of its records, and the time that was spent on them, which is the limit.
--- needs records WHERE error_no IN (6, 7) : records that took too long (error 6 or 7 of TVM)
+-- Timeouts by platform: percentage of the records, and time spent on them.
+-- needs records WHERE error_no IN (6, 7) : records with a timeout (TVM error 6 or 7)
 -- plot: kind=bar x=platform y=timeout_percent
 SELECT platform, count(*) AS record_count,
   count(*) FILTER (WHERE error_no = 6) AS build_timeout_count,

@@ -1,7 +1,7 @@
--- The k fastest programs of every graph on one platform, each by its best measurement; kernels by program and build.
--- platform platform : platform as in records.platform
--- parameter k = 3 : how many programs of each graph
--- needs records WHERE status = 'ok' : records that were measured
+-- The k fastest configurations of each graph, program and build on one platform, by best runtime.
+-- platform platform : platform, as in `records.platform`
+-- parameter k = 3 : number of configurations per graph, program and build
+-- needs records WHERE status = 'ok' : records with status `ok`
 SELECT g.workload_key, p.program, p.build, p.place, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
   p.measurements, p.config_id, c.steps
 FROM (

@@ -1,6 +1,6 @@
--- What each graph of TpuGraphs must take at least on a machine, by its multiplications and by what goes in and comes out, beside the best that was measured. What a loop repeats counts once.
--- parameter peak = 123000 : operations on numbers that the machine does at most, GFLOPS (those of a TPU v3)
--- parameter bandwidth = 900 : bytes that its memory moves at most, GB/s (those of a TPU v3)
+-- Lower bounds of runtimes of TpuGraphs graphs, and the best measured ones. Loop bodies count once.
+-- parameter peak = 123000 : peak performance of the machine, GFLOPS; the default is that of a TPU v3
+-- parameter bandwidth = 900 : memory bandwidth of the machine, GB/s; the default is that of a TPU v3
 -- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
 WITH known AS (
   SELECT graph_id, node, op, opcode, features, node_feature(features, 'is_root') = 1 AS is_root FROM nodes WHERE opcode IS NOT NULL
@@ -15,7 +15,7 @@ WITH known AS (
     GROUP BY e.graph_id, e.user
   ) AS o ON o.graph_id = k.graph_id AND o.user = k.node
   GROUP BY k.graph_id
-), whole AS ( -- The last computation is the whole, its root the last node: what is called stands before it.
+), whole AS ( -- The last computation is the program, and its root the last node. Called computations precede it.
   SELECT r.graph_id, l.last, coalesce(max(r.node) FILTER (WHERE r.node < l.last), -1) AS before
   FROM known AS r
   JOIN (SELECT graph_id, max(node) AS last FROM known WHERE is_root GROUP BY graph_id) AS l ON l.graph_id = r.graph_id

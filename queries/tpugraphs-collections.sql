@@ -1,4 +1,4 @@
--- What each collection of TpuGraphs holds: graphs, samples, how many of these repeat a configuration.
+-- TpuGraphs collections by dataset split: files, graphs, rows, configurations and rows with a runtime.
 -- plot: kind=bar x=collection y=samples by=split
 SELECT
   collection,

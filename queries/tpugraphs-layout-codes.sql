@@ -1,6 +1,6 @@
--- Layout codes of TpuGraphs: how many times slower than the best its graph is where a group of nodes has a layout, of the graph with most configurations; median, and the groups that matter most.
--- parameter groups = 16 : how many groups
--- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' AND collection LIKE 'layout:%' : configurations of layouts with runtimes
+-- Layout codes of TpuGraphs: median slowdown by slot group and code, for the graph with most rows.
+-- parameter groups = 16 : number of slot groups
+-- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' AND collection LIKE 'layout:%' : records of layout collections of TpuGraphs with runtimes
 -- plot: kind=heat x=group y=code value=times_slower
 WITH most AS (
   SELECT graph_id, source_id, min(runtime_ns) AS best_ns
@@ -25,7 +25,7 @@ layouts AS (
   FROM taken
   GROUP BY place, code
 ),
--- How far the layouts of a group are apart.
+-- Ratio of the slowest to the fastest layout of a group.
 groups AS (
   SELECT place, max(times_slower) / min(times_slower) AS spread
   FROM layouts

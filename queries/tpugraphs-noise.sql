@@ -1,5 +1,5 @@
--- How far runtimes of one configuration of TpuGraphs differ: the noise floor of each file.
--- parameter runs = 3 : least number of samples of a configuration
+-- Noise floor of TpuGraphs files: spread between runtimes of the same configuration.
+-- parameter runs = 3 : minimum number of rows of a configuration
 SELECT
   s.id,
   count(*) AS configurations,

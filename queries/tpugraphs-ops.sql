@@ -1,5 +1,5 @@
--- Operations of TpuGraphs' graphs: how many there are, of how many kinds.
--- parameter kind = layout : `layout` or `tile`
+-- Operations of TpuGraphs graphs: number of nodes, node types and graphs.
+-- parameter kind = layout : kind of the graphs: `layout` or `tile`
 SELECT
   n.op,
   count(*) AS nodes,

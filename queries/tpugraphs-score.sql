@@ -1,6 +1,6 @@
--- Score of predictions for TpuGraphs by collection and over all, as Kaggle computes it: NULL unless all five have one.
--- parameter split = valid : `train` or `valid` (the release withholds the runtimes of `test`)
--- file predictions : CSV or Parquet with id, sample (from 0) and score (lower is faster)
+-- Kaggle score of predictions for TpuGraphs by collection, and over all five if each has a score.
+-- parameter split = valid : dataset split: `train` or `valid` (the release withholds the runtimes of `test`)
+-- file predictions : CSV or Parquet file with the columns id, sample (from 0) and score (lower is faster)
 WITH rows AS (
   SELECT
     r.collection,

@@ -1,5 +1,5 @@
--- Configurations of TpuGraphs by graph: how many times slower than the best of its graph each is, of the graphs with most of them.
--- parameter limit = 12 : how many graphs
+-- Spread of TpuGraphs configurations: slowdown relative to the best, for the graphs with most rows.
+-- parameter limit = 12 : number of graphs
 -- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
 -- plot: kind=violin x=graph y=times_slower
 WITH most AS (

@@ -1,8 +1,8 @@
--- Tasks whose programs differ most: the slowest beside the fastest, and how much the best tenth gains over the median.
--- platform platform : platform as in records.platform
--- parameter least = 10 : programs that a task must have
--- parameter limit = 20 : how many tasks
--- needs records WHERE status = 'ok' : records that were measured
+-- Tasks with the widest spread: ratios of slowest to fastest runtime, and of median to 10th percentile.
+-- platform platform : platform, as in `records.platform`
+-- parameter least = 10 : minimum number of configurations of a task
+-- parameter limit = 20 : number of tasks
+-- needs records WHERE status = 'ok' : records with status `ok`
 -- plot: kind=bar x=task y=worst_to_best log=y
 SELECT g.workload_key, t.op, p.program_count, p.best_ns, p.median_ns, p.worst_ns,
   p.worst_ns / p.best_ns AS worst_to_best, p.median_ns / p.best_ns AS median_to_best, p.median_ns / p.tenth_ns AS median_to_tenth,
