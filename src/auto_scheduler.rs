@@ -90,8 +90,10 @@ async fn reject_lines_of_databases(context: &SessionContext, predicate: &str) ->
         }
         if count > 0 {
             return Err(Error::Refused(format!(
-                "{count} of the selected records are {}, whose lines mean nothing without the file of their workloads\n\
-                 hint: `tsql export databases -o DIR` writes both files; --where \"dataset <> '{dataset}'\" excludes them",
+                "{count} of the selected records are {}, whose lines cannot be read without the \
+                 file of their workloads\n\
+                 hint: `tsql export databases -o DIR` writes both files; --where \"dataset <> \
+                 '{dataset}'\" excludes them",
                 dialect.description()
             )));
         }

@@ -41,7 +41,7 @@ pub use report::{CheckReport, RepairItem};
 const MEMORY_BYTES: usize = 1 << 30;
 
 /// Hint for lost rows and dangling references.
-const WAY_OUT: &str = "hint: `tsql check --repair` takes out the sources that are incomplete";
+const WAY_OUT: &str = "hint: `tsql check --repair` removes the incomplete sources";
 
 /// Number of configurations that are compared at once.
 const PORTION_ROWS: u64 = 1 << 19;
@@ -131,7 +131,7 @@ impl Store {
         check_ids(&context, &mut checked).await?;
         check_format_hashes(&context, &mut checked).await?;
         check_programs(&context, &mut checked).await?;
-        options.report_progress("the ledger", 0, 0);
+        options.report_progress("the ingest log", 0, 0);
         check_counts(&context, &mut checked).await?;
         check_corrections(&context, &mut checked).await?;
         options.report_progress("runtimes", 0, 0);
@@ -171,14 +171,15 @@ impl Store {
                 skipped += 1;
                 continue;
             }
-            let hint = "hint: `tsql check --repair` restores what is left, and names the files to ingest again";
+            let hint = "hint: `tsql check --repair` restores the remaining data, and names the \
+                files to ingest again";
             let reason = format!("{}\n{hint}", damage.what);
             checked.damage.push((table.to_owned(), reason));
         }
         checked.mendable.extend((skipped > 0).then_some(RepairItem {
-            found: "log entries that were cut off before they were acknowledged",
+            found: "log entries that were truncated before their commit was acknowledged",
             count: skipped,
-            does: "puts entries in their place that change nothing, as the next writer does",
+            does: "replaces them by empty entries, as the next writer does",
             is_damage: false,
             then: Vec::new(),
             lost: Vec::new(),
@@ -214,7 +215,7 @@ async fn check_keys(context: &SessionContext, checked: &mut CheckReport) -> Resu
         if doubled > 0 {
             checked.damage.push((
                 table.name.clone(),
-                format!("{doubled} keys ({key}) stand more than once"),
+                format!("{doubled} keys ({key}) occur more than once"),
             ));
         }
     }
@@ -243,7 +244,7 @@ async fn check_references(context: &SessionContext, checked: &mut CheckReport) -
                 count(context, &format!("SELECT count(*) FROM stored.{name}")).await?;
             let dangling = count(context, &sql).await?;
             if dangling > 0 {
-                let reason = format!("{dangling} values of ({columns}) are not in {to}");
+                let reason = format!("{dangling} values of ({columns}) are missing in {to}");
                 checked.damage.push((name.clone(), reason));
             }
         }
@@ -252,7 +253,7 @@ async fn check_references(context: &SessionContext, checked: &mut CheckReport) -
         .await?
         .len();
     if graphs > 0 {
-        let reason = format!("{graphs} graphs have nodes whose types are not in node_types");
+        let reason = format!("{graphs} graphs have nodes whose types are missing in node_types");
         checked.damage.push(("graphs".to_owned(), reason));
     }
     Ok(())
@@ -387,10 +388,11 @@ async fn check_counts(context: &SessionContext, checked: &mut CheckReport) -> Re
         let ledger = count(context, &sql).await?;
         if rows != ledger {
             let what = match rows > ledger {
-                true => "a run was interrupted\nhint: ingest the same files again".to_owned(),
+                true => "an ingest was interrupted\nhint: ingest the same files again".to_owned(),
                 false => format!("rows are lost\n{WAY_OUT}"),
             };
-            let reason = format!("{rows} rows, but the ledger says {ledger}: {what}");
+            let reason =
+                format!("{rows} rows, expected {ledger} as counted in the ingest log: {what}");
             checked.damage.push((table.to_owned(), reason));
         }
     }
@@ -405,7 +407,8 @@ async fn check_corrections(context: &SessionContext, checked: &mut CheckReport) 
         let (kinds, who, predicates) = (text("kind")?, text("who")?, text("predicate")?);
         for row in 0..batch.num_rows() {
             let reason = format!(
-                "`tsql {} --where \"{}\"` of {} is at work, or was broken off\nhint: the same command again finishes it",
+                "`tsql {} --where \"{}\"` by {} is running or was interrupted\n\
+                 hint: run the same command again to finish it",
                 kinds.value(row),
                 predicates.value(row),
                 who.value(row)
@@ -420,7 +423,7 @@ async fn check_corrections(context: &SessionContext, checked: &mut CheckReport) 
         );
         let both = count(context, &sql).await?;
         if both > 0 {
-            let reason = format!("{both} rows are in {table} as well");
+            let reason = format!("{both} rows are also in {table}");
             checked.damage.push((kept.to_owned(), reason));
         }
     }

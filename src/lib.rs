@@ -74,7 +74,7 @@
         clippy::indexing_slicing,
         clippy::string_slice,
         clippy::print_stdout,
-        reason = "a test fails by panicking, and may say how much it looked at"
+        reason = "tests fail by panicking, and may print counts"
     )
 )]
 #![cfg_attr(
@@ -82,7 +82,7 @@
     allow(
         dead_code,
         unused_imports,
-        reason = "some of it is there for the command"
+        reason = "some items are used only by the command line"
     )
 )]
 
@@ -146,7 +146,7 @@ pub mod cli;
 #[allow(
     clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "what is broken here is to end the process"
+    reason = "a defect must end the process"
 )]
 pub mod fuzz;
 

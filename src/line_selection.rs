@@ -137,7 +137,7 @@ impl LineSelection {
         let is_chosen = move |args: &[ColumnarValue]| {
             let arrays = ColumnarValue::values_to_arrays(args)?;
             let [sources, numbers] = arrays.as_slice() else {
-                let wrong = "is_chosen takes two arguments".to_owned();
+                let wrong = "is_chosen expects two arguments".to_owned();
                 return Err(datafusion::error::DataFusionError::Internal(wrong));
             };
             let (sources, numbers) = (as_int64_array(sources)?, as_int64_array(numbers)?);
@@ -172,7 +172,8 @@ pub(crate) fn in_sources(sources: impl Iterator<Item = i64>) -> Expr {
 /// Returns the error of an empty selection.
 pub(crate) fn nothing_selected(from: &str, predicate: &str) -> Error {
     Error::Empty(format!(
-        "no row of {from} matches `{predicate}`\nhint: `tsql \"SELECT * FROM {from} LIMIT 5\"` shows what there is"
+        "no row of {from} matches `{predicate}`\n\
+         hint: `tsql \"SELECT * FROM {from} LIMIT 5\"` shows existing rows"
     ))
 }
 
@@ -180,6 +181,6 @@ pub(crate) fn nothing_selected(from: &str, predicate: &str) -> Error {
 pub(crate) fn everything_selected(from: &str) -> Error {
     Error::Argument {
         name: "all",
-        reason: format!("that is every row of {from}\nhint: --all, if it is meant"),
+        reason: format!("the condition selects every row of {from}\nhint: --all confirms this"),
     }
 }

@@ -85,7 +85,7 @@ impl Note {
         let name = |target: &NoteTarget| match (&target.source, &target.platform) {
             (Some(name), _) => name.clone(),
             (None, Some(platform)) => format!("platform {platform}"),
-            (None, None) => "a source that is gone".to_owned(),
+            (None, None) => "a removed source".to_owned(),
         };
         match (self.targets.as_slice(), &self.predicate) {
             ([one], None) => name(one),
@@ -122,7 +122,7 @@ impl Store {
         self.check_writable()?;
         let text = text.trim();
         if text.is_empty() || text.chars().count() > LONGEST {
-            let reason = format!("a note has some text, and up to {LONGEST} characters");
+            let reason = format!("a note needs a text of at most {LONGEST} characters");
             return Err(argument("note", reason));
         }
         let mut note = Note {
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_note_that_is_made_again_is_one_note() {
+    async fn a_note_created_twice_is_one_note() {
         let store = Store::demo().await.unwrap();
         let about = |sql: &str| Subject::Where(sql.to_owned());
         let slow = about("runtime_ns > 1e6");

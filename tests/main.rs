@@ -1,4 +1,4 @@
-//! Integration tests: the command as people use it, and the library where that is shorter.
+//! Integration tests of the command, and of the library where that is shorter.
 //!
 //! One binary, because each one links all of DataFusion.
 
@@ -9,14 +9,14 @@
     clippy::indexing_slicing,
     clippy::string_slice,
     clippy::print_stderr,
-    reason = "a test fails by panicking and says why it was skipped"
+    reason = "a test fails by panicking and reports why it was skipped"
 )]
 
-#[path = "suite/circles.rs"]
-mod circles;
 #[cfg(feature = "s3")]
 #[path = "suite/faults.rs"]
 mod faults;
+#[path = "suite/import_cycles.rs"]
+mod import_cycles;
 #[path = "suite/npz.rs"]
 mod npz;
 #[path = "suite/support.rs"]
@@ -25,94 +25,84 @@ mod support;
 #[path = "suite/weed.rs"]
 mod weed;
 
-#[path = "suite/acknowledged.rs"]
-mod acknowledged;
+#[path = "suite/acknowledged_writes.rs"]
+mod acknowledged_writes;
 #[path = "suite/arrays.rs"]
 mod arrays;
 #[path = "suite/autotvm.rs"]
 mod autotvm;
-#[path = "suite/bounds.rs"]
-mod bounds;
 #[cfg(feature = "ui")]
 #[path = "suite/browser.rs"]
 mod browser;
 #[path = "suite/compare.rs"]
 mod compare;
-#[path = "suite/completed.rs"]
-mod completed;
-#[cfg(all(feature = "measure", target_os = "linux"))]
-#[path = "suite/confined.rs"]
-mod confined;
+#[path = "suite/completions.rs"]
+mod completions;
 #[path = "suite/copied_stores.rs"]
 mod copied_stores;
 #[path = "suite/copies.rs"]
 mod copies;
 #[path = "suite/corrections.rs"]
 mod corrections;
+#[path = "suite/crash_recovery.rs"]
+mod crash_recovery;
 #[path = "suite/damage.rs"]
 mod damage;
-#[path = "suite/damage_mended.rs"]
-mod damage_mended;
-#[path = "suite/damage_restored.rs"]
-mod damage_restored;
-#[path = "suite/damaged_logs.rs"]
-mod damaged_logs;
+#[path = "suite/damage_recovery.rs"]
+mod damage_recovery;
+#[path = "suite/damage_repair.rs"]
+mod damage_repair;
+#[path = "suite/damaged_files.rs"]
+mod damaged_files;
 #[path = "suite/dependencies.rs"]
 mod dependencies;
 #[path = "suite/documents.rs"]
 mod documents;
 #[cfg(target_os = "linux")]
-#[path = "suite/durable.rs"]
-mod durable;
+#[path = "suite/durability.rs"]
+mod durability;
 #[path = "suite/engine_rules.rs"]
 mod engine_rules;
 #[path = "suite/engines.rs"]
 mod engines;
+#[path = "suite/error_messages.rs"]
+mod error_messages;
+#[path = "suite/export_round_trips.rs"]
+mod export_round_trips;
 #[path = "suite/exports.rs"]
 mod exports;
 #[path = "suite/features.rs"]
 mod features;
 #[path = "suite/files.rs"]
 mod files;
-#[cfg(all(feature = "measure", target_os = "linux"))]
-#[path = "suite/foreign.rs"]
-mod foreign;
-#[path = "suite/giving_back.rs"]
-mod giving_back;
 #[path = "suite/graph_features.rs"]
 mod graph_features;
 #[path = "suite/graphnet.rs"]
 mod graphnet;
-#[path = "suite/graphnet_refused.rs"]
-mod graphnet_refused;
+#[path = "suite/graphnet_rejects.rs"]
+mod graphnet_rejects;
 #[path = "suite/histories.rs"]
 mod histories;
-#[path = "suite/killed.rs"]
-mod killed;
+#[path = "suite/ingest_sources.rs"]
+mod ingest_sources;
 #[path = "suite/labels.rs"]
 mod labels;
 #[path = "suite/laboratory.rs"]
 mod laboratory;
-#[path = "suite/marking.rs"]
-mod marking;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure.rs"]
 mod measure;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure_failures.rs"]
 mod measure_failures;
-#[path = "suite/measured.rs"]
-mod measured;
-#[path = "suite/mending.rs"]
-mod mending;
+#[path = "suite/measured_records.rs"]
+mod measured_records;
 #[path = "suite/metaschedule.rs"]
 mod metaschedule;
 #[path = "suite/metrics.rs"]
 mod metrics;
-#[path = "suite/mistakes.rs"]
-mod mistakes;
-#[path = "suite/mixed.rs"]
-mod mixed;
+#[path = "suite/mixed_inputs.rs"]
+mod mixed_inputs;
 #[path = "suite/networks.rs"]
 mod networks;
 #[path = "suite/notes.rs"]
@@ -120,6 +110,8 @@ mod notes;
 #[cfg(feature = "s3")]
 #[path = "suite/outages.rs"]
 mod outages;
+#[path = "suite/output_safety.rs"]
+mod output_safety;
 #[cfg(unix)]
 #[path = "suite/pipes.rs"]
 mod pipes;
@@ -128,25 +120,28 @@ mod pipes;
 mod plot;
 #[path = "suite/publish.rs"]
 mod publish;
-#[path = "suite/questions/mod.rs"]
-mod questions;
-#[path = "suite/questions_of_users.rs"]
-mod questions_of_users;
+#[path = "suite/random_queries/mod.rs"]
+mod random_queries;
 #[path = "suite/real_logs.rs"]
 mod real_logs;
-#[path = "suite/refused.rs"]
-mod refused;
-#[path = "suite/replaced.rs"]
-mod replaced;
+#[path = "suite/rejected_input.rs"]
+mod rejected_input;
+#[path = "suite/replaced_sources.rs"]
+mod replaced_sources;
+#[path = "suite/resource_limits.rs"]
+mod resource_limits;
 #[cfg(feature = "s3")]
 #[path = "suite/s3.rs"]
 mod s3;
+#[cfg(all(feature = "measure", target_os = "linux"))]
+#[path = "suite/sandbox.rs"]
+mod sandbox;
 #[path = "suite/score.rs"]
 mod score;
 #[path = "suite/score_real.rs"]
 mod score_real;
-#[path = "suite/score_refused.rs"]
-mod score_refused;
+#[path = "suite/score_rejects.rs"]
+mod score_rejects;
 #[path = "suite/shell.rs"]
 mod shell;
 #[path = "suite/splits.rs"]
@@ -155,21 +150,21 @@ mod splits;
 mod splits_in_sql;
 #[path = "suite/sql.rs"]
 mod sql;
+#[path = "suite/store_markers.rs"]
+mod store_markers;
+#[path = "suite/store_upgrades.rs"]
+mod store_upgrades;
 #[path = "suite/streams.rs"]
 mod streams;
 #[path = "suite/structure.rs"]
 mod structure;
 #[path = "suite/tags.rs"]
 mod tags;
-#[path = "suite/taken.rs"]
-mod taken;
 #[cfg(unix)]
 #[path = "suite/terminal.rs"]
 mod terminal;
 #[path = "suite/throughput.rs"]
 mod throughput;
-#[path = "suite/told.rs"]
-mod told;
 #[path = "suite/tpugraphs.rs"]
 mod tpugraphs;
 #[path = "suite/training.rs"]
@@ -183,11 +178,18 @@ mod training_graphs;
 #[cfg(feature = "ui")]
 #[path = "suite/ui/mod.rs"]
 mod ui;
+#[cfg(all(feature = "measure", target_os = "linux"))]
+#[path = "suite/untrusted_files.rs"]
+mod untrusted_files;
+#[path = "suite/user_queries.rs"]
+mod user_queries;
 #[cfg(unix)]
 #[path = "suite/waiting.rs"]
 mod waiting;
 #[path = "suite/web.rs"]
 mod web;
+#[path = "suite/words.rs"]
+mod words;
 #[cfg(feature = "cluster")]
 #[path = "suite/workers.rs"]
 mod workers;

@@ -57,7 +57,7 @@ pub(crate) fn format_of(py: Python<'_>, name: String) -> PyResult<StreamFormat> 
         to_py_err(
             py,
             &Error::Unknown {
-                kind: "format of streams",
+                kind: "stream format",
                 name,
                 known: names.join(", "),
             },

@@ -40,7 +40,7 @@ pub(crate) fn import_rows(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<
         let batches = reader.collect::<Result<Vec<_>, _>>().map_err(broken)?;
         // A reader gives its rows once, and is empty afterwards.
         if batches.is_empty() && given.hasattr("read_next_batch")? {
-            let reason = "a reader without any batch: it was read already, or never had one\nhint: `reader.read_all()` is a table, which can be read again";
+            let reason = "the reader has no batch: it was read already, or is empty\nhint: `reader.read_all()` is a table, which can be read again";
             return Err(argument_error(py, "tables", reason));
         }
         return Ok((schema, batches));
@@ -61,7 +61,7 @@ pub(crate) fn import_rows(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<
             return Err(argument_error(
                 py,
                 "tables",
-                "rows that are NULL as a whole",
+                "the table has rows that are NULL as a whole",
             ));
         }
         let batch = RecordBatch::from(rows);
@@ -72,7 +72,7 @@ pub(crate) fn import_rows(given: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<
         py,
         "tables",
         format!(
-            "`{name}` is no table\nhint: a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or anything with __arrow_c_stream__"
+            "`{name}` is not a table\nhint: a frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or anything with __arrow_c_stream__"
         ),
     ))
 }

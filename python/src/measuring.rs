@@ -77,8 +77,7 @@ impl MeasureArgs {
             Some("warm") => options = options.cache(Cache::Warm),
             Some("cold") => options = options.cache(Cache::Cold),
             Some(other) => {
-                let reason =
-                    format!("no state of caches named `{other}`\nhint: there are warm, cold");
+                let reason = format!("no cache state named `{other}`\nhint: there are warm, cold");
                 return Err(argument_error(py, "cache", reason));
             }
         }

@@ -86,7 +86,7 @@ impl Answer {
             State::Begun(read, rows) => Ok((read, rows)),
             State::Read(..) | State::Taken => Err(closed_error(
                 py,
-                "this result was read already: ask again, or keep what `arrow` or `rows` gave",
+                "this result was read already\nhint: run the query again, or store the output of `arrow` or `rows`",
             )),
         }
     }

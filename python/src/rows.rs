@@ -81,7 +81,8 @@ impl RowStream {
     /// `KeyboardInterrupt` after Ctrl-C; the inner error is a failure of the query.
     pub(crate) fn next(&mut self, py: Python<'_>) -> PyResult<Option<tsql::Result<RecordBatch>>> {
         if self.process != std::process::id() {
-            let reason = "a result that was begun before a fork: ask again in this process";
+            let reason =
+                "the result was started before a fork\nhint: run the query again in this process";
             return Ok(Some(Err(Error::Refused(reason.to_owned()))));
         }
         if self.ended {
@@ -115,7 +116,7 @@ impl RowStream {
             Ok(batch) => Some(batch),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                let lost = "an answer ended in the middle: see standard error";
+                let lost = "a result ended early: see standard error";
                 Some(Some(Err(Error::Internal(lost.to_owned()))))
             }
         }
@@ -183,7 +184,7 @@ impl RecordBatchReader for Stream {
 
 /// Sets the interrupt flag again after Ctrl-C: the consumer of a C stream only sees an error, and would
 /// continue.
-#[allow(unsafe_code, reason = "there is no other way to say it")]
+#[allow(unsafe_code, reason = "no safe function does this")]
 fn interrupt_again() {
     // SAFETY: it sets a flag.
     unsafe { pyo3::ffi::PyErr_SetInterrupt() }
@@ -196,7 +197,7 @@ fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
     }
     if batch.num_columns() != schema.fields().len() {
         let reason = format!(
-            "the answer has {} columns, {} were asked for",
+            "the result has {} columns, expected {}",
             batch.num_columns(),
             schema.fields().len()
         );

@@ -175,7 +175,7 @@ fn poll_result<T>(ended: &mut mpsc::Receiver<tsql::Result<T>>) -> Option<tsql::R
         Ok(given) => Some(given),
         Err(RecvTimeoutError::Timeout) => None,
         Err(RecvTimeoutError::Disconnected) => {
-            let lost = "a call ended in the middle: see standard error";
+            let lost = "a call ended early: see standard error";
             Some(Err(Error::Internal(lost.to_owned())))
         }
     }

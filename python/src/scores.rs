@@ -34,15 +34,13 @@ impl Store {
         how: ScoreArgs,
     ) -> PyResult<String> {
         let scoring = Scoring::from_name(dataset).ok_or_else(|| {
-            let reason =
-                format!("`{dataset}` has no table: there are tenset, tlp, tpugraphs, graphnet");
+            let reason = format!(
+                "no scores for `{dataset}`\nhint: there are tenset, tlp, tpugraphs, graphnet"
+            );
             argument_error(py, "dataset", &reason)
         })?;
         let variant = Variant::from_name(&how.variant).ok_or_else(|| {
-            let reason = format!(
-                "there is no variant `{}`, but tenset and valid",
-                how.variant
-            );
+            let reason = format!("no variant `{}`, expected tenset or valid", how.variant);
             argument_error(py, "variant", &reason)
         })?;
         let mut options = ScoreOptions::default()

@@ -35,7 +35,7 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
             Ok(number) => Ok(ScalarValue::Int64(Some(number))),
             Err(_) => given.extract().map_or_else(
                 |_| {
-                    let reason = format!("{given} is no whole number of 64 bits\nhint: a float, or a text that the query casts");
+                    let reason = format!("{given} is not a 64-bit integer\nhint: pass a float, or text that the query casts");
                     Err(argument_error(py, "params", reason))
                 },
                 |number| Ok(ScalarValue::UInt64(Some(number))),
@@ -70,7 +70,7 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         return list_value(given);
     }
     let reason = format!(
-        "a value of the type `{kind}` is no parameter\nhint: numbers, texts, bytes, dates, times, and lists or arrays of these"
+        "a value of type `{kind}` is not a parameter\nhint: pass numbers, text, bytes, dates, times, and lists or arrays of these"
     );
     Err(argument_error(py, "params", reason))
 }
@@ -111,7 +111,7 @@ fn list_value(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         };
         let cast = value.cast_to(&of).ok().filter(|_| is_alike);
         cast.ok_or_else(|| {
-            let reason = format!("a list has values of one type, and here are {of} and `{value}`");
+            let reason = format!("the list has values of {of} and `{value}`, expected one type");
             argument_error(py, "params", reason)
         })
     });
@@ -128,7 +128,13 @@ fn date_or_time(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         false => DataType::Date32,
     };
     let value = ScalarValue::try_from_string(text.clone(), &wanted);
-    value.map_err(|_| argument_error(given.py(), "params", format!("`{text}` is no date or time")))
+    value.map_err(|_| {
+        argument_error(
+            given.py(),
+            "params",
+            format!("`{text}` is not a date or time"),
+        )
+    })
 }
 
 /// Converts a cell to a Python value; times become `datetime`, decimals `Decimal`.

@@ -17,7 +17,7 @@ pub(crate) fn check_outside(path: &Path) -> Result<()> {
     let rejected = |store: &Path| Error::Source {
         location: path.display().to_string(),
         reason: format!(
-            "it belongs to the store `{}`, expected a place outside of it",
+            "it belongs to the store `{}`, expected a path outside of the store",
             store.display()
         ),
     };

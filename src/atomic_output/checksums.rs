@@ -43,7 +43,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Entry>> {
         });
         let (sha256, path) = entry.ok_or_else(|| Error::Source {
             location: NAME.to_owned(),
-            reason: format!("line {} is no checksum and path", number + 1),
+            reason: format!("line {} is not a checksum and a path", number + 1),
         })?;
         Ok(Entry {
             path: path.to_owned(),

@@ -59,7 +59,8 @@ impl OutputTarget {
             reason,
         };
         if to == "memory:" {
-            let reason = "ends with this process\nhint: a directory, or s3://BUCKET/PREFIX";
+            let reason =
+                "exists only in this process\nhint: write to a directory or s3://BUCKET/PREFIX";
             return Err(taken(reason.to_owned()));
         }
         if let Some(directory) = location.local_directory() {
@@ -96,7 +97,7 @@ impl OutputTarget {
             if !broken_off && !overwrite {
                 let name = kind.name;
                 return Err(taken(format!(
-                    "has a {name} already\nhint: --overwrite replaces it"
+                    "already contains a {name}\nhint: --overwrite replaces it"
                 )));
             }
         }
@@ -179,7 +180,8 @@ impl OutputTarget {
             return Err(Error::CannotCreate {
                 location: self.location.as_str().to_owned(),
                 reason: format!(
-                    "is written to by another `{}`\nhint: run it again when that has ended",
+                    "is being written by another `{}`\n\
+                     hint: run the command again when the other one has ended",
                     self.kind.command
                 ),
             });
@@ -237,7 +239,8 @@ fn foreign_files_message(files: &[String], kind: OutputKind) -> String {
     };
     let some = some.join(", ");
     format!(
-        "has files that are no {} of tsql: {some}{more}\nhint: an empty directory, or one that is not there yet",
+        "contains files that do not belong to a {} of tsql: {some}{more}\n\
+         hint: write to an empty or new directory",
         kind.name
     )
 }

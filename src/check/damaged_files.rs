@@ -103,7 +103,7 @@ pub(super) async fn describe_damage(
     let mut told = Vec::new();
     for (damaged, remedy) in remedies(store, found).await? {
         let hint = match &remedy {
-            Remedy::Rows => "`tsql check --repair` writes it anew from its rows",
+            Remedy::Rows => "`tsql check --repair` rewrites it from its rows",
             Remedy::Remove { hint, .. } => hint.as_str(),
         };
         for damaged in damaged {
@@ -121,7 +121,7 @@ pub(super) async fn repair_files(store: &Store) -> Result<(Option<RepairItem>, b
     let mut done = RepairItem {
         found: "damaged data files",
         count: 0,
-        does: "writes them anew from their rows, or removes them",
+        does: "rewrites them from their rows, or removes them",
         is_damage: true,
         then: Vec::new(),
         lost: Vec::new(),
@@ -219,10 +219,10 @@ async fn remedy_for_lost_rows(
     let rows = lost_rows(table, damaged);
     let counted = FROM_FILES.iter().find(|(name, _)| *name == table.name);
     if counted.is_none() && !OF_SOURCES.contains(&table.name.as_str()) {
-        let hint = format!("`tsql check --repair` removes it: {rows} are lost for good");
+        let hint = format!("`tsql check --repair` removes it; {rows} are permanently lost");
         let lost = match table.name.as_str() {
             "retracted" => {
-                format!("{rows}: their records count again once their files are ingested")
+                format!("{rows}: their records are in results again after their files are ingested")
             }
             _ => rows,
         };
@@ -237,7 +237,8 @@ async fn remedy_for_lost_rows(
     };
     let hint = match sources {
         Some(sources) => outcome(&sources),
-        None => "`tsql check --repair` removes it with the sources that need it, and names those to ingest again"
+        None => "`tsql check --repair` removes it and the sources that need it, and names the \
+            files to ingest again"
             .to_owned(),
     };
     // Names and labels are stored nowhere else.
@@ -276,7 +277,7 @@ fn outcome(sources: &[Source]) -> String {
     let mut hint = "`tsql check --repair` removes it".to_owned();
     if !there.is_empty() {
         let paths = there.iter().map(|source| format!("`{}`", source.path));
-        hint += &format!("; to ingest {} again restores its rows", join_first(paths));
+        hint += &format!("; ingesting {} again restores its rows", join_first(paths));
     }
     if !gone.is_empty() {
         let rows: u64 = gone.iter().map(|source| source.rows).sum();
@@ -284,7 +285,9 @@ fn outcome(sources: &[Source]) -> String {
             .iter()
             .map(|source| format!("{} of `{}`", source.rows, source.path));
         let gone = join_first(gone);
-        hint += &format!("; {rows} rows are lost for good: {gone}, which is not there any more");
+        hint += &format!(
+            "; {rows} rows are permanently lost, because their files do not exist: {gone}"
+        );
     }
     hint
 }

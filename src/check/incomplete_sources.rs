@@ -52,9 +52,9 @@ pub(super) async fn graphs_without_types(context: &SessionContext) -> Result<BTr
 /// exported because of rows that the ingest log does not count.
 pub(super) async fn repair(store: &Store, rebuilds: bool) -> Result<Vec<RepairItem>> {
     let mut done = RepairItem {
-        found: "sources with rows that are lost",
+        found: "sources with lost rows",
         count: 0,
-        does: "takes them out, to be ingested again",
+        does: "removes them; their files have to be ingested again",
         is_damage: true,
         then: Vec::new(),
         lost: Vec::new(),
@@ -142,7 +142,7 @@ pub(super) async fn describe_incomplete(context: &SessionContext) -> Result<Opti
     let mut text = String::new();
     for (is_there, what) in [
         (true, "to be ingested again"),
-        (false, "whose files are gone: lost for good"),
+        (false, "permanently lost because their files do not exist"),
     ] {
         let some = found.iter().filter(|source| source.is_there() == is_there);
         let mut names: Vec<String> = match is_there {

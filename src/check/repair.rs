@@ -83,9 +83,9 @@ fn log_repair_item(logs: &[(&'static str, String)], sources: &[[String; 3]]) -> 
         reingest::command(path, dataset, platform, &Labels::default())
     });
     (!logs.is_empty()).then(|| RepairItem {
-        found: "damaged files of logs",
+        found: "damaged log files",
         count: logs.len() as u64,
-        does: "puts them aside, and makes a version of what is left",
+        does: "moves them aside, and writes a version with the remaining data",
         is_damage: true,
         then: then.collect(),
         lost: lost.collect(),

@@ -35,7 +35,7 @@ pub(super) async fn check_runtimes(
     }
     if let Some((source, line)) = first {
         let reason = format!(
-            "{wrong} runtimes are not the means of their repeats, the first one in line {line} of source {source}"
+            "{wrong} runtimes are not the means of their repeats, the first in line {line} of source {source}"
         );
         checked.damage.push(("records".to_owned(), reason));
     }

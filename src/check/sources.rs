@@ -86,10 +86,7 @@ impl Source {
     pub(super) fn lost(&self, segment: i32) -> String {
         let lost = self.segments.iter().filter(|one| one.number >= segment);
         let rows: u64 = lost.map(|one| one.records + one.others).sum();
-        format!(
-            "{rows} rows of `{}`, whose file is not there any more",
-            self.name
-        )
+        format!("{rows} rows of `{}`, whose file does not exist", self.name)
     }
 
     /// Describes the names whose files are gone, with their labels. Another file has the same bytes.
@@ -102,7 +99,7 @@ impl Source {
                 labels => format!(" with the labels {}", labels.replace('\n', ", ")),
             };
             format!(
-                "the name `{}`{labels}, whose file is not there any more",
+                "the name `{}`{labels}, whose file does not exist",
                 file.name
             )
         })

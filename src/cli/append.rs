@@ -1,4 +1,4 @@
-//! `tsql append`: records into the store while they are measured.
+//! `tsql append`: stores records while they are measured.
 
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::label::{Label, tell_unlabelled};
+use super::label::{Label, report_unlabeled};
 use super::memory;
 use super::outcome::{DONE, Failure, PARTLY};
 use super::signals::stop_on_ctrl_c;
@@ -19,10 +19,10 @@ use crate::ingest::{AppendOptions, Position, Report};
 
 /// Append records from standard input while they are produced
 ///
-/// Lines are auto_scheduler (Ansor) JSON, or with --input-format AutoTVM or MetaSchedule lines, or `measured`: JSON objects
-/// whose keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns, all_cost_s,
-/// measured_at, environment. Records are committed in batches; queries that start later see them. After a failure, send the
-/// stream again from its beginning: stored lines are skipped, so each record is stored once.
+/// Lines are auto_scheduler (Ansor) JSON, or with --input-format AutoTVM or MetaSchedule lines, or `measured`: JSON
+/// objects whose keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns,
+/// all_cost_s, measured_at, environment. Records are committed in batches; queries that start later see them. After a
+/// failure, send the stream again from its beginning: stored lines are skipped, so each record is stored once.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \
@@ -98,8 +98,8 @@ pub(super) async fn run(place: &StoreOptions, command: Append) -> Result<u8, Fai
         return Err(Error::Interrupted.into());
     }
     let report = report?;
-    tell_unmerged(&report);
-    tell_unlabelled(&report);
+    report_unmerged(&report);
+    report_unlabeled(&report);
     for (path, line, reason) in &report.first_rejects {
         print_message(&format!("{path}:{line}: {reason}"));
     }
@@ -119,7 +119,7 @@ pub(super) async fn run(place: &StoreOptions, command: Append) -> Result<u8, Fai
 }
 
 /// Reports that small files could not be merged.
-pub(super) fn tell_unmerged(report: &Report) {
+pub(super) fn report_unmerged(report: &Report) {
     if let Some(reason) = &report.unmerged {
         print_message(&format!("note: small files were not merged: {reason}"));
     }

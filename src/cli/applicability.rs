@@ -1,4 +1,4 @@
-//! Options of the whole program that some commands cannot use: these are rejected when the command line is parsed.
+//! Rejects global options that a command cannot use, when the command line is parsed.
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -47,17 +47,17 @@ pub(super) fn check(cli: &mut Command, matches: &ArgMatches) -> Result<(), clap:
         last = sub;
     }
     let path = path.join(" ");
-    let is_given = |id: &str| {
+    let is_set = |id: &str| {
         let has = last.try_contains_id(id).unwrap_or(false);
         has && last.value_source(id) == Some(ValueSource::CommandLine)
     };
-    let is_without = WITHOUT_STORE.contains(&path.as_str());
+    let needs_no_store = WITHOUT_STORE.contains(&path.as_str());
     let changes = CHANGE.contains(&path.as_str());
-    let wrong = if is_given("at") && (is_without || changes) {
+    let wrong = if is_set("at") && (needs_no_store || changes) {
         Some(("--at", "reads an earlier version of a store"))
-    } else if is_given("sample") && (is_without || changes) {
+    } else if is_set("sample") && (needs_no_store || changes) {
         Some(("--sample", "reads the built-in sample"))
-    } else if is_given("workers") && (is_without || changes && path != "worker status") {
+    } else if is_set("workers") && (needs_no_store || changes && path != "worker status") {
         Some(("--workers", "distributes a query"))
     } else {
         None

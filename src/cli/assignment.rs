@@ -1,6 +1,6 @@
-//! `NAME=VALUE` on the command line.
+//! Assignments `NAME=VALUE` on the command line.
 
-/// `NAME=VALUE`, the value as it is.
+/// Parses `NAME=VALUE`; the value stays unchanged.
 pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))

@@ -59,9 +59,9 @@ enum Container {
 
 /// Write training batches: TpuGraphs graphs, each with k of its configurations
 ///
-/// Reads the graph, configurations and runtimes of one file; a batch then takes well under a millisecond. With several files,
-/// or a collection, each batch is of another file, and each file occurs once per epoch. `runtime_ns` is NULL (in npz: 0)
-/// if the test split withholds it.
+/// Reads the graph, configurations and runtimes of one file; a batch then takes well under a millisecond. With several
+/// files, or a collection, each batch is of another file, and each file occurs once per epoch. `runtime_ns` is NULL (in
+/// npz: 0) if the test split withholds it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql batch                              # list the files\n  \
@@ -125,9 +125,10 @@ pub(super) async fn run(place: &StoreOptions, command: Batch) -> Result<u8, Fail
         return Ok(DONE);
     }
     match command.single(&tpugraphs::training_files(&store).await?) {
-        Some(name) => one(&store, name, &command).await,
+        Some(name) => write_one_file(&store, name, &command).await,
         None if command.container() == Container::Npz => {
-            let reason = "an npz file holds one batch of one file: use arrow for several";
+            let reason =
+                "an npz file contains one batch of one file\nhint: --format arrow writes several";
             Err(Failure::Usage(reason.to_owned()))
         }
         None => {
@@ -137,35 +138,35 @@ pub(super) async fn run(place: &StoreOptions, command: Batch) -> Result<u8, Fail
     }
 }
 
-/// Steps of one file.
-async fn one(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> {
+/// Writes batches of one file.
+async fn write_one_file(store: &Store, name: &str, command: &Batch) -> Result<u8, Failure> {
     let started = Instant::now();
     let graph = tpugraphs::training_graph(store, name).await?;
-    let opened = started.elapsed();
+    let open_time = started.elapsed();
     let started = Instant::now();
     match command.container() {
         Container::Npz => write_npz(&graph, command)?,
         Container::Arrow => write_arrow(&graph, command)?,
     }
-    let taken = started.elapsed();
+    let write_time = started.elapsed();
     let samples = count_noun(graph.sample_count() as u64, "sample");
     let (slots, groups) = (graph.slot_count(), graph.group_count());
     let nodes = match slots {
         0 => String::new(),
-        _ => format!(" of {slots} nodes in {groups} groups"),
+        _ => format!(" of {slots} slots in {groups} slot groups"),
     };
     print_message(&format!(
         "{}: {samples}{nodes}, opened in {:.1} ms, {} in {:.1} ms",
         graph.id(),
-        opened.as_secs_f64() * 1e3,
+        open_time.as_secs_f64() * 1e3,
         count_noun(command.steps.unwrap_or(1), "step"),
-        taken.as_secs_f64() * 1e3,
+        write_time.as_secs_f64() * 1e3,
     ));
     Ok(DONE)
 }
 
 impl Batch {
-    /// The one file that was named; `None` for several, or a collection.
+    /// Returns the name of the only file; `None` for several files, a collection, or options that need several files.
     fn single(&self, files: &[TrainingFile]) -> Option<&str> {
         let [name] = self.files.as_slice() else {
             return None;
@@ -173,11 +174,11 @@ impl Batch {
         let prefix = format!("{name}:");
         let is_file = files.iter().any(|file| file.id == *name);
         let is_collection = files.iter().any(|file| file.id.starts_with(&prefix));
-        let asks_for_epochs =
+        let has_epoch_options =
             self.epochs.is_some() || self.split.is_some() || self.balance.is_some();
         (is_file || !is_collection)
             .then_some(name.as_str())
-            .filter(|_| !asks_for_epochs)
+            .filter(|_| !has_epoch_options)
     }
 
     fn several(&self) -> Several<'_> {
@@ -198,9 +199,9 @@ impl Batch {
     }
 
     fn container(&self) -> Container {
-        let named = self.output.as_ref();
-        let npz = named.is_some_and(|path| path.extension().is_some_and(|end| end == "npz"));
-        let by_name = if npz {
+        let output = self.output.as_ref();
+        let is_npz = output.is_some_and(|path| path.extension().is_some_and(|end| end == "npz"));
+        let by_name = if is_npz {
             Container::Npz
         } else {
             Container::Arrow
@@ -222,7 +223,7 @@ impl Batch {
         picking.seed(self.seed).unique(self.unique)
     }
 
-    /// The Arrow stream that was asked for.
+    /// Opens the output as an Arrow stream with this schema.
     fn writer(&self, schema: &Schema) -> Result<BatchWriter, Failure> {
         BatchWriter::open(self.output.as_deref(), schema)
     }
@@ -238,11 +239,12 @@ impl Batch {
 
 fn write_npz(graph: &TrainingGraph, command: &Batch) -> Result<(), Failure> {
     let Some(path) = &command.output else {
-        let reason = "npz needs a file: -o FILE".to_owned();
+        let reason = "npz output needs a file\nhint: -o FILE".to_owned();
         return Err(Failure::Usage(reason));
     };
     if command.steps.is_some_and(|steps| steps != 1) {
-        let reason = "an npz file holds one step: take arrow for more".to_owned();
+        let reason =
+            "an npz file contains one batch\nhint: --format arrow writes several".to_owned();
         return Err(Failure::Usage(reason));
     }
     let samples = graph.pick(&command.picking(), 0);

@@ -1,4 +1,4 @@
-//! Ready-made questions, as they are asked: which there are, what is chosen for them, and why there is no answer.
+//! Built-in queries of the command line: their list, default parameters and the reasons of empty results.
 
 use datafusion::prelude::SessionContext;
 
@@ -7,14 +7,15 @@ use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::query::{NamedQuery, built_in_queries, user_queries};
 
-/// What was given, and what was chosen where nothing was, which is told.
+/// Returns the values in `set`, followed by the values of all parameters. Prints the platforms that were chosen by
+/// default.
 pub(super) async fn choose_values(
-    question: &NamedQuery,
+    query: &NamedQuery,
     context: &SessionContext,
     set: &[(String, String)],
 ) -> Result<Vec<(String, String)>, Error> {
-    let values = question.parameter_values(context, set).await?;
-    for parameter in question.parameters.iter().filter(|one| one.is_platform()) {
+    let values = query.parameter_values(context, set).await?;
+    for parameter in query.parameters.iter().filter(|one| one.is_platform()) {
         if set.iter().any(|(name, _)| *name == parameter.name) {
             continue;
         }
@@ -28,33 +29,33 @@ pub(super) async fn choose_values(
     Ok(set.iter().cloned().chain(values).collect())
 }
 
-/// The questions that come with tsql, and the user's own, which go before those of the same name.
+/// Returns the built-in queries and the user's own, sorted by name. Own queries replace built-in ones of the same name.
 pub(super) fn all(place: &StoreOptions) -> Result<Vec<NamedQuery>, Error> {
-    let own = user_queries(&place.question_folders()?);
+    let own = user_queries(&place.query_folders()?);
     for (path, reason) in &own.failed {
         print_message(&format!("{}: {reason}", path.display()));
     }
     let mut all = own.questions;
-    for question in built_in_queries() {
-        if !all.iter().any(|own| own.name == question.name) {
-            all.push(question);
+    for query in built_in_queries() {
+        if !all.iter().any(|own| own.name == query.name) {
+            all.push(query);
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(all)
 }
 
-/// Says why there are no rows.
-pub(super) async fn tell_empty(
-    question: &NamedQuery,
+/// Prints the reason of an empty result.
+pub(super) async fn print_empty_reason(
+    query: &NamedQuery,
     context: &SessionContext,
     values: &[(String, String)],
 ) -> Result<(), Error> {
-    if let Some(what) = question.missing_data(context).await? {
-        print_message(&format!("note: no answer, because the store has no {what}"));
+    if let Some(what) = query.missing_data(context).await? {
+        print_message(&format!("note: no result, because the store has no {what}"));
         return Ok(());
     }
-    let values = question.parameters.iter().filter_map(|parameter| {
+    let values = query.parameters.iter().filter_map(|parameter| {
         let value = values
             .iter()
             .rev()
@@ -69,7 +70,7 @@ pub(super) async fn tell_empty(
     };
     print_message(&format!(
         "note: no rows meet the conditions{where_they_are}; `tsql queries {} --sql` shows them",
-        question.name
+        query.name
     ));
     Ok(())
 }

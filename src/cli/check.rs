@@ -15,16 +15,16 @@ const STYLE: &str = "{spinner} {bar:30} {human_pos} of {human_len} {msg} checked
 
 /// Verify every byte, reference and hash of the store, and that every source can be exported
 ///
-/// Reads all data files and compares them with their checksums, pre-aggregates with their rows, runtimes with their repeats,
-/// and the logs of all tables with each other. Reports damage, and what can be repaired. Exit code 0 for a sound store, 1
-/// for damage.
+/// Reads all data files and compares them with their checksums, pre-aggregates with their rows, runtimes with their
+/// repeats, and the logs of all tables with each other. Reports damage, and what can be repaired. Exit code 0 for a
+/// sound store, 1 for damage.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql check && echo sound\n  tsql check --repair")]
 pub(super) struct Check {
     /// Repair the store, then check it. Damaged log files are moved aside, and damaged checkpoints ignored.
-    /// Pre-aggregates are rebuilt. If rows are lost, their sources are removed, and the commands are printed that restore
-    /// them with labels, corrections and retractions, or the number of rows that cannot be restored. Errors of earlier
-    /// versions are corrected too. Replaced files stay until `tsql vacuum`
+    /// Pre-aggregates are rebuilt. If rows are lost, their sources are removed, and the commands are printed that
+    /// restore them with labels, corrections and retractions, or the number of rows that cannot be restored. Errors of
+    /// earlier versions are corrected too. Replaced files stay until `tsql vacuum`
     #[arg(long, alias = "mend")]
     repair: bool,
 }
@@ -35,26 +35,26 @@ pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Fail
         for done in store.repair().await? {
             print_message(&format!("repaired: {}: {}", done.found, done.count));
             for lost in &done.lost {
-                print_message(&format!("lost for good: {lost}"));
+                print_message(&format!("permanently lost: {lost}"));
             }
             for command in &done.then {
-                // The store that is repaired, if it is not the one that is found here.
+                // The command has to name a store that it would not find by itself.
                 let command = match &place.store {
                     Some(store) => {
                         command.replacen("tsql ", &format!("tsql --store {store:?} "), 1)
                     }
                     None => command.clone(),
                 };
-                print_message(&format!("hint: `{command}` completes it"));
+                print_message(&format!("hint: `{command}` completes the repair"));
             }
         }
     }
     let bar = shows_progress().then(|| progress_bar::bar(STYLE));
     let progress = bar.clone().map(|bar| -> CheckProgress {
-        Arc::new(move |what, done, of| {
-            bar.set_length(of);
-            bar.set_position(done);
-            bar.set_message(what.to_owned());
+        Arc::new(move |message, position, length| {
+            bar.set_length(length);
+            bar.set_position(position);
+            bar.set_message(message.to_owned());
         })
     });
     let options = CheckOptions {
@@ -79,7 +79,8 @@ pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Fail
         return Ok(PARTLY);
     }
     print_message(&format!(
-        "sound: {} data files of {} bytes, {} references resolve, {} hashes compute again, {} sources of {} bytes can be given back",
+        "no damage: {} data files of {} bytes verified, {} references resolved, {} hashes \
+         recomputed, {} sources of {} bytes can be exported",
         checked.files,
         checked.file_bytes,
         checked.references,
@@ -89,8 +90,8 @@ pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Fail
     ));
     if checked.without_checksums > 0 {
         print_message(&format!(
-            "{} of {} data files have no checksums, as older versions wrote them: damage in them may go unnoticed\n\
-             hint: `tsql optimize --again` writes them with checksums",
+            "{} of {} data files come from older versions and have no checksums: their damage may \
+             stay undetected\nhint: `tsql optimize --again` rewrites them with checksums",
             checked.without_checksums, checked.files
         ));
     }

@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 
 use crate::error::nearest;
 
-/// A single word is a mistyped command, not SQL.
+/// Returns whether a text is a single word, which is a mistyped command and not SQL.
 pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -20,7 +20,7 @@ pub(super) fn is_word(text: &str) -> bool {
 static COMMANDS: OnceLock<fn() -> Command> = OnceLock::new();
 
 /// Sets the constructor of all commands; only the first call has an effect.
-pub(super) fn know(commands: fn() -> Command) {
+pub(super) fn set_commands(commands: fn() -> Command) {
     COMMANDS.get_or_init(|| commands);
 }
 
@@ -57,8 +57,8 @@ pub(super) fn command(kind: ErrorKind, args: &[OsString]) -> Option<String> {
     (!is_known && is_word(first)).then(|| no_command(first))
 }
 
-/// Position of the first word that is neither an option nor the value of one; `None` after an unknown option, which is the
-/// mistake then.
+/// Returns the position of the first word that is neither an option nor the value of one. `None` after an unknown
+/// option, because the option is the error then.
 pub(super) fn command_position(commands: &Command, args: &[OsString]) -> Option<usize> {
     let mut words = args.iter().enumerate().skip(1);
     while let Some((position, word)) = words.next() {
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_command_is_told_from_a_mistyped_option() {
-        know(|| {
+    fn mistyped_commands_and_options_are_distinguished() {
+        set_commands(|| {
             let store = Arg::new("store").long("store");
             Command::new("tsql")
                 .arg(store)
@@ -99,14 +99,14 @@ mod tests {
             let args: Vec<OsString> = words.iter().map(OsString::from).collect();
             command(ErrorKind::UnknownArgument, &args)
         };
-        let told = meant(&["tsql", "ingst", "logs"]).unwrap();
-        assert!(told.contains("`ingst`"), "{told}");
-        let told = meant(&["tsql", "--store", "x", "ingst", "logs"]).unwrap();
-        assert!(told.contains("`ingst`"), "{told}");
+        let error = meant(&["tsql", "ingst", "logs"]).unwrap();
+        assert!(error.contains("`ingst`"), "{error}");
+        let error = meant(&["tsql", "--store", "x", "ingst", "logs"]).unwrap();
+        assert!(error.contains("`ingst`"), "{error}");
         assert_eq!(meant(&["tsql", "ingest", "logs", "--platfrom", "x"]), None);
         assert_eq!(meant(&["tsql", "SELECT 1", "logs"]), None);
         assert_eq!(meant(&["tsql", "--sotre", "x", "SELECT 1"]), None);
-        let told = meant(&["tsql", "--store=x", "ingst", "logs"]).unwrap();
-        assert!(told.contains("`ingst`"), "{told}");
+        let error = meant(&["tsql", "--store=x", "ingst", "logs"]).unwrap();
+        assert!(error.contains("`ingst`"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
-//! Values that a shell can complete: what this program knows, and what the store on this machine has.
+//! Values for shell completion: names that tsql knows, and names in a local store.
 //!
-//! Whoever presses Tab waits, so no server is asked, and no store for longer than a moment.
+//! The user waits after pressing Tab, so no server is queried, and a local store only for a limited time.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::query::{self, built_in_queries, built_in_query};
 use crate::schema;
 use crate::store::Store;
 
-/// How long a store may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time of a query to the store.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Variable that names a store.
 const VARIABLE: &str = "TSQL_STORE";
 
-/// A name and what it is.
+/// A name and its description.
 type Named = (String, String);
 
 /// Completes tables and views.
@@ -30,24 +30,24 @@ pub(super) fn tables() -> ArgValueCompleter {
     })
 }
 
-/// Completes ready-made questions.
-pub(super) fn question_names() -> ArgValueCompleter {
+/// Completes built-in queries.
+pub(super) fn query_names() -> ArgValueCompleter {
     completer(|_| {
-        let questions = built_in_queries().into_iter();
-        let named = questions.map(|question| (question.name, question.title));
+        let queries = built_in_queries().into_iter();
+        let named = queries.map(|query| (query.name, query.title));
         named.collect()
     })
 }
 
-/// Completes parameters of the question that the command line names, and platforms after `=`.
+/// Completes parameters of the built-in query on the command line, and platforms after `=`.
 pub(super) fn parameters() -> ArgValueCompleter {
     completer(|current| {
-        let asked = words().iter().find_map(|word| built_in_query(word).ok());
-        let Some(asked) = asked else {
+        let query = words().iter().find_map(|word| built_in_query(word).ok());
+        let Some(query) = query else {
             return Vec::new();
         };
         let is_platform = |name: &str| {
-            let mut parameters = asked.parameters.iter();
+            let mut parameters = query.parameters.iter();
             parameters.any(|parameter| parameter.name == name && parameter.default.is_none())
         };
         if let Some((name, _)) = current.split_once('=') {
@@ -59,9 +59,9 @@ pub(super) fn parameters() -> ArgValueCompleter {
             let set = |platform: Named| (format!("{name}={}", platform.0), platform.1);
             return platforms.into_iter().map(set).collect();
         }
-        let parameters = asked.parameters.iter();
+        let parameters = query.parameters.iter();
         let parameters = parameters.map(|set| (format!("{}=", set.name), set.doc.clone()));
-        let files = asked.files.iter();
+        let files = query.files.iter();
         let files = files.map(|(name, doc)| (format!("{name}="), doc.clone()));
         parameters.chain(files).collect()
     })
@@ -84,7 +84,7 @@ pub(super) fn platforms() -> ArgValueCompleter {
 /// Completes tags of the store.
 pub(super) fn tags() -> ArgValueCompleter {
     completer(|_| {
-        of_store(async |store| {
+        query_store(async |store| {
             let tags = store.tags().await?.into_iter();
             let named = tags.map(|tag| (tag.name, tag.note.unwrap_or_default()));
             Ok(named.collect())
@@ -93,14 +93,14 @@ pub(super) fn tags() -> ArgValueCompleter {
 }
 
 fn platforms_of_store() -> Vec<Named> {
-    of_store(async |store| {
+    query_store(async |store| {
         let platforms = query::platforms(&store).await?.into_iter();
         let named = platforms.map(|platform| (platform, String::new()));
         Ok(named.collect())
     })
 }
 
-/// Suggests what begins with what was typed.
+/// Returns a completer that suggests the names with the typed prefix.
 fn completer(all: impl Fn(&str) -> Vec<Named> + Send + Sync + 'static) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let Some(current) = current.to_str() else {
@@ -117,14 +117,14 @@ fn completer(all: impl Fn(&str) -> Vec<Named> + Send + Sync + 'static) -> ArgVal
     })
 }
 
-/// The words of the command line that is completed.
+/// Returns the words of the command line to complete.
 fn words() -> Vec<String> {
     let words = std::env::args_os().skip_while(|word| word != "--");
     let words = words.skip(1).filter_map(|word| word.into_string().ok());
     words.collect()
 }
 
-/// The store that the words of a command line mean; `None` for the sample.
+/// Returns the location of the store that a command line selects; `None` for the sample.
 fn location(words: &[String]) -> Result<Option<String>> {
     let mut words = words.iter().skip(1);
     let mut named = std::env::var(VARIABLE).ok();
@@ -140,15 +140,15 @@ fn location(words: &[String]) -> Result<Option<String>> {
     named.map_or_else(near, Ok).map(Some)
 }
 
-/// Asks the store that the command line means; nothing where it is not on this machine, or does not answer.
-fn of_store(ask: impl AsyncFnOnce(Store) -> Result<Vec<Named>>) -> Vec<Named> {
-    let asked = async {
+/// Queries the store that the command line selects. Returns nothing if the store is remote, fails or takes too long.
+fn query_store(query: impl AsyncFnOnce(Store) -> Result<Vec<Named>>) -> Vec<Named> {
+    let names = async {
         let store = match location(&words())? {
             None => Store::demo().await?,
             Some(location) if location.contains("://") => return Err(Error::NoStore),
             Some(location) => Store::open(&location).await?,
         };
-        ask(store).await
+        query(store).await
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -156,7 +156,7 @@ fn of_store(ask: impl AsyncFnOnce(Store) -> Result<Vec<Named>>) -> Vec<Named> {
     let Ok(runtime) = runtime else {
         return Vec::new();
     };
-    let found = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+    let found = runtime.block_on(async { tokio::time::timeout(TIMEOUT, names).await });
     runtime.shutdown_background();
     found.ok().and_then(Result::ok).unwrap_or_default()
 }
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_store_of_a_command_line_is_told_from_its_other_words() {
-        let of = |line: &str| {
+    fn the_store_of_a_command_line_is_found_among_its_words() {
+        let location_of = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             location(&words).unwrap()
         };
-        assert_eq!(of("tsql --sample queries x --set"), None);
-        assert_eq!(of("tsql queries --store a/b x").unwrap(), "a/b");
-        assert_eq!(of("tsql --store=s3://b --at v").unwrap(), "s3://b");
+        assert_eq!(location_of("tsql --sample queries x --set"), None);
+        assert_eq!(location_of("tsql queries --store a/b x").unwrap(), "a/b");
+        assert_eq!(location_of("tsql --store=s3://b --at v").unwrap(), "s3://b");
     }
 }

@@ -1,7 +1,7 @@
-//! `tsql completions SHELL`: what a shell runs to complete the words of this command.
+//! `tsql completions SHELL`: prints the script with which a shell completes the words of this command.
 //!
-//! The scripts for all but nushell call the command itself, which knows the tables, tags and platforms of the store
-//! that is meant.
+//! The scripts for all shells but nushell call the command itself, which reads the tables, tags and platforms of the
+//! selected store.
 
 use std::io::Write as _;
 
@@ -13,10 +13,10 @@ use clap_complete_nushell::Nushell;
 use super::outcome::{DONE, FAILED, Failure};
 use crate::error::Error;
 
-/// Variable by which a script asks for completions.
+/// Variable with which a script requests completions.
 const VARIABLE: &str = "TSQL_COMPLETE";
 
-/// The command, as it is called.
+/// Name of the command.
 const NAME: &str = "tsql";
 
 /// Print the shell script that completes commands, options, tables, tags and queries
@@ -62,7 +62,7 @@ pub(super) fn run(command: &Completions, mut cli: clap::Command) -> Result<u8, F
 
 fn print(script: &[u8]) -> Result<u8, Failure> {
     match std::io::stdout().lock().write_all(script) {
-        // Whoever reads has seen enough.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(DONE),
         printed => {
             printed.map_err(Error::io("standard output"))?;
@@ -71,7 +71,7 @@ fn print(script: &[u8]) -> Result<u8, Failure> {
     }
 }
 
-/// Answers a script that asks for completions; `None` where none does.
+/// Prints completions if a script requests them, and returns the exit code; `None` without a request.
 pub(super) fn serve<Cli: CommandFactory>(args: &[std::ffi::OsString]) -> Option<u8> {
     std::env::var_os(VARIABLE)?;
     let folder = std::env::current_dir().ok();

@@ -1,4 +1,4 @@
-//! `tsql copy`: a store, or a part of it, into another one.
+//! `tsql copy`: copies a store, or a part of it, into another one.
 
 use clap::Args;
 
@@ -16,13 +16,14 @@ const SHOWN: usize = 20;
 /// Copy a store, or a part of it, into another store
 ///
 /// Source and destination are folders or buckets; a missing destination is created. Graphs, configurations, samples,
-/// environments and sources that both have are stored once, so copying twice changes nothing. Running the same command again
-/// completes an interrupted copy. Retracted records stay retracted. Tags are not copied: they name versions of one store.
+/// environments and sources that both have are stored once, so copying twice changes nothing. Running the same command
+/// again completes an interrupted copy. Retracted records stay retracted. Tags are not copied: they name versions of
+/// one store.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql copy lab-a/.tsql all/ && tsql copy lab-b/.tsql all/\n  \
     tsql copy .tsql s3://bucket/store\n  \
-    tsql copy .tsql paper/ --at v1.0\n  \
+    tsql copy .tsql published/ --at v1.0\n  \
     tsql copy .tsql k80/ --where \"platform = 'k80'\"\n  \
     tsql copy .tsql fast/ --where \"runtime_ns < 1e6\" --dry-run")]
 pub(super) struct Copy {
@@ -76,11 +77,11 @@ pub(super) async fn run(place: &StoreOptions, command: Copy) -> Result<u8, Failu
         bar.finish_and_clear();
     }
     let copied = copied?;
-    tell(&copied, command.dry_run);
+    print_report(&copied, command.dry_run);
     Ok(if copied.is_clean() { DONE } else { PARTLY })
 }
 
-fn tell(copied: &CopyReport, dry_run: bool) {
+fn print_report(copied: &CopyReport, dry_run: bool) {
     let sources = count_noun(copied.sources, "source");
     let done = if dry_run { "would be new" } else { "new" };
     let (grown, names, known) = (copied.grown, copied.other_names, copied.known);
@@ -101,14 +102,14 @@ fn tell(copied: &CopyReport, dry_run: bool) {
         copied
             .renamed
             .iter()
-            .map(|(old, new)| format!("{old} is {new} there"))
+            .map(|(old, new)| format!("{old} is named {new} in the target"))
             .collect(),
         copied
             .parts
             .iter()
             .map(|(name, part, lines)| {
                 let lines = count_noun(*lines, "line");
-                format!("{name}: {lines} of it are {part} there; it cannot be given back as it was")
+                format!("{name}: {lines} of it are stored as {part}; the original file cannot be exported")
             })
             .collect(),
         copied

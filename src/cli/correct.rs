@@ -8,7 +8,7 @@ use super::store_options::StoreOptions;
 use crate::corrections::{CorrectionOptions, CorrectionReport, Label};
 use crate::error::Error;
 
-/// Why, who, and how much.
+/// Reason, author and extent of a change.
 #[derive(Args, Debug)]
 struct About {
     /// Reason, stored with the change
@@ -27,8 +27,8 @@ struct About {
 
 /// Correct wrong labels of sources: platform, collection, split
 ///
-/// Changes all records of a source. Measured values never change; `tsql retract` hides records. Exported files stay the same,
-/// and a file that is ingested again under the wrong platform is recognized.
+/// Changes all records of a source. Measured values never change; `tsql retract` hides records. Exported files stay the
+/// same, and a file that is ingested again under the wrong platform is recognized.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql correct --set platform=k80 --where \"platform = 'k-80'\" \\\n      \
@@ -50,8 +50,8 @@ pub(super) struct Correct {
 
 /// Hide records from all queries
 ///
-/// Retracted records move to the table `retracted`, and their files are still exported byte for byte. Ingesting a file again
-/// does not restore its records; `tsql restore` does.
+/// Retracted records move to the table `retracted`, and their files are still exported byte for byte. Ingesting a file
+/// again does not restore its records; `tsql restore` does.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql retract --where \"source = 'logs/night7.json'\" --why \"the fan was broken\"\n  \
@@ -96,7 +96,7 @@ impl About {
     }
 }
 
-/// Everything, where nothing else is said.
+/// Returns the condition, or `true` if there is none.
 fn predicate_or_all(predicate: Option<String>) -> String {
     predicate.unwrap_or_else(|| "true".to_owned())
 }
@@ -109,7 +109,7 @@ pub(super) async fn correct(place: &StoreOptions, command: Correct) -> Result<u8
     let done = store
         .correct(&labels, &predicate_or_all(command.predicate), &options)
         .await?;
-    tell(&done, &options, ("corrected", "would be corrected"));
+    print_report(&done, &options, ("corrected", "would be corrected"));
     Ok(DONE)
 }
 
@@ -119,7 +119,7 @@ pub(super) async fn retract(place: &StoreOptions, command: Retract) -> Result<u8
     let done = store
         .retract(&predicate_or_all(command.predicate), &options)
         .await?;
-    tell(&done, &options, ("retracted", "would be retracted"));
+    print_report(&done, &options, ("retracted", "would be retracted"));
     if let Some(id) = &done.correction_id {
         print_message(&format!("`tsql restore {id}` restores them"));
     }
@@ -130,19 +130,20 @@ pub(super) async fn restore(place: &StoreOptions, command: Restore) -> Result<u8
     let store = place.open().await?;
     let predicate = match &command.retraction {
         Some(id) => {
-            known_retraction(&store, id).await?;
+            check_retraction(&store, id).await?;
             format!("retraction_id = '{id}'")
         }
         None => predicate_or_all(command.predicate),
     };
-    // Who names a retraction means all of it.
+    // A retraction by its id needs no confirmation by `--all`.
     let options = command.about.options(command.retraction.is_some());
     let done = store.restore(&predicate, &options).await?;
-    tell(&done, &options, ("restored", "would be restored"));
+    print_report(&done, &options, ("restored", "would be restored"));
     Ok(DONE)
 }
 
-async fn known_retraction(store: &crate::Store, id: &str) -> Result<(), Failure> {
+/// Checks that a retraction exists.
+async fn check_retraction(store: &crate::Store, id: &str) -> Result<(), Failure> {
     let known = store.corrections().await?.into_iter();
     let known = known.filter(|one| one.kind == crate::corrections::CorrectionKind::Retract);
     let known: Vec<String> = known.map(|one| one.correction_id).collect();
@@ -161,7 +162,7 @@ async fn known_retraction(store: &crate::Store, id: &str) -> Result<(), Failure>
     }))
 }
 
-fn tell(done: &CorrectionReport, options: &CorrectionOptions, (did, would): (&str, &str)) {
+fn print_report(done: &CorrectionReport, options: &CorrectionOptions, (did, would): (&str, &str)) {
     let verb = if options.dry_run { would } else { did };
     let records = count_noun(done.records, "record");
     let sources = count_noun(done.sources, "source");
@@ -170,7 +171,7 @@ fn tell(done: &CorrectionReport, options: &CorrectionOptions, (did, would): (&st
         count => format!(" ({count} of them other names of the same bytes)"),
     };
     let resumed = if done.resumed {
-        ", with what had been broken off"
+        ", which finished an interrupted run"
     } else {
         ""
     };

@@ -14,13 +14,13 @@ pub(super) struct Deletion {
     /// Print what would be deleted, and delete nothing
     #[arg(long)]
     dry_run: bool,
-    /// Delete without asking; scripts are never asked
+    /// Delete without confirmation; only terminals require one
     #[arg(short, long, conflicts_with = "dry_run")]
     yes: bool,
 }
 
 impl Deletion {
-    /// Returns whether `what` shall be deleted. On a terminal the user is asked, unless `--yes` is set.
+    /// Returns whether `what` shall be deleted. On a terminal, the user has to confirm, unless `--yes` is set.
     pub(super) fn is_confirmed(self, what: &str) -> Result<bool, Failure> {
         if self.dry_run {
             print_message(&format!("would delete {what}"));

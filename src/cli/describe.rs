@@ -14,8 +14,8 @@ use crate::schema::{self, Reference};
 
 /// Describe a table (columns, types, units, references) or a function
 ///
-/// A column refers to the column of the same name in another table. Columns of the kind `computed` are computed when a query
-/// names them. Columns of the kind `hidden` (with --all) exist in `stored.TABLE` only.
+/// A column refers to the column of the same name in another table. Columns of the kind `computed` are computed when a
+/// query names them. Columns of the kind `hidden` (with --all) exist in `stored.TABLE` only.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tsql describe records\n  tsql describe records --all\n  tsql describe median_ci"
@@ -66,9 +66,9 @@ pub(super) async fn run(_: &StoreOptions, command: Describe) -> Result<u8, Failu
         (Some(_), _) | (None, Some(_)) => "computed",
         (None, None) => "stored",
     };
-    let text = |of: &dyn Fn(&schema::Column) -> String| -> arrow::array::ArrayRef {
+    let text = |get: &dyn Fn(&schema::Column) -> String| -> arrow::array::ArrayRef {
         Arc::new(StringArray::from_iter_values(
-            columns.iter().copied().map(of),
+            columns.iter().copied().map(get),
         ))
     };
     show(

@@ -13,8 +13,8 @@ use crate::store::At;
 
 /// Count added and removed rows between two versions of the store
 ///
-/// Counts platforms, files (`sources`), records by platform, graphs and configurations, and each other table that differs.
-/// Rows with equal keys are equal, whatever file contains them.
+/// Counts platforms, files (`sources`), records by platform, graphs and configurations, and each other table that
+/// differs. Rows with equal keys are equal, also in different files.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql diff v1.0 v1.1\n  \
@@ -50,8 +50,8 @@ pub(super) async fn run(place: &StoreOptions, command: Compared) -> Result<u8, F
 }
 
 fn counts(diff: &Diff) -> [(&'static str, ArrayRef); 6] {
-    let number = |of: fn(&Difference) -> u64| -> ArrayRef {
-        let numbers = diff.counts.iter().map(|row| of(row).cast_signed());
+    let number = |get: fn(&Difference) -> u64| -> ArrayRef {
+        let numbers = diff.counts.iter().map(|row| get(row).cast_signed());
         Arc::new(Int64Array::from_iter_values(numbers))
     };
     let what = diff.counts.iter().map(|row| row.what.as_str());
@@ -67,12 +67,15 @@ fn counts(diff: &Diff) -> [(&'static str, ArrayRef); 6] {
 }
 
 fn sources(diff: &Diff) -> [(&'static str, ArrayRef); 5] {
-    let number = |of: fn(&SourceDifference) -> Option<u64>| -> ArrayRef {
-        let numbers = diff.sources.iter().map(|row| of(row).map(u64::cast_signed));
+    let number = |get: fn(&SourceDifference) -> Option<u64>| -> ArrayRef {
+        let numbers = diff
+            .sources
+            .iter()
+            .map(|row| get(row).map(u64::cast_signed));
         Arc::new(Int64Array::from_iter(numbers))
     };
-    let text = |of: fn(&SourceDifference) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(diff.sources.iter().map(of)))
+    let text = |get: fn(&SourceDifference) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(diff.sources.iter().map(get)))
     };
     [
         ("dataset", text(|row| &row.dataset)),

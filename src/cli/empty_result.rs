@@ -13,7 +13,7 @@ use crate::store::Store;
 /// The column whose values people type from memory.
 const COLUMN: &str = "platform";
 
-/// Platforms that a statement compares with.
+/// Returns the platforms that a statement compares the column `platform` with.
 pub(super) fn named_platforms(statement: &Statement) -> Vec<String> {
     let mut named = Vec::new();
     if let Statement::Statement(statement) = statement {
@@ -59,12 +59,12 @@ fn text(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Prints which of the named platforms the store lacks, and what may be meant.
+/// Prints the named platforms that the store lacks, with suggestions.
 pub(super) async fn hint(store: &Store, named: &[String]) {
     if named.is_empty() {
         return;
     }
-    // The query itself has a result: a hint must not fail it.
+    // The query itself has succeeded: a hint must not make it fail.
     let Ok(known) = platforms(store).await else {
         return;
     };

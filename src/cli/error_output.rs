@@ -1,29 +1,29 @@
-//! How the end of a command that failed is told: to people, or to programs.
+//! Errors of commands as text for people or JSON for programs, and their exit codes.
 
 use clap::ValueEnum;
 use datafusion::error::DataFusionError;
 use serde_json::{Map, Value, json};
 
 use super::command_suggestions::{command, commands};
-use super::outcome::{FAILED, Failure, INTERRUPTED, UNANSWERED};
+use super::outcome::{FAILED, Failure, INTERRUPTED, QUERY_FAILED};
 use super::printer::PrintError;
 use super::renames;
 use super::stderr::print_error;
 use crate::error::Error;
 
-/// What stands before the way out, on a line of its own.
+/// Separator between a message and its hint, which has its own line.
 const HINT: &str = "\nhint: ";
 
-/// The option, as it is typed.
+/// Name of the option.
 const OPTION: &str = "--error-format";
 
-/// Variable that does the same.
+/// Variable with the same effect.
 pub(super) const VARIABLE: &str = "TSQL_ERROR_FORMAT";
 
-/// How errors are told.
+/// Format of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum ErrorFormat {
-    /// A message, the words that are meant, a hint
+    /// A message, the part of the query with the error, a hint
     #[default]
     Text,
     /// One JSON object on a line: `{"error": {"kind", "message", "hint", "line", "column", "length"}}`
@@ -31,7 +31,7 @@ pub(super) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// The one that is meant by a command line that could not be read.
+    /// Returns the format that a command line requests, even if the command line cannot be parsed.
     pub(super) fn from_args(args: &[std::ffi::OsString]) -> Self {
         let mut words = args.iter().map(|word| word.to_string_lossy());
         let mut wanted = std::env::var(VARIABLE).ok();
@@ -49,7 +49,7 @@ impl ErrorFormat {
     }
 }
 
-/// Says why a command failed.
+/// Prints the error of a failed command.
 pub(super) fn print_failure(failure: &Failure, format: ErrorFormat) {
     match format {
         ErrorFormat::Text => print_error(&format!("error: {failure}")),
@@ -57,33 +57,33 @@ pub(super) fn print_failure(failure: &Failure, format: ErrorFormat) {
     }
 }
 
-/// What a command does, of which its exit code depends where it fails.
+/// Kind of a command, which determines the exit code of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandKind {
-    /// It answers a question.
+    /// Runs a query.
     Asks,
-    /// It reports what there is.
+    /// Reports existing data.
     Reports,
     /// Anything else.
     Else,
 }
 
-/// The exit code of a failure.
-pub(super) fn exit_code(failure: &Failure, does: CommandKind) -> u8 {
+/// Returns the exit code of a failure.
+pub(super) fn exit_code(failure: &Failure, kind: CommandKind) -> u8 {
     let interrupted = matches!(failure, Failure::Library(Error::Interrupted));
     if interrupted || crate::store::are_retries_stopped() {
         return INTERRUPTED;
     }
     match failure {
-        Failure::Library(Error::Empty(_)) if does != CommandKind::Else => UNANSWERED,
-        _ if does != CommandKind::Asks => FAILED,
-        Failure::Library(Error::Sql(_) | Error::Refused(_)) => UNANSWERED,
+        Failure::Library(Error::Empty(_)) if kind != CommandKind::Else => QUERY_FAILED,
+        _ if kind != CommandKind::Asks => FAILED,
+        Failure::Library(Error::Sql(_) | Error::Refused(_)) => QUERY_FAILED,
         Failure::Library(Error::Query(error)) | Failure::Print(PrintError::Query(error)) => {
             match error.find_root() {
                 DataFusionError::ObjectStore(_)
                 | DataFusionError::IoError(_)
                 | DataFusionError::External(_) => FAILED,
-                _ => UNANSWERED,
+                _ => QUERY_FAILED,
             }
         }
         _ => FAILED,
@@ -104,9 +104,9 @@ fn in_json(failure: &Failure) -> Value {
     error.insert("kind".to_owned(), kind.into());
     error.insert("message".to_owned(), message.unwrap_or(&text).into());
     error.insert("hint".to_owned(), hint.into());
-    if let Failure::Library(Error::Sql(mistake)) = failure {
-        error.insert("message".to_owned(), mistake.message.as_str().into());
-        if let Some(span) = mistake.span {
+    if let Failure::Library(Error::Sql(sql_error)) = failure {
+        error.insert("message".to_owned(), sql_error.message.as_str().into());
+        if let Some(span) = sql_error.span {
             error.insert("line".to_owned(), span.line.into());
             error.insert("column".to_owned(), span.column.into());
             error.insert("length".to_owned(), span.length.into());
@@ -115,7 +115,7 @@ fn in_json(failure: &Failure) -> Value {
     json!({ "error": error })
 }
 
-/// What could not be read on the command line: told by clap for people, in our form for programs.
+/// Prints an error of the command line: the text of clap for people, our JSON for programs.
 pub(super) fn print_usage_error(error: &clap::Error, args: &[std::ffi::OsString]) {
     let format = ErrorFormat::from_args(args);
     if let Some(meant) = command(error.kind(), args) {
@@ -137,13 +137,13 @@ pub(super) fn print_usage_error(error: &clap::Error, args: &[std::ffi::OsString]
     let message = text.strip_prefix("error: ").unwrap_or(&text);
     let message = message.split("\n\nUsage:").next().unwrap_or(message);
     let (message, tip) = message.split_once("\n\n  tip: ").unzip();
-    let whole = text.lines().next().unwrap_or_default();
-    let whole = whole.strip_prefix("error: ").unwrap_or(whole);
-    let told = match tip {
-        Some(tip) => format!("{}{HINT}{}", message.unwrap_or(whole), tip.trim_end()),
-        None => whole.to_owned(),
+    let first_line = text.lines().next().unwrap_or_default();
+    let first_line = first_line.strip_prefix("error: ").unwrap_or(first_line);
+    let full_message = match tip {
+        Some(tip) => format!("{}{HINT}{}", message.unwrap_or(first_line), tip.trim_end()),
+        None => first_line.to_owned(),
     };
-    print_failure(&Failure::Usage(told), format);
+    print_failure(&Failure::Usage(full_message), format);
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_kind_message_and_hint() {
+    fn json_errors_have_kind_message_and_hint() {
         let failure = Failure::Usage("no\nhint: do".to_owned());
         assert_eq!(
             in_json(&failure),

@@ -1,13 +1,13 @@
-//! Does each example of the help parse as a command line?
+//! Tests that the examples of the help and of the documentation parse as command lines.
 
 use clap::CommandFactory as _;
 
 use super::Cli;
 
-/// A variable that stands for a number.
+/// Variable in the examples, in place of a number.
 const VARIABLE: &str = "$SLURM_ARRAY_TASK_ID";
 
-/// Command lines of the examples of a command and of those below it.
+/// Returns the command lines in the examples of a command and its subcommands.
 fn examples(command: &clap::Command) -> Vec<String> {
     let help = command.get_after_help().map(ToString::to_string);
     let help = help.unwrap_or_default().replace("\\\n", " ");
@@ -22,7 +22,7 @@ fn examples(command: &clap::Command) -> Vec<String> {
     examples
 }
 
-/// The commands of a line, and their words, by the rules of a shell.
+/// Splits a line into commands and their words, by the rules of a shell.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let (mut commands, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
     let (mut quote, mut chars) = (None, line.chars().peekable());
@@ -37,7 +37,7 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 word.get_or_insert_default();
             }
             (None, '#') if word.is_none() => break,
-            // The file of a redirection is no argument, nor is what follows it in these texts.
+            // The file of a redirection is no argument. In these texts, no argument follows it.
             (None, '|' | '&' | ';' | '<' | '>') => {
                 words.extend(word.take());
                 commands.push(std::mem::take(&mut words));
@@ -58,7 +58,7 @@ fn each_example_of_the_help_parses() {
     let mut parsed = 0;
     for example in examples(&cli) {
         for words in commands(&example) {
-            // Variables stand before the command.
+            // Assignments of variables precede the command.
             let mut words = words.into_iter().skip_while(|word| {
                 let name = word.split_once('=').map(|(name, _)| name);
                 name.is_some_and(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
@@ -77,25 +77,25 @@ fn each_example_of_the_help_parses() {
     assert!(parsed > 60, "{parsed} examples");
 }
 
-/// Markdown files of the checkout, without those of dependencies and builds.
+/// Returns the Markdown files of the checkout, without those of dependencies and builds.
 fn documents() -> Vec<std::path::PathBuf> {
-    fn below(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    fn collect(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && !name.starts_with('.') && !["target", "corpus"].contains(&&*name) {
-                below(&path, found);
+                collect(&path, found);
             } else if name.ends_with(".md") {
                 found.push(path);
             }
         }
     }
     let mut found = Vec::new();
-    below(std::path::Path::new(env!("CARGO_MANIFEST_DIR")), &mut found);
+    collect(std::path::Path::new(env!("CARGO_MANIFEST_DIR")), &mut found);
     found
 }
 
-/// Command lines of a document: those of console blocks, and code spans that begin with `tsql `.
+/// Returns the command lines of a document, from console blocks and from code spans that begin with `tsql `.
 fn command_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let (mut is_console, mut is_code, mut is_wrong) = (false, false, false);
@@ -121,7 +121,7 @@ fn command_lines(text: &str) -> Vec<String> {
             _ if !is_code => {
                 let spans = line.split('`').skip(1).step_by(2);
                 let spans = spans.filter(|span| span.starts_with("tsql "));
-                // An ellipsis or a choice stands for other words.
+                // An ellipsis or a choice is a placeholder of other words.
                 let spans =
                     spans.filter(|span| !span.contains("...") && !span.contains(['|', '[', '{']));
                 lines.extend(spans.map(str::to_owned));
@@ -146,7 +146,7 @@ fn each_command_of_the_documents_parses() {
                 let has_placeholder = words.iter().any(|word| {
                     word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '/')
                 });
-                // A command or flag without its values names it only.
+                // A mention of a command or flag may leave out its values.
                 let is_name = |error: &clap::Error| {
                     use clap::error::ErrorKind as Kind;
                     let kind = error.kind();

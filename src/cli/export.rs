@@ -1,4 +1,4 @@
-//! `tsql export`: files, records, and datasets for other programs.
+//! `tsql export`: exports files, records, and datasets for other programs.
 
 mod training;
 
@@ -49,10 +49,9 @@ enum What {
 /// Write ingested files again, byte for byte
 ///
 /// Each file is verified against the hash that was computed when it was ingested (TpuGraphs: each array bit for bit,
-/// in a
-/// new zip file). Compressed files are compressed again: the same content in another container. The list
-/// tsql-export.json
-/// lets `tsql ingest` read the files again in their formats. Existing files stay, unless --overwrite is given.
+/// in a new zip file). Compressed files are compressed again: the same content in another container. The list
+/// tsql-export.json lets `tsql ingest` read the files again in their formats. Existing files stay, unless --overwrite
+/// is given.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export files -o back/\n  \
@@ -186,7 +185,7 @@ pub(super) async fn run(place: &StoreOptions, command: Export) -> Result<u8, Fai
 type Out = dyn std::io::Write + Send;
 
 /// Noun for the rows that `--where` selects in exports of GraphNet.
-const GRAPHNET: &str = "sample of GraphNet";
+const GRAPHNET: &str = "GraphNet sample";
 
 /// Writes to a file, which appears when it is complete, or to standard output. Returns the count that `write` returns;
 /// `None` if the reader of standard output is gone.
@@ -216,7 +215,7 @@ async fn into(
     }
 }
 
-/// Reports the count of an export; its exit code.
+/// Reports the count of an export; returns the exit code.
 fn finish(written: Option<(u64, &'static str)>, selected: &str, predicate: Option<&str>) -> u8 {
     match written {
         Some((0, _)) if predicate.is_some() => {
@@ -246,16 +245,16 @@ async fn databases(store: &Store, command: &Databases) -> Result<u8, Failure> {
     }
     if exported.other_records > 0 {
         print_message(&format!(
-            "left out: {} of other formats, which belong to no database",
+            "left out: {} of formats without databases",
             count_noun(exported.other_records, "record")
         ));
     }
     if exported.refused.is_empty() {
         return Ok(DONE);
     }
-    let refused = exported.refused.iter();
+    let rejected = exported.refused.iter();
     print_files(
-        refused
+        rejected
             .map(|(name, reason)| (name, reason.clone()))
             .collect(),
     );
@@ -282,28 +281,28 @@ async fn export_files(store: &Store, command: &Files) -> Result<u8, Failure> {
     }
     let renamed = exported.renamed.iter();
     let renamed = renamed.map(|(name, path)| (name, format!("written as {path}")));
-    let refused = exported.refused.iter().chain(&exported.damaged);
-    let refused = refused.map(|(name, reason)| (name, reason.clone()));
+    let rejected = exported.refused.iter().chain(&exported.damaged);
+    let rejected = rejected.map(|(name, reason)| (name, reason.clone()));
     print_files(renamed.collect());
-    print_files(refused.collect());
+    print_files(rejected.collect());
     if !exported.refused.is_empty() {
         print_message("hint: --overwrite replaces existing files");
     }
     let files = count_noun(exported.files, "file");
     print_message(&format!(
-        "{files}, {} bytes, {} differ from what was ingested",
+        "{files}, {} bytes, {} different from the ingested files",
         exported.bytes,
         exported.damaged.len()
     ));
     if exported.recompressed > 0 {
         print_message(&format!(
-            "{} of them were compressed again: the same content in another container",
+            "{} of them were compressed again, so their compressed bytes may differ",
             exported.recompressed
         ));
     }
     if exported.untouched > 0 {
         print_message(&format!(
-            "{} of them existed already and were not changed",
+            "{} of them already existed and were not changed",
             exported.untouched
         ));
     }
@@ -318,8 +317,8 @@ async fn export_files(store: &Store, command: &Files) -> Result<u8, Failure> {
 
 /// Prints lines about files, at most [`SHOWN`].
 fn print_files(lines: Vec<(&String, String)>) {
-    for (name, said) in lines.iter().take(SHOWN) {
-        print_message(&format!("{}: {said}", visible(name)));
+    for (name, message) in lines.iter().take(SHOWN) {
+        print_message(&format!("{}: {message}", visible(name)));
     }
     if lines.len() > SHOWN {
         print_message(&format!("... and {} more", lines.len() - SHOWN));

@@ -1,4 +1,4 @@
-//! What the name of a file says of what is to be written into it: `x.csv.gz` is CSV, compressed.
+//! Format and compression of an output file by its name: `x.csv.gz` is compressed CSV.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use super::outcome::Failure;
 use super::printer::Format;
 
-/// Endings and their formats.
+/// Extensions of formats.
 const FORMATS: [(&str, Format); 13] = [
     ("csv", Format::Csv),
     ("tsv", Format::Tsv),
@@ -25,10 +25,10 @@ const FORMATS: [(&str, Format); 13] = [
     ("txt", Format::Table),
 ];
 
-/// Endings behind these, of files of text that are compressed.
+/// Second extensions, of compressed text files.
 const PACKINGS: [(&str, Packing); 2] = [("gz", Packing::Gzip), ("zst", Packing::Zstd)];
 
-/// How bytes are compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     None,
@@ -36,13 +36,13 @@ pub(super) enum Packing {
     Zstd,
 }
 
-/// The format and the compression of a file of this name; `given` is the format that was said.
+/// Returns the format and the compression of a file by its name. The format `requested` overrides the extension.
 ///
 /// # Errors
-/// An ending that nobody knows, unless the format is said.
+/// Fails for an unknown extension without a requested format, and for a compressed file of a binary format.
 pub(super) fn format_of_path(
     path: &Path,
-    given: Option<Format>,
+    requested: Option<Format>,
 ) -> Result<(Format, Packing), Failure> {
     let ending = path.extension().map(|ending| ending.to_string_lossy());
     let ending = ending.unwrap_or_default().to_ascii_lowercase();
@@ -57,11 +57,11 @@ pub(super) fn format_of_path(
         _ => ending,
     };
     let named = FORMATS.iter().find(|(name, _)| *name == ending);
-    let format = given.or(named.map(|(_, format)| *format));
+    let format = requested.or(named.map(|(_, format)| *format));
     let format = format.ok_or_else(|| unknown(path))?;
     if packing != Packing::None && !format.is_text() {
         return Err(Failure::Usage(format!(
-            "`{}`: {format} is compressed within, not as a whole\nhint: leave out the last ending",
+            "`{}`: files of {format} have their own compression\nhint: leave out the last extension",
             path.display()
         )));
     }
@@ -71,12 +71,12 @@ pub(super) fn format_of_path(
 fn unknown(path: &Path) -> Failure {
     let known = FORMATS.map(|(name, _)| format!(".{name}")).join(", ");
     Failure::Usage(format!(
-        "`{}`: its ending names no format\nhint: there are {known}, those of text with .gz or .zst behind; --format says it for any other",
+        "`{}` has no known extension\nhint: use one of {known}, for text also with .gz or .zst, or --format",
         path.display()
     ))
 }
 
-/// Bytes on their way to `W`, compressed where that is wanted.
+/// Writer to `W` with optional compression.
 pub(super) enum Packed<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
@@ -92,7 +92,7 @@ impl<W: Write> Packed<W> {
         })
     }
 
-    /// Writes what is left.
+    /// Writes all buffered bytes, and the end of a compressed stream.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::Plain(mut out) => out.flush(),
@@ -111,7 +111,7 @@ impl<W: Write> Write for Packed<W> {
         }
     }
 
-    /// Compressed bytes are not cut into pieces for it: nobody reads a file that is not whole.
+    /// Flushes plain output only. A flush would split the compressed stream, and no reader needs an incomplete file.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(out) => out.flush(),
@@ -139,8 +139,8 @@ mod tests {
                 "{name}"
             );
         }
-        let given = format_of_path(Path::new("x.gz"), Some(Format::Tsv)).unwrap();
-        assert_eq!(given, (Format::Tsv, Packing::Gzip));
+        let found = format_of_path(Path::new("x.gz"), Some(Format::Tsv)).unwrap();
+        assert_eq!(found, (Format::Tsv, Packing::Gzip));
         for name in ["x", "x.xlsx", "x.gz", ".csv", "x.parquet.gz"] {
             let error = format_of_path(Path::new(name), None)
                 .unwrap_err()

@@ -1,4 +1,4 @@
-//! `tsql functions`: the functions that SQL has here, and what each of them is.
+//! `tsql functions`: lists and describes the SQL functions.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::query::{Function, functions};
 
 /// List the SQL functions, or search them
 ///
-/// Functions of tsql come first, then DataFusion's. With the name of a function, describes it; with another word, lists the
-/// functions with that word in their name or description.
+/// Functions of tsql come first, then DataFusion's. With the name of a function, describes it; with another word, lists
+/// the functions with that word in their name or description.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tsql functions\n  tsql functions median\n  tsql functions top_k_error"
@@ -51,14 +51,14 @@ pub(super) async fn run(command: Functions) -> Result<u8, Failure> {
 }
 
 async fn list(functions: &[Function], output: &Output) -> Result<u8, Failure> {
-    let text = |of: fn(&Function) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(functions.iter().map(of)))
+    let text = |get: fn(&Function) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(functions.iter().map(get)))
     };
     show(
         [
             ("function", text(|function| &function.call)),
             ("kind", text(|function| function.kind.word())),
-            ("of", text(whose)),
+            ("of", text(origin)),
             ("doc", text(|function| &function.doc)),
         ],
         output,
@@ -66,7 +66,7 @@ async fn list(functions: &[Function], output: &Output) -> Result<u8, Failure> {
     .await
 }
 
-fn whose(function: &Function) -> &str {
+fn origin(function: &Function) -> &str {
     if function.is_ours {
         "tsql"
     } else {
@@ -74,13 +74,13 @@ fn whose(function: &Function) -> &str {
     }
 }
 
-/// Prints what is said of a function.
+/// Prints the description of a function.
 pub(super) async fn explain(function: &Function, output: &Output) -> Result<u8, Failure> {
     let aliases = function.aliases.join(", ");
     let mut parts = vec![
         ("function", function.call.as_str()),
         ("kind", function.kind.word()),
-        ("of", whose(function)),
+        ("of", origin(function)),
         ("doc", &function.doc),
     ];
     let arguments = function.arguments.iter();
@@ -90,14 +90,14 @@ pub(super) async fn explain(function: &Function, output: &Output) -> Result<u8, 
         ("example", &function.example),
     ]);
     let elements = function.elements.iter().flat_map(|elements| {
-        let places = elements.names.iter().enumerate();
-        places.map(|(place, name)| (format!("{}[{place}]", elements.of), name))
+        let names = elements.names.iter().enumerate();
+        names.map(|(index, name)| (format!("{}[{index}]", elements.of), name))
     });
     let elements: Vec<(String, &String)> = elements.collect();
     parts.extend(
         elements
             .iter()
-            .map(|(place, name)| (place.as_str(), name.as_str())),
+            .map(|(element, name)| (element.as_str(), name.as_str())),
     );
     parts.retain(|(_, text)| !text.is_empty());
     let (names, texts): (Vec<&str>, Vec<&str>) = parts.into_iter().unzip();

@@ -1,4 +1,4 @@
-//! `tsql history`: the versions of the tables.
+//! `tsql history`: lists the versions of the tables.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub(super) async fn run(place: &StoreOptions, command: History) -> Result<u8, Fa
         .map(|version| version.at_ms)
         .collect::<TimestampMillisecondArray>();
     let numbers = history.iter().map(|version| version.version.cast_signed());
-    let text = |of: fn(&Version) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(history.iter().map(of)))
+    let text = |get: fn(&Version) -> &str| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(history.iter().map(get)))
     };
     show(
         [

@@ -12,8 +12,8 @@ use crate::store::Store;
 
 /// Write the store as an HTML report: content, quality, plots, tables and graphs
 ///
-/// One file, which a browser opens without a network: plots with values under the pointer and series that a click hides,
-/// sortable and searchable tables, and the query of each. It also fits a phone and paper.
+/// One file, which a browser opens without a network: plots with values under the pointer and series that a click
+/// hides, sortable and searchable tables, and the query of each. It also fits phones and printed pages.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql report html -o store.html\n  \
@@ -38,8 +38,8 @@ pub(super) async fn run(place: &StoreOptions, command: Page) -> Result<u8, Failu
 }
 
 /// Returns the title of a report.
-pub(super) fn title(place: &StoreOptions, store: &Store, given: Option<String>) -> String {
-    match given {
+pub(super) fn title(place: &StoreOptions, store: &Store, requested: Option<String>) -> String {
+    match requested {
         Some(name) => name,
         None if place.is_sample() => "the sample".to_owned(),
         None => folder_name(store.location().as_str()),

@@ -1,4 +1,4 @@
-//! `tsql import`: features of configurations that other programs computed.
+//! `tsql import`: imports features of configurations that other programs computed.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ enum What {
 
 /// Import features by configuration key, such as TVM's 164 features of a program
 ///
-/// `tsql export training --features NAME` writes them, and `tsql "SELECT ... FROM features"` shows them. Existing values are
-/// not written again. Rejected rows are listed with their line numbers; the exit code is 1 then.
+/// `tsql export training --features NAME` writes them, and `tsql "SELECT ... FROM features"` shows them. Existing
+/// values are not written again. Rejected rows are listed with their line numbers; the exit code is 1 then.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql import features ansor.npz --name ansor\n  \
@@ -33,11 +33,11 @@ enum What {
     \"(SELECT key AS config_key, feature FROM 'tvm.parquet')\" --name ansor\n  \
     tsql export training --features ansor,workload_shape -o files")]
 struct Features {
-    /// Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses, with `config_key` (32 hexadecimal digits, or 16
-    /// bytes; in npz 16 uint8) and numbers, as a list or as one column each
+    /// Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses, with `config_key` (32 hexadecimal
+    /// digits, or 16 bytes; in npz 16 uint8) and numbers, as a list or as one column each
     #[arg(value_name = "FILE")]
     from: String,
-    /// Name of the features: lower-case letters, digits and _
+    /// Name of the features: lower-case characters, digits and _
     #[arg(long, value_name = "NAME")]
     name: String,
     /// Revision of the features: an existing one, or the next [default: the newest]
@@ -58,18 +58,18 @@ pub(super) async fn run(place: &StoreOptions, command: Import) -> Result<u8, Fai
     if let Some(column) = features.column {
         options = options.column(column);
     }
-    let told = store.import_features(&features.from, &options).await?;
-    say(&features.from, &told);
-    Ok(if told.is_clean() { DONE } else { PARTLY })
+    let report = store.import_features(&features.from, &options).await?;
+    print_report(&features.from, &report);
+    Ok(if report.is_clean() { DONE } else { PARTLY })
 }
 
-fn say(from: &str, told: &FeaturesImported) {
+fn print_report(from: &str, report: &FeaturesImported) {
     let mut listed: BTreeMap<_, u64> = BTreeMap::new();
-    for row in &told.refused_rows {
+    for row in &report.refused_rows {
         *listed.entry(row.refusal).or_default() += 1;
         print_message(&format!("{from}:{}: {}", row.line, row.reason));
     }
-    for (refusal, count) in &told.refused {
+    for (refusal, count) in &report.refused {
         let more = count - listed.get(refusal).copied().unwrap_or_default();
         let more = if more > 0 {
             format!(", {more} of them not shown")
@@ -77,26 +77,26 @@ fn say(from: &str, told: &FeaturesImported) {
             String::new()
         };
         print_message(&format!(
-            "refused: {} {}{more}",
+            "rejected: {} {}{more}",
             count_noun(*count, "row"),
             refusal.description()
         ));
     }
     print_message(&format!(
-        "{}@{}: {} of {}, {} new, {} there already, {} twice",
-        told.name,
-        told.version,
-        count_noun(told.rows, "row"),
-        count_noun(told.number_count, "number"),
-        told.added,
-        told.known,
-        told.doubled,
+        "{}@{}: {} of {}, {} new, {} known, {} repeated",
+        report.name,
+        report.version,
+        count_noun(report.rows, "row"),
+        count_noun(report.number_count, "number"),
+        report.added,
+        report.known,
+        report.doubled,
     ));
-    if told.missing > 0 {
+    if report.missing > 0 {
         print_message(&format!(
-            "missing: {} of the same graphs, {} have such features",
-            count_noun(told.missing, "configuration"),
-            told.configurations
+            "missing: {} of the same graphs; {} have these features",
+            count_noun(report.missing, "configuration"),
+            report.configurations
         ));
     }
 }

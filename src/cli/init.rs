@@ -1,4 +1,4 @@
-//! `tsql init`: a new store.
+//! `tsql init`: creates a store.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! `--label key=value`, wherever records come in.
+//! The option `--label key=value` of commands that add records.
 
 use clap::Args;
 
@@ -15,7 +15,7 @@ pub(super) struct Label {
 }
 
 /// Reports that labels were requested and not applied.
-pub(super) fn tell_unlabelled(report: &Report) {
+pub(super) fn report_unlabeled(report: &Report) {
     if report.unlabelled_files > 0 {
         let files = count_noun(report.unlabelled_files, "file");
         print_message(&format!(

@@ -1,4 +1,4 @@
-//! `tsql man DIR`: manual pages.
+//! `tsql man DIR`: writes manual pages.
 
 use std::path::PathBuf;
 

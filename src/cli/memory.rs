@@ -1,20 +1,20 @@
-//! How much memory a query may take, as it is said.
+//! Memory limits and sizes on the command line.
 
 use std::str::FromStr;
 
 use bytesize::ByteSize;
 
-/// What was said on the command line.
+/// Memory limit of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
-    /// So many bytes.
+    /// Limit in bytes.
     Bytes(usize),
-    /// `none`
+    /// No limit: `none`.
     Unlimited,
 }
 
 impl Memory {
-    /// The limit, if there is one.
+    /// Returns the limit in bytes; `None` for no limit.
     pub(super) fn bytes(self) -> Option<usize> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -26,25 +26,25 @@ impl Memory {
 impl FromStr for Memory {
     type Err = String;
 
-    /// `none`, or a size like `500MB`, `1GB` or `2GiB`.
+    /// Parses `none`, or a size like `500MB`, `1GB` or `2GiB`.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" {
             return Ok(Self::Unlimited);
         }
         size(text)
             .map(Self::Bytes)
-            .map_err(|wrong| format!("{wrong}, or none"))
+            .map_err(|wrong| format!("{wrong}, or `none`"))
     }
 }
 
-/// Bytes of a size like `500MB`, `1GB` or `2GiB`.
+/// Parses a size like `500MB`, `1GB` or `2GiB`, and returns its bytes.
 ///
 /// # Errors
-/// Why the text is no size.
+/// Returns a message if the text is not a size above 0.
 pub fn size(text: &str) -> Result<usize, String> {
     let size = text.trim().parse().map_or(0, |ByteSize(bytes)| bytes);
     let bytes = usize::try_from(size).ok().filter(|bytes| *bytes > 0);
-    bytes.ok_or_else(|| format!("`{text}` is no size; expected one like 500MB or 2GiB"))
+    bytes.ok_or_else(|| format!("`{text}` is not a size, expected one like 500MB or 2GiB"))
 }
 
 #[cfg(test)]

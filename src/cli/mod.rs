@@ -1,7 +1,8 @@
 //! The command line: parses arguments and calls the library.
 //!
 //! Results go to standard output, messages to standard error. Exit codes: 0 done; 1 the query failed, or input was
-//! rejected, or damage was found; 2 not done (usage, store or files); 3 slower than `tsql compare` allows; 130 interrupted.
+//! rejected, or damage was found; 2 not done (usage, store or files); 3 slower than `tsql compare` allows; 130
+//! interrupted.
 
 mod append;
 mod applicability;
@@ -25,6 +26,8 @@ mod examples;
 mod export;
 mod file_extension;
 mod functions;
+#[cfg(test)]
+mod help_words;
 mod history;
 #[cfg(feature = "plot")]
 mod html_report;
@@ -85,10 +88,10 @@ use printer::PrintError;
 use signals::Stops;
 use stderr::{print_error, print_message};
 
-/// Stack of the thread that plans: what walks an expression takes up to 10 kB for each operator.
+/// Stack of the thread that plans: functions that walk an expression need up to 10 kB for each operator.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Stack of those that read and compute.
+/// Stack of the threads that read and compute.
 const WORKER_STACK_BYTES: usize = 8 << 20;
 
 /// A columnar store and SQL engine for tensor-program performance data.
@@ -117,7 +120,7 @@ struct Cli {
     command: Option<Command>,
 }
 
-/// Which messages are printed, and how.
+/// Selection and format of messages.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Messages")]
 struct Messages {
@@ -190,7 +193,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Which signals the command ends by itself after, with what it has done so far in the store.
+    /// Returns the signals that the command handles itself: it ends with its work so far in the store.
     fn stops_itself(&self) -> Stops {
         match &self.command {
             Some(Command::Ingest(_) | Command::Append(_)) => Stops::AtInterrupt,
@@ -208,8 +211,8 @@ impl Cli {
 
 pub use memory::size as size_bytes;
 
-/// As [`run`], where the program that runs is the interpreter of another language: `own` is the command line that starts it
-/// as the command, before any arguments.
+/// Runs a command line as [`run`] does, inside the interpreter of another language. `own` is the command line that
+/// starts the command, without arguments.
 #[must_use]
 pub fn run_as(own: Vec<OsString>, args: Vec<OsString>) -> u8 {
     program::set(own);
@@ -226,7 +229,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if let Some(code) = measure::serve(&args) {
         return code;
     }
-    command_suggestions::know(Cli::command);
+    command_suggestions::set_commands(Cli::command);
     let args = renames::modernize(&Cli::command(), args);
     let cli = match parse(&args) {
         Ok(cli) => cli,
@@ -241,7 +244,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     };
     let error_format = cli.messages.error_format;
     stderr::configure(cli.messages.quiet, cli.messages.color);
-    let does = match cli.command {
+    let kind = match cli.command {
         None | Some(Command::Queries(_)) => error_output::CommandKind::Asks,
         #[cfg(feature = "plot")]
         Some(Command::Plot(_)) => error_output::CommandKind::Asks,
@@ -251,7 +254,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     signals::tidy_up(cli.stops_itself());
     crate::store::set_retry_reporter(print_error);
     let outcome = on_threads(cli);
-    // What tasks hold that nobody waited for.
+    // Tasks that were not awaited may still hold temporary folders.
     tsql_folders::remove_all();
     match outcome {
         Ok(code) => code,
@@ -262,7 +265,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         }
         Err(failure) => {
             error_output::print_failure(&failure, error_format);
-            error_output::exit_code(&failure, does)
+            error_output::exit_code(&failure, kind)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tsql note`: what people know of records, sources and platforms.
+//! `tsql note`: notes of people about records, sources and platforms.
 
 use std::sync::Arc;
 
@@ -11,20 +11,21 @@ use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
-use crate::error::{Error, Result as Told};
+use crate::error::{Error, Result as LibraryResult};
 use crate::notes::{self, Subject};
 use crate::store::Store;
 
-/// Notes that are shown beside what they are about.
+/// Maximum number of notes that other commands print.
 const SHOWN: usize = 5;
 
-/// Characters of each of them.
+/// Maximum number of characters of a printed note.
 const SHOWN_CHARS: usize = 160;
 
 /// Annotate records, files or a platform
 ///
-/// A note is stored as rows of the table `notes`: one for each annotated file, or one for a platform. It joins `records` and
-/// `sources` by source_id, or by platform. On a terminal, `tsql tables` and `tsql queries` print the newest notes.
+/// A note is stored as rows of the table `notes`: one for each annotated file, or one for a platform. It joins
+/// `records` and `sources` by source_id, or by platform. On a terminal, `tsql tables` and `tsql queries` print the
+/// newest notes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql note create \"the fan was broken\" \\\n      \
@@ -53,7 +54,7 @@ enum Action {
     Delete(Delete),
 }
 
-/// What a note is about.
+/// Subject of a note.
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 struct About {
@@ -120,7 +121,7 @@ pub(super) async fn run(place: &StoreOptions, command: Note) -> Result<u8, Failu
         Action::Create(add) => {
             let who = add.who.or_else(|| std::env::var("USER").ok());
             let Some(about) = add.about.subject() else {
-                let reason = "nothing to annotate was named\nhint: --where SQL, --source PATTERN or --platform NAME";
+                let reason = "a note needs a subject\nhint: --where SQL, --source PATTERN or --platform NAME";
                 return Err(Failure::Usage(reason.to_owned()));
             };
             let note = store.add_note(&add.note, &about, who.as_deref()).await?;
@@ -155,7 +156,7 @@ pub(super) async fn run(place: &StoreOptions, command: Note) -> Result<u8, Failu
     }
 }
 
-fn find(notes: Vec<notes::Note>, note_id: i64) -> Told<notes::Note> {
+fn find(notes: Vec<notes::Note>, note_id: i64) -> LibraryResult<notes::Note> {
     let known: Vec<String> = notes.iter().map(|note| note.note_id.to_string()).collect();
     let mut notes = notes.into_iter();
     notes
@@ -171,12 +172,12 @@ fn find(notes: Vec<notes::Note>, note_id: i64) -> Told<notes::Note> {
 }
 
 fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
-    let number = |of: fn(&notes::Note) -> i64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(notes.iter().map(of)))
+    let number = |get: fn(&notes::Note) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(notes.iter().map(get)))
     };
     let times = notes.iter().map(|note| note.noted_at_us);
     let times = TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC");
-    let whos = notes.iter().map(|note| note.who.as_deref());
+    let authors = notes.iter().map(|note| note.who.as_deref());
     let about = notes.iter().map(notes::Note::subject_text);
     let texts = notes.iter().map(|note| note.note.as_str());
     let sources = |note: &notes::Note| {
@@ -189,7 +190,7 @@ fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
     [
         ("note_id", number(|note| note.note_id)),
         ("noted_at", Arc::new(times)),
-        ("who", Arc::new(StringArray::from_iter(whos))),
+        ("who", Arc::new(StringArray::from_iter(authors))),
         ("about", Arc::new(StringArray::from_iter_values(about))),
         ("sources", number(sources)),
         ("records", number(|note| note.record_count().cast_signed())),
@@ -197,12 +198,13 @@ fn columns(notes: &[notes::Note]) -> [(&'static str, ArrayRef); 7] {
     ]
 }
 
-/// Tells the newest notes beside a result that people read: those on these platforms, or all. No result fails for want of them.
-pub(super) async fn tell_notes(store: &Store, platforms: &[String], output: &Output) {
+/// Prints the newest notes about these platforms, or about all, with a table on a terminal. Errors are ignored, because
+/// the result itself has succeeded.
+pub(super) async fn print_notes(store: &Store, platforms: &[String], output: &Output) {
     if !output.is_table() {
         return;
     }
-    let Ok(notes) = applying(store, platforms).await else {
+    let Ok(notes) = notes_about(store, platforms).await else {
         return;
     };
     for note in notes.iter().rev().take(SHOWN) {
@@ -217,19 +219,19 @@ pub(super) async fn tell_notes(store: &Store, platforms: &[String], output: &Out
     }
 }
 
-async fn applying(store: &Store, platforms: &[String]) -> Told<Vec<notes::Note>> {
+async fn notes_about(store: &Store, platforms: &[String]) -> LibraryResult<Vec<notes::Note>> {
     let mut notes = store.notes().await?;
     notes.retain(|note| {
-        let mut of_note = note
+        let mut note_platforms = note
             .targets
             .iter()
             .filter_map(|target| target.platform.as_ref());
-        platforms.is_empty() || of_note.any(|platform| platforms.contains(platform))
+        platforms.is_empty() || note_platforms.any(|platform| platforms.contains(platform))
     });
     Ok(notes)
 }
 
-/// A note in a line.
+/// Formats a note on one line.
 fn one_line(note: &notes::Note) -> String {
     let mut text: String = note.note.chars().take(SHOWN_CHARS).collect();
     if text.len() < note.note.len() {

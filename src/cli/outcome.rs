@@ -1,22 +1,22 @@
-//! How a command ends.
+//! Exit codes and failures of commands.
 
 use super::printer::PrintError;
 use crate::error::Error;
 
 /// Everything was done.
 pub(super) const DONE: u8 = 0;
-/// Done, but some input was refused or damage was found.
+/// Done, but some input was rejected or damage was found.
 pub(super) const PARTLY: u8 = 1;
-/// A question failed.
-pub(super) const UNANSWERED: u8 = 1;
-/// Not done: used wrongly, or the store or a file could not be read or written.
+/// A query failed.
+pub(super) const QUERY_FAILED: u8 = 1;
+/// Not done: wrong usage, or the store or a file could not be read or written.
 pub(super) const FAILED: u8 = 2;
-/// Done, and what was compared is slower than allowed.
+/// Done, and the compared side is slower than allowed.
 pub(super) const REGRESSED: u8 = 3;
 /// Stopped by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 
-/// Why a command ended without doing its work.
+/// Reason for which a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error("{0}")]

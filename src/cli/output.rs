@@ -1,4 +1,4 @@
-//! Where a result goes, in which format, and how it is laid out there.
+//! Destination, format and layout of a result.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use super::screen;
 use super::stdout::{escaping, stdout};
 use crate::error::Error;
 
-/// Rows of a result that are shown on a terminal, unless more are wanted or a pager shows all.
+/// Maximum number of rows of a table on a terminal, unless the user sets another or a pager shows all.
 pub(super) const SCREEN_ROWS: usize = 40;
 
-/// Stands for `all`.
+/// Number of rows that means `all`.
 pub(super) const ALL_ROWS: usize = usize::MAX;
 
 /// Format and destination of a result.
@@ -30,8 +30,8 @@ pub(super) struct Output {
     ///
     /// With --output, the name of the file decides.
     ///
-    /// A table fits the width of the terminal, or `COLUMNS`. A result that is longer than the screen goes to `TSQL_PAGER` or
-    /// `PAGER`, if one is set.
+    /// A table fits the width of the terminal, or `COLUMNS`. A result that is longer than the screen goes to
+    /// `TSQL_PAGER` or `PAGER`, if one is set.
     #[arg(long, value_enum)]
     pub(super) format: Option<Format>,
     /// File for the result: x.parquet, x.csv.gz, x.jsonl.zst, ...
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub(super) units: bool,
 }
 
-/// As [`Output`], of a command whose `--output` is for something else: the result goes to standard output.
+/// Format of a result on standard output, for commands whose `--output` has another purpose than in [`Output`].
 #[derive(Args, Debug, Clone, Default)]
 pub(super) struct Layout {
     /// Format of the result [default: table on a terminal, csv elsewhere]
@@ -73,28 +73,28 @@ impl Layout {
 }
 
 impl Output {
-    /// The format that is said, or follows from where the result goes.
+    /// Returns the requested format, or the default format of the destination.
     ///
     /// # Errors
-    /// A file whose name tells none.
+    /// Fails for a file with an unknown extension.
     pub(super) fn resolve_format(&self) -> Result<Format, Failure> {
         let (format, _) = self.resolve_packing()?;
         Ok(format)
     }
 
     fn resolve_packing(&self) -> Result<(Format, Packing), Failure> {
-        let usual = || match std::io::stdout().is_terminal() {
+        let default_format = || match std::io::stdout().is_terminal() {
             true => Format::Table,
             false => Format::Csv,
         };
         match &self.output {
             Some(path) if !is_device(path) => file_extension::format_of_path(path, self.format),
             Some(_) => Ok((self.format.unwrap_or(Format::Csv), Packing::None)),
-            None => Ok((self.format.unwrap_or_else(usual), Packing::None)),
+            None => Ok((self.format.unwrap_or_else(default_format), Packing::None)),
         }
     }
 
-    /// The same for a plan, whose lines a table would cut.
+    /// Returns the output for a plan: the format `vertical` instead of a table, which would cut its lines.
     pub(super) fn of_plan(&self) -> Self {
         let mut output = self.clone();
         if self.is_table() {
@@ -103,7 +103,7 @@ impl Output {
         output
     }
 
-    /// Is it for people to read, as a table?
+    /// Returns whether the result is a table on standard output.
     pub(super) fn is_table(&self) -> bool {
         self.output.is_none()
             && self
@@ -125,7 +125,7 @@ impl Output {
     }
 }
 
-/// `all`, or a number of rows.
+/// Parses `all`, or a number of rows.
 fn max_rows(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(ALL_ROWS),
@@ -135,12 +135,12 @@ fn max_rows(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Names of devices and pipes end as they like.
+/// Returns whether a path is a device or a pipe, whose extension means nothing.
 fn is_device(path: &std::path::Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
+    std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Prints a result where and how it is wanted; returns its rows.
+/// Prints a result to its destination; returns the number of rows.
 pub(super) async fn print(
     stream: SendableRecordBatchStream,
     output: &Output,
@@ -187,13 +187,13 @@ async fn on_stdout(
     };
     let mut paged = Paged::new(std::io::stdout(), command, lines);
     let printed = printer::print(stream, format, style, escaping(&mut paged)).await;
-    let left = paged.finish().map_err(PrintError::Io);
+    let finished = paged.finish().map_err(PrintError::Io);
     let rows = printed?;
-    left.map(|()| rows)
+    finished.map(|()| rows)
 }
 
-/// Writes a text that is in the format already.
-pub(super) fn whole(text: &str, output: &Output) -> Result<(), Failure> {
+/// Writes a text that already has the requested format.
+pub(super) fn write_text(text: &str, output: &Output) -> Result<(), Failure> {
     let (_, packing) = output.resolve_packing()?;
     let Some(path) = &output.output else {
         let written = stdout().write_all(text.as_bytes());
@@ -208,7 +208,7 @@ pub(super) fn whole(text: &str, output: &Output) -> Result<(), Failure> {
     Ok(target.finish().map_err(Error::from)?)
 }
 
-/// Prints columns that were made here like the result of a query; what is written about them is wrapped, not cut.
+/// Prints columns as the result of a query; long texts are wrapped, not cut.
 pub(super) async fn show<'a>(
     columns: impl IntoIterator<Item = (&'a str, ArrayRef)>,
     output: &Output,

@@ -20,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
         "Build datasets",
         &["split", "subset", "tag", "note", "batch"],
     ),
-    ("Give data out", &["export", "publish", "verify", "copy"]),
+    ("Write data", &["export", "publish", "verify", "copy"]),
     ("Correct", &["correct", "retract", "restore"]),
     ("Measure", &["measure"]),
     (
@@ -44,7 +44,7 @@ pub(super) fn is_meant(cli: &Command, error: &clap::Error, args: &[OsString]) ->
 
 /// Prints the help of the whole program.
 pub(super) fn print(cli: Command) {
-    // A reader that closed the pipe has seen enough.
+    // A closed pipe is no error.
     let _ = std::io::stdout().lock().write_all(text(cli).as_bytes());
 }
 

@@ -1,24 +1,25 @@
-//! A pager for answers that are longer than the screen: `less` or what the user has chosen.
+//! The user's pager for results that are longer than the screen, such as `less`.
 
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Variables that name it, the first that is set.
+/// Variables with the command of the pager; the first that is set counts.
 const VARIABLES: [&str; 2] = ["TSQL_PAGER", "PAGER"];
 
-/// Options of `less`, unless the user has set them: one screen is shown and left, colours stay, lines are cut, the screen is kept.
+/// Options of `less`, unless the user has set them: exit if the text fits the screen (F), show colors (R), cut long
+/// lines (S), and leave the text on the screen (X).
 const LESS: (&str, &str) = ("LESS", "FRSX");
 
-/// A pager has the terminal.
+/// Set while a pager controls the terminal.
 static OPEN: AtomicBool = AtomicBool::new(false);
 
-/// Is Ctrl-C for a pager?
+/// Returns whether a pager controls the terminal, and therefore gets Ctrl-C.
 pub(super) fn is_open() -> bool {
     OPEN.load(Ordering::Relaxed)
 }
 
-/// The command of the user's pager, if there is one.
+/// Returns the command of the user's pager, if there is one.
 pub(super) fn command() -> Option<String> {
     let set = VARIABLES.iter().find_map(|name| std::env::var(name).ok());
     set.filter(|command| !command.trim().is_empty())
@@ -29,19 +30,19 @@ pub(super) struct Paged<W: Write> {
     out: W,
     command: String,
     lines: usize,
-    seen: usize,
+    line_count: usize,
     waiting: Vec<u8>,
     child: Option<Child>,
 }
 
 impl<W: Write> Paged<W> {
-    /// `lines` are those of the screen.
+    /// Creates a writer for a screen of `lines` lines.
     pub(super) fn new(out: W, command: String, lines: usize) -> Self {
         Self {
             out,
             command,
             lines,
-            seen: 0,
+            line_count: 0,
             waiting: Vec::new(),
             child: None,
         }
@@ -59,16 +60,16 @@ impl<W: Write> Paged<W> {
         self.write_all(&waiting)
     }
 
-    /// Shows what waits, or waits until the pager is left.
+    /// Writes the buffered text, or waits until the user leaves the pager.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         let Some(mut child) = self.child.take() else {
             self.out.write_all(&std::mem::take(&mut self.waiting))?;
             return self.out.flush();
         };
         drop(child.stdin.take());
-        let left = child.wait();
+        let status = child.wait();
         OPEN.store(false, Ordering::Relaxed);
-        left.map(|_| ())
+        status.map(|_| ())
     }
 }
 
@@ -78,8 +79,8 @@ impl<W: Write> Write for Paged<W> {
             return input.write(bytes);
         }
         self.waiting.extend_from_slice(bytes);
-        self.seen += memchr::memchr_iter(b'\n', bytes).count();
-        if self.seen >= self.lines {
+        self.line_count += memchr::memchr_iter(b'\n', bytes).count();
+        if self.line_count >= self.lines {
             self.start()?;
         }
         Ok(bytes.len())
@@ -94,7 +95,7 @@ impl<W: Write> Write for Paged<W> {
 }
 
 impl<W: Write> Drop for Paged<W> {
-    /// A failure before the end: the terminal is the pager's until it is left.
+    /// Waits for the pager after a failure too, because it controls the terminal until the user leaves it.
     fn drop(&mut self) {
         let _ = self.finish();
     }

@@ -1,4 +1,4 @@
-//! The program that the command is: what it starts as itself.
+//! Command line with which the command starts itself.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 use crate::error::{Error, Result};
 
-/// What is started where the command starts itself, if it is not the program that runs: a script of another language's, say.
+/// Command line that starts the command, if it is not the running program but, for example, a Python script.
 static OWN: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Says which command line starts the command, before any arguments.
+/// Sets the command line that starts the command, without arguments.
 pub(super) fn set(own: Vec<OsString>) {
     // A process has one command line.
     let _ = OWN.set(own);
 }
 
-/// What the command starts as itself.
+/// Returns the command line that starts the command.
 #[cfg(all(feature = "measure", target_os = "linux"))]
 pub(super) fn own() -> Result<Vec<OsString>> {
     match OWN.get() {

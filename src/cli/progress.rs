@@ -1,6 +1,6 @@
-//! A question while it runs: how much it has read, on a terminal, and what it took, for `--stats`.
+//! Progress of a running query on a terminal, and its statistics for `--stats`.
 //!
-//! Both come from what the operators of a plan count. A plan that runs on other machines counts there.
+//! Both come from the metrics of the operators of a plan. A plan that runs on other machines has its metrics there.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::dataframe::DataFrame;
-use datafusion::error::Result as Answer;
+use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
@@ -21,24 +21,24 @@ use super::progress_bar::spinner;
 use super::stderr::{print_message, shows_progress};
 use crate::error::{Error, Result};
 
-/// How long a question runs before it is told that it does.
-const SILENT: Duration = Duration::from_secs(2);
+/// Delay before the progress line appears.
+const DELAY: Duration = Duration::from_secs(2);
 
-/// How often it is told how far it is.
-const TOLD: Duration = Duration::from_millis(250);
+/// Time between updates of the progress line.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
 const STYLE: &str = "{spinner} {msg}, {elapsed}";
 
-/// A question that runs.
+/// Plan of a running query.
 pub(super) struct TrackedPlan {
     plan: Arc<dyn ExecutionPlan>,
 }
 
-/// Runs a plan: its rows.
+/// Function that runs a plan, and returns its rows.
 pub(super) type Execute =
-    fn(Arc<dyn ExecutionPlan>, Arc<TaskContext>) -> Answer<SendableRecordBatchStream>;
+    fn(Arc<dyn ExecutionPlan>, Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream>;
 
-/// Starts a question; its rows, and what counts for it.
+/// Starts a query. Returns its plan, for the statistics, and its rows.
 pub(super) async fn run(
     frame: DataFrame,
     execute: Execute,
@@ -56,35 +56,35 @@ pub(super) async fn run(
 }
 
 impl TrackedPlan {
-    /// The rows; until the first come, a line says how far the question is.
+    /// Returns the rows. A progress line is shown until the first ones arrive.
     fn with_progress(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
         let plan = Arc::clone(&self.plan);
         let line = Arc::new(Mutex::new(Line::Waiting));
         let shown = Arc::clone(&line);
         let begun = Instant::now();
         tokio::spawn(async move {
-            tokio::time::sleep(SILENT).await;
-            while shown.is_told(&Read::of_plan(&plan).describe(begun.elapsed())) {
-                tokio::time::sleep(TOLD).await;
+            tokio::time::sleep(DELAY).await;
+            while shown.update(&Read::from_plan(&plan).describe(begun.elapsed())) {
+                tokio::time::sleep(UPDATE_INTERVAL).await;
             }
         });
         Box::pin(Shown { rows, line })
     }
 
-    /// Says what the question took.
-    pub(super) fn tell_stats(&self) {
-        let read = Read::of_plan(&self.plan);
-        let of = |part: usize, all: usize| {
+    /// Prints the statistics of the query.
+    pub(super) fn print_stats(&self) {
+        let read = Read::from_plan(&self.plan);
+        let format_part = |part: usize, all: usize| {
             format!("{} of {}", HumanCount(part as u64), HumanCount(all as u64))
         };
         print_message(&format!(
             "read: {} rows, {}, {} files, {} row groups",
             HumanCount(read.rows as u64),
             HumanBytes(read.bytes as u64),
-            of(read.files.matched, read.files.all),
-            of(read.row_groups.matched, read.row_groups.all),
+            format_part(read.files.matched, read.files.all),
+            format_part(read.row_groups.matched, read.row_groups.all),
         ));
-        let most = most_memory_bytes().map_or_else(String::new, |bytes| {
+        let most = peak_memory_bytes().map_or_else(String::new, |bytes| {
             format!("memory: {} at most, ", HumanBytes(bytes))
         });
         print_message(&format!(
@@ -94,26 +94,26 @@ impl TrackedPlan {
     }
 }
 
-/// The line that says how far it is.
+/// State of the progress line.
 enum Line {
-    /// The question has not run for long.
+    /// Not shown yet.
     Waiting,
-    /// It is shown.
+    /// Shown.
     Shown(ProgressBar),
-    /// Rows have come, or nobody waits any more.
+    /// Removed: rows have arrived, or the stream was dropped.
     Over,
 }
 
-/// A line that is told by one, and ended by another.
-trait Told {
-    /// Shows it; false once it is over.
-    fn is_told(&self, text: &str) -> bool;
-    /// Takes it away.
+/// A progress line that a task updates and the stream of rows removes.
+trait ProgressLine {
+    /// Shows the text; returns false once the line is removed.
+    fn update(&self, text: &str) -> bool;
+    /// Removes the line.
     fn end(&self);
 }
 
-impl Told for Mutex<Line> {
-    fn is_told(&self, text: &str) -> bool {
+impl ProgressLine for Mutex<Line> {
+    fn update(&self, text: &str) -> bool {
         let mut line = self.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*line, Line::Waiting) {
             *line = Line::Shown(spinner(STYLE));
@@ -133,7 +133,7 @@ impl Told for Mutex<Line> {
     }
 }
 
-/// Rows of a question that says how far it is until they come.
+/// Rows of a query with a progress line until they arrive.
 struct Shown {
     rows: SendableRecordBatchStream,
     line: Arc<Mutex<Line>>,
@@ -146,12 +146,12 @@ impl Drop for Shown {
 }
 
 impl Stream for Shown {
-    type Item = Answer<RecordBatch>;
+    type Item = DataFusionResult<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = self.rows.poll_next_unpin(context);
         if next.is_ready() {
-            // Nothing is printed before the line is gone.
+            // The line is removed before any row is printed.
             self.line.end();
         }
         next
@@ -164,14 +164,14 @@ impl RecordBatchStream for Shown {
     }
 }
 
-/// Of how many there are, how many were read.
+/// Number of matched files or row groups, and of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Part {
     matched: usize,
     all: usize,
 }
 
-/// What the operators of a plan have counted so far.
+/// Sums of the metrics of the operators of a plan so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Read {
     rows: usize,
@@ -182,7 +182,7 @@ struct Read {
 }
 
 impl Read {
-    fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Self {
+    fn from_plan(plan: &Arc<dyn ExecutionPlan>) -> Self {
         let mut read = Self::default();
         read.add(plan);
         read
@@ -200,7 +200,7 @@ impl Read {
         children.into_iter().for_each(|child| self.add(child));
     }
 
-    /// What a scan of files says.
+    /// Adds the metrics of a scan of files.
     fn add_scan(&mut self, counted: &MetricsSet) {
         for metric in counted.iter() {
             match metric.value() {
@@ -225,7 +225,7 @@ impl Read {
         }
     }
 
-    /// `1,234,567 rows and 12 MiB read, 6 MiB/s`
+    /// Formats the progress: `1,234,567 rows and 12 MiB read, 6 MiB/s`.
     fn describe(&self, elapsed: Duration) -> String {
         let seconds = elapsed.as_secs().max(1);
         let rate = self.bytes as u64 / seconds;
@@ -241,8 +241,8 @@ impl Read {
     }
 }
 
-/// The most memory that the process has had; `None` where the system does not say.
-fn most_memory_bytes() -> Option<u64> {
+/// Returns the peak memory of the process; `None` if the system does not report it.
+fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
         .lines()
@@ -259,7 +259,7 @@ mod tests {
     use crate::store::Store;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn what_a_question_reads_is_counted() {
+    async fn rows_and_files_of_a_query_are_counted() {
         let store = Store::demo().await.unwrap();
         let context = store.session().await.unwrap();
         let sql = "SELECT line, runtime_ns FROM records WHERE platform = 'epyc-1t' AND line > 3";
@@ -269,12 +269,12 @@ mod tests {
         while let Some(batch) = rows.next().await {
             count += batch.unwrap().num_rows();
         }
-        let read = Read::of_plan(&watched.plan);
+        let read = Read::from_plan(&watched.plan);
         assert!(read.rows >= count && count > 0, "{read:?}");
         assert!(read.bytes > 0 && read.files.matched > 0, "{read:?}");
         assert!(read.row_groups.all >= read.row_groups.matched, "{read:?}");
         assert_eq!(read.spilled_bytes, 0);
-        let told = read.describe(Duration::from_secs(2));
-        assert!(told.contains(" rows and ") && told.contains("/s"), "{told}");
+        let text = read.describe(Duration::from_secs(2));
+        assert!(text.contains(" rows and ") && text.contains("/s"), "{text}");
     }
 }

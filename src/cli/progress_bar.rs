@@ -1,18 +1,18 @@
-//! How far long work is, for whoever looks at a terminal.
+//! Progress bars of long work on a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a bar moves while nothing is told.
+/// Time between redraws of a bar without updates.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A bar for work whose end is known, in this style.
+/// Returns a bar for work of known size, with this template.
 pub(super) fn bar(style: &str) -> ProgressBar {
     with_style(ProgressBar::new(0), style)
 }
 
-/// One for work whose end is not.
+/// Returns a spinner for work of unknown size, with this template.
 pub(super) fn spinner(style: &str) -> ProgressBar {
     with_style(ProgressBar::new_spinner(), style)
 }
@@ -25,11 +25,11 @@ fn with_style(bar: ProgressBar, style: &str) -> ProgressBar {
     bar
 }
 
-/// Moves a bar of a table: its rows or bytes so far, and in all.
+/// Returns a function that updates a bar with the name of a table, its completed rows or bytes, and their total.
 pub(super) fn by_table(bar: ProgressBar) -> impl Fn(&str, u64, u64) + Send + Sync + 'static {
-    move |table, done, of| {
-        bar.set_length(of);
-        bar.set_position(done);
+    move |table, position, length| {
+        bar.set_length(length);
+        bar.set_position(position);
         bar.set_message(table.to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! `tsql publish`: the store as a dataset that other tools read.
+//! `tsql publish`: writes the store as a dataset that other tools read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ const STYLE: &str = "{spinner} {human_pos} {msg}, {per_sec}, {prefix} written, {
 
 /// Write the store as a dataset that other tools read
 ///
-/// Plain Parquet, with a folder per table and view; a dataset card (README.md) with counts by platform, operator and error;
-/// Croissant metadata (croissant.json); checksums (SHA256SUMS). `pyarrow`, pandas, DuckDB, `datasets` and `mlcroissant` read
-/// it. Publishing the same version twice writes the same bytes.
+/// Plain Parquet, with a folder per table and view; a dataset card (README.md) with counts by platform, operator and
+/// error; Croissant metadata (croissant.json); checksums (SHA256SUMS). `pyarrow`, pandas, DuckDB, `datasets` and
+/// `mlcroissant` read it. Publishing the same version twice writes the same bytes.
 ///
 /// Not published: tags, the ingest log with its local paths, and text that only serves to export files.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql publish gemm --title \"GEMM on two GPUs\" --license CC-BY-4.0 \\\n      \
     --author \"Ada Lovelace\"\n  \
-    tsql --at v1.0 publish s3://datasets/gemm --citation paper.bib\n  \
+    tsql --at v1.0 publish s3://datasets/gemm --citation refs.bib\n  \
     tsql publish gemm --dry-run           # tables and rows\n  \
     tsql publish gemm --overwrite && tsql verify gemm")]
 pub(super) struct Publish {
@@ -101,7 +101,7 @@ pub(super) async fn run(place: &StoreOptions, command: Publish) -> Result<u8, Fa
         HumanBytes(published.bytes)
     ));
     if options.license.is_none() {
-        print_message("hint: without --license nobody knows what they may do with it");
+        print_message("hint: --license states how others may use the data");
     }
     Ok(DONE)
 }
@@ -133,8 +133,8 @@ fn options(place: &StoreOptions, command: Publish) -> Result<PublishOptions, Fai
 async fn show_tables(published: &Published, output: &Output, dry_run: bool) -> Result<(), Failure> {
     let tables = published.tables.iter();
     let names = StringArray::from_iter_values(tables.clone().map(|table| table.name.as_str()));
-    let number = |of: fn(&PublishedTable) -> u64| -> ArrayRef {
-        let numbers = tables.clone().map(|table| of(table).cast_signed());
+    let number = |get: fn(&PublishedTable) -> u64| -> ArrayRef {
+        let numbers = tables.clone().map(|table| get(table).cast_signed());
         Arc::new(Int64Array::from_iter_values(numbers))
     };
     let mut columns: Vec<(&str, ArrayRef)> = vec![

@@ -1,4 +1,4 @@
-//! `tsql queries`: the built-in queries, and the user's own.
+//! `tsql queries`: lists and runs the built-in queries and the user's own.
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use clap::Args;
 use datafusion::physical_plan::execute_stream;
 
 use super::assignment::assignment;
-use super::built_in_queries::{all, choose_values, tell_empty};
-use super::note::tell_notes;
+use super::built_in_queries::{all, choose_values, print_empty_reason};
+use super::note::print_notes;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, show};
 use super::sql::{self, Shown};
 use super::store_options::StoreOptions;
 use crate::error::Error;
-use crate::query::{NamedQuery, question_among};
+use crate::query::{NamedQuery, find_query};
 use crate::store::Store;
 
 /// List the built-in queries, or run one
 ///
-/// Own queries are files NAME.sql in the folder `queries` beside the store, or in the folders of TSQL_QUERIES. The comments
-/// of `tsql queries NAME --sql` show how a file declares its title and parameters.
+/// Own queries are files NAME.sql in the folder `queries` beside the store, or in the folders of TSQL_QUERIES. The
+/// comments of `tsql queries NAME --sql` show how a file declares its title and parameters.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tsql queries\n  tsql queries best-program-per-graph platform=a100\n  tsql queries tpugraphs-score --set predictions=predictions.csv\n  tsql plot @failures-by-kind -o failures.svg"
 )]
 pub(super) struct Queries {
     /// Query to run
-    #[arg(value_name = "NAME", add = super::completion_values::question_names())]
+    #[arg(value_name = "NAME", add = super::completion_values::query_names())]
     name: Option<String>,
     /// Values of parameters
     #[arg(value_name = "NAME=VALUE", value_parser = assignment, add = super::completion_values::parameters())]
@@ -53,14 +53,14 @@ pub(super) struct Queries {
 
 pub(super) async fn run(place: &StoreOptions, mut command: Queries) -> Result<u8, Failure> {
     command.set.append(&mut command.values);
-    let questions = all(place)?;
+    let queries = all(place)?;
     let Some(name) = &command.name else {
-        return list(&questions, &command.output).await;
+        return list(&queries, &command.output).await;
     };
-    let question = question_among(questions, name)?;
+    let query = find_query(queries, name)?;
     if command.sql {
         use std::io::Write as _;
-        let printed = std::io::stdout().lock().write_all(question.sql.as_bytes());
+        let printed = std::io::stdout().lock().write_all(query.sql.as_bytes());
         printed.map_err(Error::io("standard output"))?;
         return Ok(DONE);
     }
@@ -69,67 +69,62 @@ pub(super) async fn run(place: &StoreOptions, mut command: Queries) -> Result<u8
     if let Some(path) = command.plot {
         use super::plot::{Drawn, plot_query};
         let (drawn, own) = (Drawn::of_file(path), crate::plot::PlotSpec::default());
-        return plot_query(place, &store, (&question, &command.set), own, &drawn).await;
+        return plot_query(place, &store, (&query, &command.set), own, &drawn).await;
     }
-    answer(place, &store, &question, &command.set, &command.output).await
+    run_named(place, &store, &query, &command.set, &command.output).await
 }
 
-/// Answers a question: says what it chose, and why there is nothing.
-pub(super) async fn answer(
+/// Runs a query. Prints the default platforms, and the reason of an empty result.
+async fn run_named(
     place: &StoreOptions,
     store: &Store,
-    question: &NamedQuery,
+    query: &NamedQuery,
     set: &[(String, String)],
     output: &Output,
 ) -> Result<u8, Failure> {
-    let context = place
-        .session(store, Some(&question.referenced_sql()))
-        .await?;
-    let values = choose_values(question, &context, set).await?;
-    let frame = question.run(&context, &values);
+    let context = place.session(store, Some(&query.referenced_sql())).await?;
+    let values = choose_values(query, &context, set).await?;
+    let frame = query.run(&context, &values);
     let shown = Shown {
         output,
         timer: false,
         execute: execute_stream,
     };
-    if sql::answer(place, &context, frame, &shown).await? == 0 {
-        tell_empty(question, &context, &values).await?;
+    if sql::run_query(place, &context, frame, &shown).await? == 0 {
+        print_empty_reason(query, &context, &values).await?;
     }
-    tell_notes(store, &platforms(question, &values), output).await;
+    print_notes(store, &platforms(query, &values), output).await;
     Ok(DONE)
 }
 
-/// The platforms that a question is about, where it says so.
-fn platforms(question: &NamedQuery, values: &[(String, String)]) -> Vec<String> {
+/// Returns the platforms that the parameters of a query select.
+fn platforms(query: &NamedQuery, values: &[(String, String)]) -> Vec<String> {
     let is_platform = |name: &str| {
-        let mut parameters = question.parameters.iter();
+        let mut parameters = query.parameters.iter();
         parameters.any(|parameter| parameter.name == name && parameter.is_platform())
     };
-    let given = values.iter().filter(|(name, _)| is_platform(name));
-    given.map(|(_, value)| value.clone()).collect()
+    let selected = values.iter().filter(|(name, _)| is_platform(name));
+    selected.map(|(_, value)| value.clone()).collect()
 }
 
-pub(super) async fn list(questions: &[NamedQuery], output: &Output) -> Result<u8, Failure> {
-    let parameters = |question: &NamedQuery| {
-        let values = question.parameters.iter().map(|set| match &set.default {
+pub(super) async fn list(queries: &[NamedQuery], output: &Output) -> Result<u8, Failure> {
+    let parameters = |query: &NamedQuery| {
+        let values = query.parameters.iter().map(|set| match &set.default {
             Some(default) => format!("{}={default}", set.name),
             None => set.name.clone(),
         });
-        let files = question
-            .files
-            .iter()
-            .map(|(name, _)| format!("{name}=FILE"));
+        let files = query.files.iter().map(|(name, _)| format!("{name}=FILE"));
         values.chain(files).collect::<Vec<_>>().join(" ")
     };
-    let text = |of: &dyn Fn(&NamedQuery) -> String| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(questions.iter().map(of)))
+    let text = |get: &dyn Fn(&NamedQuery) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(queries.iter().map(get)))
     };
     let mut columns = vec![
         ("name", text(&|one| one.name.clone())),
         ("question", text(&|one| one.title.clone())),
         ("parameters", text(&parameters)),
     ];
-    if questions.iter().any(|one| one.path.is_some()) {
+    if queries.iter().any(|one| one.path.is_some()) {
         let from = |one: &NamedQuery| {
             let path = one.path.as_ref();
             path.map_or_else(String::new, |path| path.display().to_string())

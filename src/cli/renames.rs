@@ -1,5 +1,5 @@
-//! Spellings of earlier versions. A command or option that kept its meaning still works, without being listed; one whose
-//! meaning changed is rejected with the new spelling. `docs/reference/renames.md` lists both.
+//! Spellings of earlier versions. A renamed command or option works as a hidden alias. One whose meaning changed is
+//! rejected with the new spelling. `docs/reference/renames.md` lists both.
 
 use std::ffi::OsString;
 
@@ -17,7 +17,7 @@ const EXPORTS: [(&str, &str); 5] = [
     ("training", "training"),
 ];
 
-/// An option whose name means something else today.
+/// An option whose meaning changed.
 struct Changed {
     command: &'static [&'static str],
     option: &'static str,
@@ -47,7 +47,7 @@ const CHANGED: [Changed; 4] = [
     },
 ];
 
-/// Returns the arguments with commands of earlier versions replaced by those of today.
+/// Returns the arguments with commands of earlier versions replaced by the current ones.
 pub(super) fn modernize(commands: &Command, mut args: Vec<OsString>) -> Vec<OsString> {
     let Some(first) = command_position(commands, &args) else {
         return args;
@@ -83,7 +83,7 @@ fn is_subcommand(commands: &Command, command: &str, word: Option<&str>) -> bool 
     })
 }
 
-/// Replaces `--format FETCH_MODE`, `--to` or `--verify` behind `export` by the command of that mode.
+/// Replaces `--format MODE`, `--to` or `--verify` after `export` by the command of that mode.
 fn modernize_export(args: &mut Vec<OsString>, begin: usize) {
     let words = args.iter().enumerate().skip(begin);
     let format = words.clone().find(|(_, word)| {
@@ -119,7 +119,7 @@ fn modernize_export(args: &mut Vec<OsString>, begin: usize) {
     args.insert(begin, mode.into());
 }
 
-/// The hint for an option whose meaning changed.
+/// Returns the hint for an option whose meaning changed.
 pub(super) fn hint(
     commands: &Command,
     error: &clap::Error,

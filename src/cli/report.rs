@@ -42,8 +42,8 @@ enum Tolerated {
 /// Compute S(t), ES(t) and the distribution of speedups of GraphNet's benchmark runs
 ///
 /// Writes the curves and a violin plot per category as SVG and PNG, and their numbers as CSV: speedup_score,
-/// error_aware_speedup_score, speedups, scores.csv, speedups.csv. SQL expressions may use all columns of `runs`, `name` (of
-/// the log), and `source`, `heuristic_tag` and `framework` of the sample.
+/// error_aware_speedup_score, speedups, scores.csv, speedups.csv. SQL expressions may use all columns of `runs`, `name`
+/// (of the log), and `source`, `heuristic_tag` and `framework` of the sample.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql report graphnet -o report/\n  \
@@ -61,7 +61,8 @@ struct Graphnet {
     /// SQL expression with one curve per value [default: the name of the log]
     #[arg(long, value_name = "SQL")]
     by: Option<String>,
-    /// SQL expression with one violin per value [default: the sample's heuristic_tag, or the compiler if no sample has one]
+    /// SQL expression with one violin per value [default: the sample's heuristic_tag, or the compiler if no sample has
+    /// one]
     #[arg(long, value_name = "SQL")]
     category: Option<String>,
     /// Exponent p of the penalty on slowdowns
@@ -95,17 +96,17 @@ pub(super) async fn run(place: &StoreOptions, command: Report) -> Result<u8, Fai
     };
     if command.output.extension().is_some() && !command.output.is_dir() {
         let reason = format!(
-            "`{}` is the name of a file, and `--output` is the folder of the report\n\
-             hint: the table goes to standard output: `--format csv > {0}`",
+            "`{}` is a file name, expected a folder for the report\n\
+             hint: `--format csv > {0}` writes the table to a file",
             command.output.display()
         );
         return Err(Failure::Usage(reason));
     }
-    let usual = ReportOptions::default();
+    let defaults = ReportOptions::default();
     let options = ReportOptions {
         predicate: command.predicate,
-        by: command.by.unwrap_or(usual.by),
-        category: command.category.unwrap_or(usual.category),
+        by: command.by.unwrap_or(defaults.by),
+        category: command.category.unwrap_or(defaults.category),
         p: command.penalty,
         b: command.failure,
         mismatch_extended: command.tolerated == Tolerated::MismatchExtended,
@@ -113,8 +114,8 @@ pub(super) async fn run(place: &StoreOptions, command: Report) -> Result<u8, Fai
     let report = graphnet::report(&place.open().await?, &options).await?;
     if report.curves.is_empty() {
         let which = match options.predicate.as_str() {
-            "true" => "no benchmark runs of GraphNet".to_owned(),
-            predicate => format!("no benchmark runs of GraphNet where {predicate}"),
+            "true" => "no GraphNet benchmark runs".to_owned(),
+            predicate => format!("no GraphNet benchmark runs where {predicate}"),
         };
         let hint = "`tsql \"SELECT * FROM runs LIMIT 5\"` shows existing runs";
         let reason = format!("the store has {which}\nhint: {hint}");

@@ -1,13 +1,13 @@
-//! The terminal that shows an answer: its size.
+//! Size of the terminal that shows a result.
 
 use std::io::IsTerminal as _;
 
 use terminal_size::{Height, Width, terminal_size_of};
 
-/// Variable with the width, where it is not the terminal's.
+/// Variable that overrides the width of the terminal.
 const COLUMNS: &str = "COLUMNS";
 
-/// Columns of what shows standard output; `None` where nothing does and nobody says.
+/// Returns the width of standard output in columns; `None` without a terminal and without [`COLUMNS`].
 pub(super) fn columns() -> Option<usize> {
     columns_variable().or_else(|| {
         let (Width(columns), _) = size()?;
@@ -15,13 +15,13 @@ pub(super) fn columns() -> Option<usize> {
     })
 }
 
-/// The width that the environment says.
+/// Returns the width in [`COLUMNS`].
 pub(super) fn columns_variable() -> Option<usize> {
     let columns = std::env::var(COLUMNS).ok()?.parse().ok()?;
     (columns > 0).then_some(columns)
 }
 
-/// Lines of the terminal, if standard output is one.
+/// Returns the number of lines of the terminal, if standard output is one.
 pub(super) fn lines() -> Option<usize> {
     let (_, Height(lines)) = size()?;
     (lines > 0).then_some(usize::from(lines))

@@ -7,12 +7,14 @@ use clap::Args;
 use crate::cluster::Security;
 use crate::error::{Error, Result};
 
-/// Variable with a token, and the one with the file that has it.
+/// Variable with a token.
 const TOKEN: &str = "TSQL_TOKEN";
+
+/// Variable with the name of a file that contains a token.
 const TOKEN_FILE: &str = "TSQL_TOKEN_FILE";
 
-/// Certificates of workers and their clients. A token comes from the environment only, because all users of a machine see
-/// command lines.
+/// Certificates of workers and their clients. A token comes from the environment only, because all users of a machine
+/// see command lines.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Workers")]
 pub(super) struct Certificates {
@@ -57,7 +59,7 @@ pub(super) struct Certificates {
 }
 
 impl Certificates {
-    /// These, and the token of the environment.
+    /// Returns the certificates, and the token of the environment.
     pub(super) fn security(&self) -> Result<Security> {
         let mut security = Security::none();
         if let Some(token) = token()? {

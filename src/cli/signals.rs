@@ -1,4 +1,4 @@
-//! What happens at Ctrl-C and when the process is asked to end: temporary files go first.
+//! Handling of Ctrl-C and of signals that end the process: temporary files are removed first.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -10,37 +10,37 @@ use super::outcome::INTERRUPTED;
 #[cfg(unix)]
 use super::pager;
 
-/// Signals after which a command ends by itself.
+/// Signals that a command handles itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stops {
     /// None.
     Never,
     /// Ctrl-C.
     AtInterrupt,
-    /// Ctrl-C, and a terminal has to be put in order before the process ends at another one.
+    /// Ctrl-C; and the terminal has to be restored before another signal ends the process.
     AtPrompt,
     /// Ctrl-C, SIGTERM and SIGHUP.
     #[cfg(any(feature = "cluster", feature = "ui"))]
     AtAny,
 }
 
-/// Time in which a terminal is put in order.
-const IN_ORDER: Duration = Duration::from_millis(400);
+/// Time in which the terminal is restored.
+const RESTORE_TIME: Duration = Duration::from_millis(400);
 
-/// Is the process about to end?
+/// Set when the process is about to end.
 static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Set when the process is about to end, for whoever has changed how the terminal works.
+/// Returns a flag that is set when the process is about to end, for code that has changed the mode of the terminal.
 pub(super) fn ending() -> Arc<AtomicBool> {
     Arc::clone(&ENDING)
 }
 
-/// Told at each Ctrl-C.
+/// Notified at each Ctrl-C.
 static INTERRUPTS: Notify = Notify::const_new();
 
-/// Hears Ctrl-C from now on, for [`interrupted`], and the process goes on.
+/// Notifies [`wait_for_interrupt`] at each Ctrl-C, which then does not end the process.
 ///
-/// A thread of its own, as in [`tidy_up`]: who hears signals in the runtime may be busy with a query.
+/// As in [`tidy_up`], a separate thread waits, because the threads of the runtime may be busy with a query.
 pub(super) fn hear_interrupts() {
     std::thread::spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -55,15 +55,15 @@ pub(super) fn hear_interrupts() {
     });
 }
 
-/// Ready at the next Ctrl-C.
+/// Waits for the next Ctrl-C.
 pub(super) async fn wait_for_interrupt() {
     INTERRUPTS.notified().await;
 }
 
-/// Ends the process at SIGTERM, SIGHUP and SIGINT, but for those after which the command itself stops, without
-/// leaving temporary folders. The exit code is the shell's for the signal: 130 for Ctrl-C.
+/// Ends the process at SIGTERM, SIGHUP and SIGINT, except for signals that the command handles itself. Removes
+/// temporary folders. The exit code is the shell's for the signal: 130 for Ctrl-C.
 ///
-/// A thread of its own: those of the runtime may all be busy with a query.
+/// A separate thread waits, because all threads of the runtime may be busy with a query.
 #[cfg(unix)]
 pub(super) fn tidy_up(stops: Stops) {
     use tokio::signal::unix::SignalKind;
@@ -81,7 +81,7 @@ pub(super) fn tidy_up(stops: Stops) {
     };
     let kinds: Vec<SignalKind> = kinds
         .into_iter()
-        // Who types at a prompt is gone with the terminal, whoever ignores that.
+        // A shell without its terminal has no user, so it ends even if its parent ignored the signal.
         .filter(|kind| stops == Stops::AtPrompt || !is_ignored(kind.as_raw_value()))
         .collect();
     std::thread::spawn(move || {
@@ -92,7 +92,7 @@ pub(super) fn tidy_up(stops: Stops) {
         if let Some(number) = runtime.block_on(first_of(&kinds)) {
             if stops == Stops::AtPrompt {
                 ENDING.store(true, Ordering::Relaxed);
-                std::thread::sleep(IN_ORDER);
+                std::thread::sleep(RESTORE_TIME);
             }
             end(128 + number);
         }
@@ -102,9 +102,9 @@ pub(super) fn tidy_up(stops: Stops) {
 #[cfg(not(unix))]
 pub(super) fn tidy_up(_: Stops) {}
 
-/// Ready when the process is asked to end: SIGTERM, SIGHUP or Ctrl-C, which ends it at once the second time.
+/// Returns a future that waits for SIGTERM, SIGHUP or Ctrl-C. After that, another Ctrl-C ends the process at once.
 #[cfg(all(any(feature = "cluster", feature = "ui"), unix))]
-pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn termination() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};
     let failed = |source| crate::Error::Io {
         path: "signals".into(),
@@ -135,29 +135,29 @@ pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 
 }
 
 #[cfg(all(any(feature = "cluster", feature = "ui"), not(unix)))]
-pub(super) fn asked_to_end() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn termination() -> crate::Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })
 }
 
-/// SIGXFSZ of Linux, macOS and the BSDs: a file would be larger than `ulimit -f`.
+/// Number of SIGXFSZ on Linux, macOS and the BSDs: a file would be larger than `ulimit -f`.
 #[cfg(unix)]
 const TOO_LARGE: i32 = 25;
 
-/// Makes a file that would be too large an error of its write, not the end of the process, as Rust's library does for
-/// pipes that nobody reads. Programs that are started are killed as ever.
+/// Handles SIGXFSZ, so that a write beyond the limit is an error and does not end the process. Rust's library does the
+/// same for closed pipes. For child processes, the signal has its default action.
 #[cfg(unix)]
 pub(super) fn report_too_large_files() {
     use tokio::signal::unix::{SignalKind, signal};
-    // The handler stays.
+    // The handler stays installed.
     let _ = signal(SignalKind::from_raw(TOO_LARGE));
 }
 
 #[cfg(not(unix))]
 pub(super) fn report_too_large_files() {}
 
-/// The first Ctrl-C ends the run cleanly, the second at once.
+/// Returns a flag that the first Ctrl-C sets, so that a run ends cleanly. The second Ctrl-C ends the process at once.
 pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stop);
@@ -172,20 +172,20 @@ pub(super) fn stop_on_ctrl_c() -> Arc<AtomicBool> {
     stop
 }
 
-/// Ends the process at once, without temporary folders.
+/// Removes temporary folders, and ends the process at once.
 pub(super) fn end(code: i32) -> ! {
     tsql_folders::remove_all();
     std::process::exit(code)
 }
 
-/// Waits for any of the signals; its number.
+/// Waits for any of the signals; returns its number.
 #[cfg(unix)]
 async fn first_of(kinds: &[tokio::signal::unix::SignalKind]) -> Option<i32> {
     let mut waiting = Vec::new();
     for kind in kinds {
         let mut signal = tokio::signal::unix::signal(*kind).ok()?;
         waiting.push(Box::pin(async move {
-            // Ctrl-C is the pager's while one has the terminal.
+            // A pager that controls the terminal gets Ctrl-C.
             let interrupt = *kind == tokio::signal::unix::SignalKind::interrupt();
             while signal.recv().await.is_some() && interrupt && pager::is_open() {}
             kind.as_raw_value()
@@ -197,11 +197,11 @@ async fn first_of(kinds: &[tokio::signal::unix::SignalKind]) -> Option<i32> {
     Some(futures::future::select_all(waiting).await.0)
 }
 
-/// Did whoever started this process want the signal to be ignored (`nohup`, a script's `&`)?
+/// Returns whether the parent of this process set the signal to be ignored (`nohup`, `&` in a script).
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        // Where nobody says, a terminal that closes is left to the system.
+        // Without this information, the signal of a closed terminal is left to the system.
         return signal == tokio::signal::unix::SignalKind::hangup().as_raw_value();
     };
     let ignored = status

@@ -1,4 +1,4 @@
-//! `tsql split`: divisions into train, valid and test, and what leaks between them.
+//! `tsql split`: divisions into train, valid and test, and leaks between them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, TimestampMic
 use clap::{Args, Subcommand};
 
 use super::deletion::Deletion;
-use super::outcome::{DONE, Failure, UNANSWERED};
+use super::outcome::{DONE, Failure, QUERY_FAILED};
 use super::output::{Output, show};
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
@@ -14,9 +14,9 @@ use crate::splits::{self, LeakLevel, Leaks, PartCount, SplitRequest, split_prese
 
 /// Divide records into train, valid and test, reproducibly, and count leaks between the parts
 ///
-/// The key of a unit, the seed and the ratios alone decide the part of a unit, so new records never move old ones. In SQL,
-/// `split('NAME')` returns the part of a row of `records`. A split that is created again with another definition, or over
-/// other keys, gets a new version; `split('NAME@1')` does not change.
+/// The key of a unit, the seed and the ratios alone decide the part of a unit, so new records never move old ones. In
+/// SQL, `split('NAME')` returns the part of a row of `records`. A split that is created again with another definition,
+/// or over other keys, gets a new version; `split('NAME@1')` does not change.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql split create by-task --unit task --ratio 80/10/10 --seed 7\n  \
@@ -48,13 +48,13 @@ enum Action {
     /// Delete a split, or one version of it
     #[command(alias = "drop")]
     Delete(Drop),
-    /// List the published splits of papers and datasets, for `create --preset`
+    /// List the splits of publications and datasets, for `create --preset`
     Presets(List),
 }
 
 #[derive(Args, Debug)]
 struct Create {
-    /// Name: letters, digits and . - _ + / [default: the name of the preset]
+    /// Name: alphanumeric characters and . - _ + / [default: the name of the preset]
     #[arg(required_unless_present = "preset")]
     name: Option<String>,
     /// Unit whose records stay in one part: config, task, dag, structure, network, platform or time
@@ -71,13 +71,14 @@ struct Create {
     /// Seed; another seed gives another split
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: i64,
-    /// Query whose first column lists the units of test (keys, graph_id or config_id); a column `part` may name another part
+    /// Query whose first column lists the units of test (keys, graph_id or config_id); a column `part` may name another
+    /// part
     #[arg(long, value_name = "SQL", conflicts_with = "preset")]
     hold_out: Option<String>,
     /// Query over `records` whose rows are divided [default: all]
     #[arg(long, value_name = "SQL")]
     query: Option<String>,
-    /// Published split of a paper or a dataset; see `tsql split presets`
+    /// Split of a publication or a dataset; see `tsql split presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
 }
@@ -125,17 +126,21 @@ pub(super) async fn run(place: &StoreOptions, command: Split) -> Result<u8, Fail
         Action::Create(create) => {
             let name = create.name.clone().or_else(|| create.preset.clone());
             let options = SplitRequest::from(create).options()?;
-            let made = store
+            let created = store
                 .create_split(&name.unwrap_or_default(), &options)
                 .await?;
-            let split = &made.split;
-            let what = if made.is_new { "" } else { " is that already" };
+            let split = &created.split;
+            let what = if created.is_new {
+                ""
+            } else {
+                " already exists"
+            };
             print_message(&format!(
                 "{}{what}: {} by {}; {}",
                 split.full_name(),
                 count_noun(split.unit_count.unsigned_abs(), "unit"),
                 split.unit.word(),
-                join_parts(&made.parts)
+                join_parts(&created.parts)
             ));
             if let Some(warning) = &split.warning {
                 print_message(&format!("note: {warning}"));
@@ -149,12 +154,12 @@ pub(super) async fn run(place: &StoreOptions, command: Split) -> Result<u8, Fail
             if named.output.is_table() {
                 print_message(&describe(&split));
             }
-            show(of_parts(&split, &parts), &named.output).await
+            show(part_columns(&split, &parts), &named.output).await
         }
         Action::Leaks(check) => {
             let level = check.level.as_deref().map(LeakLevel::parse).transpose()?;
             let found = store.check_split(&check.name, level).await?;
-            let code = show(of_levels(&found.split, &found.levels), &check.output).await?;
+            let code = show(level_columns(&found.split, &found.levels), &check.output).await?;
             if found.is_clean() {
                 return Ok(code);
             }
@@ -168,7 +173,7 @@ pub(super) async fn run(place: &StoreOptions, command: Split) -> Result<u8, Fail
                     count_noun(leaks.leaking_unit_count, leaks.shared)
                 ));
             }
-            Ok(UNANSWERED)
+            Ok(QUERY_FAILED)
         }
         Action::Delete(named) => {
             let split = store.split(&named.name).await?;
@@ -204,7 +209,7 @@ impl From<Create> for SplitRequest {
     }
 }
 
-/// Parts and their records in a line.
+/// Joins parts and their numbers of records on one line.
 fn join_parts(parts: &[PartCount]) -> String {
     let each = parts.iter().map(|part| {
         let name = part.part.as_deref().unwrap_or("in no part");
@@ -215,7 +220,7 @@ fn join_parts(parts: &[PartCount]) -> String {
 
 fn describe(split: &splits::Split) -> String {
     let mut text = format!(
-        "{}: by {}, {}, seed {}, {} when it was made, digest {}",
+        "{}: by {}, {}, seed {}, {} when it was created, digest {}",
         split.full_name(),
         split.unit.word(),
         split.ratio,
@@ -223,14 +228,14 @@ fn describe(split: &splits::Split) -> String {
         count_noun(split.unit_count.unsigned_abs(), "unit"),
         split.digest
     );
-    for (what, said) in [
+    for (what, value) in [
         ("preset", &split.preset),
         ("note", &split.warning),
         ("query", &split.query),
         ("hold-out", &split.hold_out),
     ] {
-        if let Some(said) = said {
-            text += &format!("\n{what}: {said}");
+        if let Some(value) = value {
+            text += &format!("\n{what}: {value}");
         }
     }
     text
@@ -266,7 +271,7 @@ fn split_columns(splits: &[splits::Split]) -> Columns<9> {
     ]
 }
 
-fn of_parts(split: &splits::Split, parts: &[PartCount]) -> Columns<3> {
+fn part_columns(split: &splits::Split, parts: &[PartCount]) -> Columns<3> {
     let name = split.full_name();
     [
         ("split", texts(parts.iter().map(|_| name.as_str()))),
@@ -278,11 +283,11 @@ fn of_parts(split: &splits::Split, parts: &[PartCount]) -> Columns<3> {
     ]
 }
 
-fn of_levels(split: &splits::Split, levels: &[Leaks]) -> Columns<8> {
+fn level_columns(split: &splits::Split, levels: &[Leaks]) -> Columns<8> {
     let name = split.full_name();
     let each = || levels.iter();
     let declared = each().map(|one| Some(one.is_declared));
-    let count = |of: fn(&Leaks) -> u64| numbers(levels.iter().map(|one| of(one).cast_signed()));
+    let count = |get: fn(&Leaks) -> u64| numbers(levels.iter().map(|one| get(one).cast_signed()));
     [
         ("split", texts(each().map(|_| name.as_str()))),
         ("level", texts(each().map(|one| one.level.word()))),

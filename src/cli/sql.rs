@@ -1,4 +1,4 @@
-//! `tsql "SQL"`: a query.
+//! `tsql "SQL"`: runs a query.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::query::match_placeholders;
 use crate::query::statement::{parse_statements, plan_with_values};
 
-/// Standard input, as it is named on the command line.
+/// Name of standard input on the command line.
 const STDIN: &str = "-";
 
 #[derive(Args, Debug)]
@@ -55,11 +55,11 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// Is there no question yet, and somebody at a terminal who can ask some?
+    /// Returns whether there is no query, and a user at a terminal who can type one.
     pub(super) fn is_to_come(&self) -> bool {
-        let is_given = self.sql.is_some() || self.command.is_some() || self.file.is_some();
+        let has_query = self.sql.is_some() || self.command.is_some() || self.file.is_some();
         let is_watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        !is_given && self.output.output.is_none() && is_watched
+        !has_query && self.output.output.is_none() && is_watched
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failur
         return Err(Failure::Usage("the query is empty".to_owned()));
     }
     if statements.len() > 1 && query.output.output.is_some() {
-        let reason = "--output takes the result of one query, several were given";
+        let reason = "--output writes the result of one query, but there are several";
         return Err(Failure::Usage(reason.to_owned()));
     }
     let shown = Shown {
@@ -85,7 +85,7 @@ pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failur
     while let Some(statement) = statements.pop_front() {
         let platforms = empty_result::named_platforms(&statement);
         let frame = plan_with_values(&context, statement, &text, &query.set);
-        if answer(place, &context, frame, &shown).await? == 0 && query.output.is_table() {
+        if run_query(place, &context, frame, &shown).await? == 0 && query.output.is_table() {
             empty_result::hint(&store, &platforms).await;
         }
     }
@@ -98,7 +98,7 @@ pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failur
     Ok(DONE)
 }
 
-/// The name of the view or table that a statement creates in the session.
+/// Returns the name of the view or table that a statement creates in the session.
 fn created_name(statement: &Statement) -> Option<String> {
     let Statement::Statement(statement) = statement else {
         return None;
@@ -110,17 +110,17 @@ fn created_name(statement: &Statement) -> Option<String> {
     }
 }
 
-/// How the answer to a question is shown.
+/// Output of the result of a query.
 pub(super) struct Shown<'a> {
     pub(super) output: &'a Output,
-    /// Is it said how long it took?
+    /// Print the time of the query.
     pub(super) timer: bool,
-    /// What runs a plan.
+    /// Function that runs a plan.
     pub(super) execute: Execute,
 }
 
-/// Plans a question, answers it and prints the answer; its rows.
-pub(super) async fn answer(
+/// Plans a query, runs it and prints the result; returns the number of rows.
+pub(super) async fn run_query(
     place: &StoreOptions,
     context: &SessionContext,
     frame: impl Future<Output = crate::Result<DataFrame>>,
@@ -136,10 +136,10 @@ pub(super) async fn answer(
     };
     let (watched, stream) = progress::run(frame, shown.execute).await?;
     let printed = print(stream, &output).await;
-    place.tell_decisions(context);
+    place.print_decisions(context);
     let rows = printed?;
     if place.stats {
-        watched.tell_stats();
+        watched.print_stats();
     }
     if shown.timer {
         let seconds = begin.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ use crate::error::redact::{escape_control_characters, redact_urls};
 /// Set by `--quiet`.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// When output is coloured.
+/// When output is colored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Color {
     /// On a terminal, unless the variable NO_COLOR is set
@@ -31,7 +31,7 @@ pub(super) fn configure(is_quiet: bool, color: Color) {
     COLOR.store(color as u8, Ordering::Relaxed);
 }
 
-/// Returns whether text on standard output is coloured.
+/// Returns whether text on standard output is colored.
 pub(super) fn has_color() -> bool {
     match COLOR.load(Ordering::Relaxed) {
         1 => true,

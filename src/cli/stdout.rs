@@ -1,34 +1,34 @@
-//! Standard output, for text. Where a terminal shows it, nothing in it steers the terminal.
+//! Standard output for text. On a terminal, control characters are escaped, so that no text can control the terminal.
 
 use std::io::{self, IsTerminal as _, Write};
 
 use crate::error::redact::escape_control_characters;
 
-/// Standard output for text: escaped on a terminal, as it is elsewhere.
+/// Returns standard output for text: escaped on a terminal, unchanged elsewhere.
 pub(super) fn stdout() -> Text<io::Stdout> {
     let out = io::stdout();
     Text {
         escapes: out.is_terminal(),
         out,
-        begun: Vec::new(),
+        incomplete: Vec::new(),
     }
 }
 
-/// Text that a terminal shows in the end.
+/// Returns a writer of escaped text, for output that finally reaches a terminal.
 pub(super) fn escaping<W: Write>(out: W) -> Text<W> {
     Text {
         escapes: true,
         out,
-        begun: Vec::new(),
+        incomplete: Vec::new(),
     }
 }
 
-/// Text on its way to `out`.
+/// Writer of text to `out`.
 pub(super) struct Text<W> {
     out: W,
     escapes: bool,
-    /// Bytes of a character whose other bytes have not come yet.
-    begun: Vec<u8>,
+    /// First bytes of a character whose other bytes are not written yet.
+    incomplete: Vec<u8>,
 }
 
 impl<W: Write> Write for Text<W> {
@@ -36,12 +36,12 @@ impl<W: Write> Write for Text<W> {
         if !self.escapes {
             return self.out.write(bytes);
         }
-        self.begun.extend_from_slice(bytes);
-        let waiting = split_unfinished(&self.begun);
-        let whole = self.begun.len() - waiting;
-        let rest = self.begun.split_off(whole);
-        let whole = std::mem::replace(&mut self.begun, rest);
-        let text = String::from_utf8_lossy(&whole);
+        self.incomplete.extend_from_slice(bytes);
+        let waiting = split_unfinished(&self.incomplete);
+        let complete = self.incomplete.len() - waiting;
+        let rest = self.incomplete.split_off(complete);
+        let complete = std::mem::replace(&mut self.incomplete, rest);
+        let text = String::from_utf8_lossy(&complete);
         self.out
             .write_all(escape_control_characters(&text).as_bytes())?;
         Ok(bytes.len())
@@ -52,7 +52,7 @@ impl<W: Write> Write for Text<W> {
     }
 }
 
-/// Bytes at the end that may be the beginning of a character.
+/// Returns the number of bytes at the end that may begin a character.
 fn split_unfinished(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => bytes.len() - error.valid_up_to(),
@@ -71,7 +71,7 @@ mod tests {
             let mut out = Text {
                 out: Vec::new(),
                 escapes: true,
-                begun: Vec::new(),
+                incomplete: Vec::new(),
             };
             for bytes in text.as_bytes().chunks(piece) {
                 out.write_all(bytes).unwrap();

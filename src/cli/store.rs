@@ -26,8 +26,8 @@ enum Command {
 
 /// Test whether a bucket supports atomic commits
 ///
-/// Writers commit by creating the next file of a log, and only one of them may succeed. Some servers with an S3 interface
-/// do not guarantee this; tsql does not write to them. The test objects are deleted again.
+/// Writers commit by creating the next file of a log, and only one of them may succeed. Some servers with an S3
+/// interface do not guarantee this; tsql does not write to them. The test objects are deleted again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql store probe s3://measurements/tenset\n  \
@@ -74,7 +74,7 @@ async fn probe(place: &StoreOptions, command: Probe) -> Result<u8, Failure> {
             None => print_message(&format!("ok      {}", check.what)),
             Some(reason) => {
                 wrong += 1;
-                print_message(&format!("WRONG   {}: {reason}", check.what));
+                print_message(&format!("failed  {}: {reason}", check.what));
             }
         }
     }
@@ -83,9 +83,9 @@ async fn probe(place: &StoreOptions, command: Probe) -> Result<u8, Failure> {
         return Ok(DONE);
     }
     print_message(&format!(
-        "{url} does not support concurrent writers: tsql writes nothing there\n\
-         hint: if nobody else ever writes, set `single_writer = true` of the bucket in tsql.toml, or \
-         TSQL_SINGLE_WRITER=1"
+        "{url} does not support concurrent writers, so tsql does not write to it\n\
+         hint: if there is only one writer, set `single_writer = true` of the bucket in \
+         tsql.toml, or TSQL_SINGLE_WRITER=1"
     ));
     Ok(PARTLY)
 }

@@ -38,8 +38,8 @@ pub(super) struct StoreOptions {
     sample: bool,
     /// Memory of a query before it spills to disk, or `none`
     ///
-    /// Applies to joins, sorts and groups; more goes to temporary files. Without a limit nothing spills, and a query stops at
-    /// 70 % of the memory that the process may use.
+    /// Applies to joins, sorts and groups; more goes to temporary files. Without a limit nothing spills, and a query
+    /// stops at 70 % of the memory that the process may use.
     #[arg(
         long,
         global = true,
@@ -68,8 +68,8 @@ pub(super) struct StoreOptions {
     pub(super) temp_dir: Option<PathBuf>,
     /// Read an earlier version of the store
     ///
-    /// A tag (`v1.0`), a time (`2026-11-21T17:00:00Z`) or a table version (`records@12`, see `tsql history`). Versions whose
-    /// files `tsql vacuum` has deleted cannot be read.
+    /// A tag (`v1.0`), a time (`2026-11-21T17:00:00Z`) or a table version (`records@12`, see `tsql history`). Versions
+    /// whose files `tsql vacuum` has deleted cannot be read.
     #[arg(long, global = true, value_name = "TAG|TIME|VERSION", add = completion_values::tags())]
     at: Option<At>,
     /// Print requests to object stores, and where queries ran
@@ -94,7 +94,7 @@ pub(super) struct StoreOptions {
 }
 
 impl StoreOptions {
-    /// The store that was named or found, or the sample; `None` where there is none.
+    /// Opens the named or discovered store, or the sample; `None` if there is none.
     async fn find(&self) -> Result<Option<Store>> {
         self.find_by(async |location| Store::open(location).await)
             .await
@@ -115,36 +115,37 @@ impl StoreOptions {
         }
     }
 
-    /// Is the sample asked?
+    /// Returns whether the command uses the sample.
     pub(super) fn is_sample(&self) -> bool {
         self.sample
     }
 
-    /// Is the store looked at as it was?
+    /// Returns whether the command reads an earlier version of the store.
     pub(super) fn is_past(&self) -> bool {
         self.at.is_some()
     }
 
-    /// A failure with its reason, if it lies in the past: a file is missing there because nothing kept it.
+    /// Adds a hint to a failure of an earlier version: `tsql vacuum` has deleted a missing file. Returns other failures
+    /// unchanged.
     pub(super) fn explain(&self, failure: Failure) -> Failure {
         let message = failure.to_string();
-        let missing = [".parquet not found", "it is missing, not what was written"];
+        let missing = [".parquet not found", "it is missing, not as written"];
         if self.is_past() && missing.iter().any(|missing| message.contains(missing)) {
-            // A repair is of the newest version.
+            // A hint about repairs concerns the newest version only.
             let fact = message.split("\nhint: ").next().unwrap_or(&message);
             let hint =
-                "`tsql vacuum` has deleted files of this version; it never deletes files of a tag";
+                "`tsql vacuum` has deleted files of this version; it preserves the files of tags";
             return Failure::Usage(format!("{fact}\nhint: {hint}"));
         }
         failure
     }
 
-    /// The moment that stores are looked at.
+    /// Returns the version that `--at` selects.
     pub(super) fn at(&self) -> Option<&At> {
         self.at.as_ref()
     }
 
-    /// The tag that the store is looked at by.
+    /// Returns the tag that `--at` selects.
     pub(super) fn tag(&self) -> Option<String> {
         match &self.at {
             Some(At::Tag(name)) => Some(name.clone()),
@@ -152,12 +153,12 @@ impl StoreOptions {
         }
     }
 
-    /// The store for reading and upkeep.
+    /// Opens the store for reading and maintenance.
     pub(super) async fn open(&self) -> Result<Store> {
         self.find().await?.ok_or(Error::NoStore)
     }
 
-    /// The store that a query needs; an empty one where there is none and the query names no table of it.
+    /// Opens the store for a query, or an empty one if there is none and the query names no table of a store.
     pub(super) async fn open_for(&self, sql: &str) -> Result<Store> {
         let open = async |location: &str| match &self.at {
             Some(_) => Store::open(location).await,
@@ -173,8 +174,8 @@ impl StoreOptions {
         }
     }
 
-    /// Where questions of the user's own are: the folders that are named, and `queries` beside the store.
-    pub(super) fn question_folders(&self) -> Result<Vec<PathBuf>> {
+    /// Returns the folders of the user's own queries: those of TSQL_QUERIES, and `queries` beside the store.
+    pub(super) fn query_folders(&self) -> Result<Vec<PathBuf>> {
         let store = match self.sample {
             true => None,
             false => self.location()?.filter(|store| !store.contains("://")),
@@ -183,12 +184,12 @@ impl StoreOptions {
         Ok(query_folders(around))
     }
 
-    /// A session over `store`: of all that it has, or of what `sql` names.
+    /// Opens a session over `store`, with all tables or with those that `sql` names.
     pub(super) async fn session(&self, store: &Store, sql: Option<&str>) -> Result<SessionContext> {
         store.session_with(&self.options(sql)?).await
     }
 
-    /// What a session is for, and what it may take.
+    /// Returns the options of a session, with its limits.
     pub(super) fn options(&self, sql: Option<&str>) -> Result<SessionOptions> {
         Ok(SessionOptions {
             sql: sql.map(str::to_owned),
@@ -205,7 +206,7 @@ impl StoreOptions {
         })
     }
 
-    /// The machines that help.
+    /// Returns the workers of `--workers`.
     #[cfg(feature = "cluster")]
     pub(super) fn workers(&self) -> Result<Option<crate::cluster::Workers>> {
         let Some(list) = self.workers.as_ref().filter(|list| !list.is_empty()) else {
@@ -220,26 +221,26 @@ impl StoreOptions {
         Ok(Some(workers))
     }
 
-    /// What is shown to workers, or what they want to see.
+    /// Returns the token and the certificates for connections between workers and clients.
     #[cfg(feature = "cluster")]
     pub(super) fn security(&self) -> Result<crate::cluster::Security> {
         self.certificates.security()
     }
 
-    /// The memory that was said.
+    /// Returns the limit of `--memory-limit` in bytes.
     pub(super) fn memory_limit_bytes(&self) -> Option<usize> {
         self.memory_limit.and_then(Memory::bytes)
     }
 
-    /// Was a store named?
+    /// Returns whether a store was named.
     #[cfg(feature = "cluster")]
     pub(super) fn is_named(&self) -> bool {
         self.store.is_some()
     }
 
-    /// Says where the questions of a session ran, where that is wanted.
+    /// Prints where the queries of a session ran, with `--stats`.
     #[cfg(feature = "cluster")]
-    pub(super) fn tell_decisions(&self, context: &SessionContext) {
+    pub(super) fn print_decisions(&self, context: &SessionContext) {
         if self.stats {
             for decision in crate::cluster::decisions(context) {
                 print_message(&format!("workers: {decision}"));
@@ -248,9 +249,9 @@ impl StoreOptions {
     }
 
     #[cfg(not(feature = "cluster"))]
-    pub(super) fn tell_decisions(&self, _: &SessionContext) {}
+    pub(super) fn print_decisions(&self, _: &SessionContext) {}
 
-    /// The store for writing, made where there is none.
+    /// Opens the store for writing, and creates a missing one.
     pub(super) async fn open_or_create(&self) -> Result<Store> {
         if self.sample {
             let reason = "the sample is read-only\nhint: leave out --sample";
@@ -260,7 +261,7 @@ impl StoreOptions {
             });
         }
         if self.at.is_some() {
-            // Refused by the first change.
+            // The first change will be rejected.
             return self.open().await;
         }
         let location = self.location()?.unwrap_or_else(|| FOLDER.to_owned());
@@ -277,7 +278,7 @@ impl StoreOptions {
         Ok(store?.with_reporter(print_message))
     }
 
-    /// The store for looking only, if there is one.
+    /// Opens the store for reading, if there is one.
     pub(super) async fn open_if_any(&self) -> Result<Option<Store>> {
         match self.find().await {
             Err(Error::NotAStore { .. }) => Ok(None),
@@ -285,12 +286,12 @@ impl StoreOptions {
         }
     }
 
-    /// Where a new store goes.
+    /// Returns the location of a new store.
     pub(super) fn new_location(&self) -> String {
         self.store.clone().unwrap_or_else(|| FOLDER.to_owned())
     }
 
-    /// What was named, or else the next store here or above.
+    /// Returns the named location, or else the nearest store in the working directory or above it.
     fn location(&self) -> Result<Option<String>> {
         match &self.store {
             Some(store) => Ok(Some(store.clone())),

@@ -15,8 +15,8 @@ use crate::graphnet::{self, SubsetOptions};
 
 /// Store the result of a query as a named, versioned list
 ///
-/// Benchmarks run over lists of samples. A subset is such a list: the result of a query, or a random sample of it with a
-/// seed. Creating it again adds a version; earlier versions stay.
+/// Benchmarks run over lists of samples. A subset is such a list: the result of a query, or a random sample of it with
+/// a seed. Creating it again adds a version; earlier versions stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql subset create nlp \\\n      \
@@ -92,12 +92,12 @@ pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Fai
         Action::Create(create) => {
             let random = create.random.zip(create.seed);
             let options = SubsetOptions { random };
-            let made = graphnet::create_subset(&store, &create.name, &create.query, &options);
-            let made = made.await?;
-            let members = count_noun(made.members.len() as u64, "member");
+            let created = graphnet::create_subset(&store, &create.name, &create.query, &options);
+            let created = created.await?;
+            let members = count_noun(created.members.len() as u64, "member");
             print_message(&format!(
                 "{}, version {}: {members}",
-                made.name, made.version
+                created.name, created.version
             ));
         }
         Action::Delete(delete) => {
@@ -122,7 +122,7 @@ pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Fai
             let (name, version) = match show.name.rsplit_once('@') {
                 Some((name, version)) => {
                     let number = version.parse().map_err(|_| {
-                        Failure::Usage(format!("`{version}` is no version\nhint: NAME@2"))
+                        Failure::Usage(format!("`{version}` is not a version\nhint: NAME@2"))
                     })?;
                     (name, Some(number))
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use clap::Args;
 
-use super::note::tell_notes;
+use super::note::print_notes;
 use super::outcome::Failure;
 use super::output::{Output, show};
 use super::stderr::{count_noun, print_message};
@@ -63,7 +63,7 @@ pub(super) async fn run(place: &StoreOptions, command: Tables) -> Result<u8, Fai
             }),
         });
     }
-    // What most people look for comes first.
+    // The main table comes first.
     entries.sort_by_key(|entry| entry.name != MAIN);
     entries.extend(schema::views()?.iter().map(|view| Entry {
         name: &view.name,
@@ -99,7 +99,7 @@ pub(super) async fn run(place: &StoreOptions, command: Tables) -> Result<u8, Fai
         );
         print_message(&format!("note: {empty} left out; --all lists them"));
     }
-    tell_notes(&store, &[], &command.output).await;
+    print_notes(&store, &[], &command.output).await;
     Ok(code)
 }
 

@@ -16,7 +16,7 @@ use super::store_options::StoreOptions;
 /// A tag names one consistent version of all tables, for `--at`. `tsql vacuum` never deletes its files.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
-    tsql tag create v1.0 --note \"the dataset of the paper\"\n  \
+    tsql tag create v1.0 --note \"the published dataset\"\n  \
     tsql --at records@12 tag create before-the-broken-night\n  \
     tsql --at v1.0 \"SELECT platform, count(*) FROM records GROUP BY platform\"\n  \
     tsql diff v1.0\n  \
@@ -41,7 +41,7 @@ enum Action {
 
 #[derive(Args, Debug)]
 struct Create {
-    /// Name: letters, digits and . - _ + /
+    /// Name: alphanumeric characters and . - _ + /
     name: String,
     /// Note about the version
     #[arg(long, value_name = "TEXT")]
@@ -86,10 +86,10 @@ pub(super) async fn run(place: &StoreOptions, command: Tag) -> Result<u8, Failur
         Action::List(list) => {
             let tags = store.tags().await?;
             let held = store.tag_files(&tags).await?;
-            let bytes = |of: fn(&crate::store::TagFiles) -> u64| -> ArrayRef {
-                let of_tags = held.iter().map(|held| held.as_ref().map(of));
+            let bytes = |get: fn(&crate::store::TagFiles) -> u64| -> ArrayRef {
+                let sizes = held.iter().map(|held| held.as_ref().map(get));
                 Arc::new(Int64Array::from_iter(
-                    of_tags.map(|bytes| bytes.map(u64::cast_signed)),
+                    sizes.map(|bytes| bytes.map(u64::cast_signed)),
                 ))
             };
             let names = tags.iter().map(|tag| tag.name.as_str());

@@ -14,7 +14,7 @@ use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::ui::{Ui as AppState, UiOptions};
 
-/// Opens an address as the desktop does.
+/// Program that opens an address in the browser of the desktop.
 const OPENER: &str = if cfg!(target_os = "macos") {
     "open"
 } else {
@@ -24,8 +24,9 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 /// Serve a web interface for queries, on this machine
 ///
 /// Runs SQL and built-in queries; results are paged, sorted and plotted, and records of a running ingest or measurement
-/// appear by themselves. It listens on 127.0.0.1 only and requires the address that it prints, which is a secret. It only
-/// reads, and only the store. All running queries share --memory-limit; a query ends with its tab. Ctrl-C ends the server.
+/// appear by themselves. It listens on 127.0.0.1 only and requires the address that it prints, which is a secret. It
+/// only reads, and only the store. All running queries share --memory-limit; a query ends with its tab. Ctrl-C ends the
+/// server.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ui\n  \
@@ -52,12 +53,12 @@ pub(super) async fn run(place: &StoreOptions, command: Ui) -> Result<u8, Failure
         .port(command.port)
         .name(title(place, &store, command.name))
         .session(place.options(None)?)
-        .query_folders(place.question_folders()?)
+        .query_folders(place.query_folders()?)
         .files(command.files);
-    let stop = super::signals::asked_to_end()?;
+    let stop = super::signals::termination()?;
     let ui = AppState::start(store, options).await?;
-    print_secret_message(&format!("open {} (Ctrl-C ends it)", ui.url()));
-    // It goes when the page does.
+    print_secret_message(&format!("open {} (Ctrl-C stops the server)", ui.url()));
+    // The file is removed when the server ends.
     let _opened = match !command.no_open && std::io::stderr().is_terminal() {
         true => open_browser(ui.url()),
         false => None,
@@ -66,7 +67,8 @@ pub(super) async fn run(place: &StoreOptions, command: Ui) -> Result<u8, Failure
     Ok(DONE)
 }
 
-/// Opens a browser, if there is one. The address stands in a file that only this user reads: others see command lines.
+/// Opens a browser, if there is one. The address is in a file that only this user can read, because command lines are
+/// visible to others.
 fn open_browser(url: &str) -> Option<Scratch> {
     let folder = Scratch::new().ok()?;
     let path = folder.path().join("open.html");
@@ -86,7 +88,7 @@ fn start(path: &Path) -> Option<()> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // Nobody waits for a browser; who has ended is not left behind.
+    // The thread waits for the browser, so that no zombie process remains.
     std::thread::spawn(move || child.wait());
     Some(())
 }

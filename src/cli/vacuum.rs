@@ -14,16 +14,16 @@ use crate::store::VacuumOptions;
 
 /// Delete files that no recent version and no tag needs
 ///
-/// Queries that have run for longer than --retain may lose their files. Files that no log lists are deleted after an hour
-/// (and after --retain): a newer one may belong to a writer that is about to commit it.
+/// Queries that have run for longer than --retain may lose their files. Files that no log lists are deleted after an
+/// hour (and after --retain): a newer one may belong to a writer that is about to commit it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tsql vacuum --dry-run\n  tsql vacuum --retain 1h")]
 pub(super) struct Vacuum {
     /// Keep files of versions that were current within this time: `30min`, `12h`, `7d`
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = humantime::parse_duration)]
     retain: Duration,
-    /// Delete files that no log lists, whatever their age. DANGER: running writers may be about to commit them, and fail.
-    /// Use it only while nobody writes
+    /// Delete files that no log lists, whatever their age. DANGER: running writers may be about to commit them, and
+    /// fail. Use it only if no writer is running
     #[arg(long)]
     force_unlisted: bool,
     /// List the files, and delete nothing
@@ -45,7 +45,7 @@ pub(super) async fn run(place: &StoreOptions, command: Vacuum) -> Result<u8, Fai
         }
     }
     let done = if command.dry_run {
-        "would go"
+        "would be deleted"
     } else {
         "deleted"
     };
@@ -60,7 +60,10 @@ pub(super) async fn run(place: &StoreOptions, command: Vacuum) -> Result<u8, Fai
                 count_noun(held.own_file_count, "file"),
                 ByteSize(held.own_bytes),
             );
-            print_message(&format!("the tag {} keeps {files} of {bytes}", tag.name));
+            print_message(&format!(
+                "the tag {} preserves {files} of {bytes}",
+                tag.name
+            ));
         }
     }
     Ok(DONE)

@@ -16,8 +16,8 @@ const STYLE: &str = "{spinner} {binary_bytes} read, {binary_bytes_per_sec}, {ela
 
 /// Compare the files of a publication with their checksums
 ///
-/// Reads all files that `SHA256SUMS` lists, and prints missing, changed and additional files, one per line. Hidden files
-/// (`.git`) are ignored. Exit code 0 if nothing differs, 1 otherwise.
+/// Reads all files that `SHA256SUMS` lists, and prints missing, changed and additional files, one per line. Hidden
+/// files (`.git`) are ignored. Exit code 0 if nothing differs, 1 otherwise.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql verify published && echo whole\n  \

@@ -40,7 +40,7 @@ impl Addresses {
         let entries = entries.filter(|entry| !entry.is_empty()).map(parse_address);
         let entries = entries.collect::<Result<Vec<_>>>()?;
         if entries.is_empty() {
-            return Err(address_error(text, "names no worker"));
+            return Err(address_error(text, "contains no worker"));
         }
         Ok(Self(entries))
     }
@@ -123,7 +123,7 @@ fn parse_address(entry: &str) -> Result<Address> {
             let port = port.parse::<u16>().ok().filter(|port| *port > 0);
             (
                 host,
-                port.ok_or_else(|| address_error(entry, "the port is a number from 1 to 65535"))?,
+                port.ok_or_else(|| address_error(entry, "expected a port from 1 to 65535"))?,
             )
         }
         _ => (name, PORT),
@@ -131,7 +131,7 @@ fn parse_address(entry: &str) -> Result<Address> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let is_v6 = host.starts_with('[') && host.ends_with(']');
     if host.is_empty() || !(is_v6 || host.chars().all(plain)) {
-        return Err(address_error(entry, "is no host and port"));
+        return Err(address_error(entry, "expected a host and a port"));
     }
     Ok(if is_dns {
         Address::Dns(host.to_owned(), port)
@@ -145,7 +145,7 @@ fn slurm_port() -> Result<u16> {
         Err(_) => Ok(PORT),
         Ok(port) => port
             .parse()
-            .map_err(|_| address_error(&port, &format!("{NODES_PORT} is a port"))),
+            .map_err(|_| address_error(&port, &format!("expected a port in {NODES_PORT}"))),
     }
 }
 
@@ -172,11 +172,11 @@ fn expand_item(item: &str, found: &mut Vec<String>) -> std::result::Result<(), &
         found.push(item.trim().to_owned());
         return Ok(());
     };
-    let (ranges, after) = rest.split_once(']').ok_or("a bracket is not closed")?;
+    let (ranges, after) = rest.split_once(']').ok_or("expected a closing bracket")?;
     for range in ranges.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let width = first.len();
-        let number = |text: &str| text.parse::<usize>().map_err(|_| "a number is expected");
+        let number = |text: &str| text.parse::<usize>().map_err(|_| "expected a number");
         let (first, last) = (number(first)?, number(last)?);
         if last < first || last - first > MAX_NODES || found.len() > MAX_NODES {
             return Err("too many machines");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_stands_for_all_its_addresses() {
+    async fn a_name_resolves_to_all_its_addresses() {
         let found = urls("dns:localhost:7700").await;
         assert!(
             found.contains(&"http://127.0.0.1:7700/".to_owned()),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_worker_is_said() {
+    fn invalid_worker_addresses_are_reported() {
         for text in [
             "",
             " , ",

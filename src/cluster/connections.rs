@@ -79,7 +79,7 @@ impl Connections {
         let connected = speaking.spawn(connected).await;
         let channel = connected
             .map_err(|error| DataFusionError::External(error.into()))?
-            .map_err(|_| lost_error(worker, "it takes no connection"))?
+            .map_err(|_| lost_error(worker, "it accepts no connection"))?
             .map_err(|error| mark_lost(worker, DataFusionError::External(Box::new(error))))?;
         let shown = self.security.authorization().cloned();
         let channel = tower::util::MapRequest::new(channel, move |mut request: Request<Body>| {
@@ -104,7 +104,7 @@ impl Connections {
     pub(super) async fn query_status(&self, worker: &Url) -> Result<Status> {
         let asked = tokio::time::timeout(STATUS_TIMEOUT, self.fetch_status(worker)).await;
         let answer =
-            asked.unwrap_or_else(|_| Err(lost_error(worker, "it does not say what it is")));
+            asked.unwrap_or_else(|_| Err(lost_error(worker, "it does not report its status")));
         if answer.is_err() {
             self.lock_channels().remove(worker);
         }
@@ -116,8 +116,9 @@ impl Connections {
         let failed = |error: tonic::transport::Error| {
             mark_lost(worker, DataFusionError::External(error.into()))
         };
-        let is_none =
-            |reason: &str| DataFusionError::Execution(format!("{worker} is no worker: {reason}"));
+        let is_none = |reason: &str| {
+            DataFusionError::Execution(format!("{worker} is not a worker: {reason}"))
+        };
         let request = Request::get(format!(
             "{}{STATUS_PATH}",
             worker.as_str().trim_end_matches('/')
@@ -133,10 +134,10 @@ impl Connections {
             StatusCode::OK => {}
             StatusCode::UNAUTHORIZED => {
                 let reason =
-                    format!("{worker} wants another token\nhint: TSQL_TOKEN or TSQL_TOKEN_FILE");
+                    format!("{worker} rejects the token\nhint: TSQL_TOKEN or TSQL_TOKEN_FILE");
                 return Err(DataFusionError::Configuration(reason));
             }
-            other => return Err(is_none(&format!("it answers {other}"))),
+            other => return Err(is_none(&format!("it responds with {other}"))),
         }
         let (mut body, mut text) = (response.into_body(), Vec::new());
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
@@ -145,7 +146,7 @@ impl Connections {
                 text.extend_from_slice(bytes);
             }
             if text.len() > STATUS_BYTES {
-                return Err(is_none("it says too much"));
+                return Err(is_none("its status is too long"));
             }
         }
         serde_json::from_slice(&text).map_err(|error| is_none(&error.to_string()))

@@ -53,7 +53,7 @@ fn with_actual_order(
         let is_met = comes.ordering_satisfy_requirement(wanted.into_single());
         if !is_met.map_err(|error| error.to_string())? {
             let name = plan.name();
-            return Err(format!("{name} would see rows in another order"));
+            return Err(format!("{name} would read rows in another order"));
         }
     }
     Ok(again)

@@ -57,7 +57,7 @@ pub(crate) fn compare(
     let lost = compare_common(written, read).or_else(|| compare_node(written, read, calls));
     if let Some(property) = lost {
         return Err(format!(
-            "bytes do not carry the {property} of {}",
+            "its serialized form does not contain the {property} of {}",
             written.name()
         ));
     }
@@ -191,7 +191,7 @@ fn compare_node(
         PlaceholderRowExec,
         UnionExec,
     );
-    Some("fields, which are not known")
+    Some("unknown fields")
 }
 
 /// Returns the name of the first property that differs.

@@ -118,12 +118,12 @@ impl ClusterPlanner {
         let (rows, least_rows) = (scanned_rows(local), self.cluster.least_rows());
         if rows < least_rows {
             self.cluster.record_local(&format!(
-                "about {rows:.0} rows are read, workers begin at {least_rows:.0}"
+                "it reads about {rows:.0} rows, and workers run queries of at least {least_rows:.0}"
             ));
             return Ok(None);
         }
         match self.cluster.refresh_workers().await {
-            Ok(0) => self.cluster.record_local("no worker answers"),
+            Ok(0) => self.cluster.record_local("no worker responds"),
             Ok(_) => return self.cut_and_check(local, session, calls).await,
             // A DNS name that does not resolve yet, such as a service that has no machine.
             Err(error) => self.cluster.record_local(&error.to_string()),

@@ -97,7 +97,7 @@ pub(super) fn divide_scan(
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    reason = "where a cut lies need not be exact: all are rounded alike"
+    reason = "positions of cuts need not be exact, all are rounded in the same way"
 )]
 fn slice_files(files: &[PartitionedFile], count: usize) -> Vec<Vec<PartitionedFile>> {
     let total: i64 = files

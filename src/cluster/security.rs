@@ -53,7 +53,7 @@ impl Security {
         let token = token.trim();
         let header = HeaderValue::from_str(&format!("Bearer {token}"));
         let mut header = header.ok().filter(|_| !token.is_empty()).ok_or_else(|| {
-            let reason = "a token is a line of printable characters".to_owned();
+            let reason = "the token is invalid, expected a line of printable characters".to_owned();
             Error::Argument {
                 name: "token",
                 reason,
@@ -143,7 +143,7 @@ impl Security {
         };
         let identity = tls.identity.clone().ok_or_else(|| Error::Argument {
             name: "tls-cert",
-            reason: "a worker shows a certificate: --tls-cert FILE --tls-key FILE".to_owned(),
+            reason: "a worker needs a certificate\nhint: --tls-cert FILE --tls-key FILE".to_owned(),
         })?;
         let mut config = ServerTlsConfig::new().identity(identity);
         if let Some(authority) = &tls.authority {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_itself_is_taken() {
+    fn only_the_token_itself_is_accepted() {
         let security = Security::none().token("secret\n").unwrap();
         let shown = |text: &'static str| Some(HeaderValue::from_static(text));
         assert!(security.admits(shown("Bearer secret").as_ref()));

@@ -87,9 +87,9 @@ impl Cluster {
         let mut ready = Vec::new();
         for (url, answer) in answers {
             match answer {
-                Err(reason) => self.record_decision(&format!("{url} is left out: {reason}")),
+                Err(reason) => self.record_decision(&format!("{url} is not used: {reason}")),
                 Ok(status) => match self.rejection_reason(&status) {
-                    Some(reason) => self.record_decision(&format!("{url} is left out: {reason}")),
+                    Some(reason) => self.record_decision(&format!("{url} is not used: {reason}")),
                     None => ready.push(url),
                 },
             }
@@ -106,10 +106,10 @@ impl Cluster {
     fn rejection_reason(&self, status: &Status) -> Option<String> {
         if status.version != self.version {
             let (its, own) = (&status.version, &self.version);
-            return Some(format!("it has version {its}, this is {own}"));
+            return Some(format!("it has version {its}, expected {own}"));
         }
         if status.stopping {
-            return Some("it is about to stop".to_owned());
+            return Some("it is stopping".to_owned());
         }
         let serves = status.stores.iter().any(|store| store.id == self.store);
         (!serves).then(|| "it does not serve this store".to_owned())

@@ -81,7 +81,7 @@ pub(super) fn check_stages(
     for stage in &stages {
         if let Some(plan) = stage.local_plan() {
             check_round_trip(plan, &context, calls)
-                .map_err(|error| format!("it cannot be written down: {error}"))?;
+                .map_err(|error| format!("it cannot be serialized: {error}"))?;
         }
     }
     Ok(stages)

@@ -68,7 +68,10 @@ pub(super) fn check_plan(head: &Arc<dyn ExecutionPlan>) -> Result<Vec<Stage>, Re
     while let Some((plan, tasks, is_head)) = heads.pop() {
         check_order(&plan, is_head)?;
         if tasks > 1 && task_rows(&plan)? == RowCoverage::All {
-            return Err(format!("{} would give each row {tasks} times", plan.name()));
+            return Err(format!(
+                "{} would return each row {tasks} times",
+                plan.name()
+            ));
         }
         let mut boundaries = Vec::new();
         collect_inputs(&plan, &mut boundaries);
@@ -153,7 +156,7 @@ pub(crate) fn check_node(plan: &Arc<dyn ExecutionPlan>) -> Result<(), Rejection>
     if passes || is_constant || is_scan || plan.is_network_boundary() {
         return Ok(());
     }
-    Err(format!("workers do not run {}", plan.name()))
+    Err(format!("workers do not support {}", plan.name()))
 }
 
 /// Returns the rows of a node's output that each task of a multi-task stage has.
@@ -183,12 +186,15 @@ fn task_rows(plan: &Arc<dyn ExecutionPlan>) -> Result<RowCoverage, Rejection> {
             }
         };
         if !is_met {
-            return Err(format!("{} would see a part of the rows", plan.name()));
+            return Err(format!(
+                "{} would read only a part of the rows",
+                plan.name()
+            ));
         }
     }
     if limits_rows(plan) && children.iter().any(|has| *has != RowCoverage::All) {
         return Err(format!(
-            "{} would take its first rows in each task",
+            "{} would return its first rows once per task",
             plan.name()
         ));
     }
@@ -244,7 +250,7 @@ fn join_rows(
         .downcast_ref::<CrossJoinExec>()
         .map(|_| JoinType::Inner);
     let Some(join) = join.or(cross) else {
-        return Err(format!("workers do not run {}", plan.name()));
+        return Err(format!("workers do not support {}", plan.name()));
     };
     let wanted = plan.input_distribution_requirements();
     let by_keys = matches!(
@@ -261,7 +267,7 @@ fn join_rows(
         }
         (RowCoverage::All, _) if !by_keys && !gives_left_alone(join) => Ok(right),
         _ => Err(format!(
-            "{} would join parts that do not belong together",
+            "{} would join parts with different keys",
             plan.name()
         )),
     }
@@ -288,7 +294,7 @@ fn union_rows(
     children: &[RowCoverage],
 ) -> Result<RowCoverage, Rejection> {
     if !is_union(plan) {
-        return Err(format!("workers do not run {}", plan.name()));
+        return Err(format!("workers do not support {}", plan.name()));
     }
     match children
         .iter()
@@ -297,6 +303,6 @@ fn union_rows(
     {
         0 => Ok(RowCoverage::Slice),
         all if all == children.len() => Ok(RowCoverage::All),
-        _ => Err("UnionExec would give rows of one part in each task".to_owned()),
+        _ => Err("UnionExec would return rows of one input once per task".to_owned()),
     }
 }

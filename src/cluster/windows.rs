@@ -47,7 +47,7 @@ impl WindowCalls {
     pub(super) fn hidden_in_aggregate(&self, name: &str) -> Option<&'static str> {
         let mut calls = self.0.iter().filter(|call| call.name == name).peekable();
         if calls.peek().is_none() {
-            return Some("call, which is not in the query");
+            return Some("call, which the query does not contain");
         }
         calls.any(|call| call.has_filter).then_some("FILTER")
     }
@@ -73,7 +73,7 @@ impl WindowCalls {
             }
         }
         if !called(function.name(), &order) {
-            return Some("call, which is not in the query");
+            return Some("call, which the query does not contain");
         }
         let mut calls = self.0.iter();
         let ignores = calls.any(|call| call.name == function.name() && call.ignores_nulls);

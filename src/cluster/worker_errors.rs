@@ -38,10 +38,10 @@ const NO_BUCKET: &str = "Generic S3 error";
 /// Returns why a worker did not respond; `None` if the error is its response.
 fn lost_reason(error: &DataFusionError) -> Option<String> {
     if error.message().contains(NO_PLAN) {
-        return Some("its part of the question did not arrive".to_owned());
+        return Some("its part of the query did not arrive".to_owned());
     }
     if error.message().contains(NO_BUCKET) {
-        return Some("the bucket does not answer it".to_owned());
+        return Some("it cannot reach the bucket".to_owned());
     }
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_that_is_gone_is_told_from_one_that_refuses() {
+    fn a_lost_worker_differs_from_one_that_rejects() {
         let worker = Url::parse("http://10.0.0.1:7700").unwrap();
         let of = |status: Status| mark_lost(&worker, DataFusionError::External(Box::new(status)));
         let gone = of(Status::unavailable("connection refused"));

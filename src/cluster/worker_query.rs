@@ -57,19 +57,21 @@ impl WorkerQueryExec {
 
 impl fmt::Debug for WorkerQueryExec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Asked").finish_non_exhaustive()
+        formatter
+            .debug_struct("WorkerQueryExec")
+            .finish_non_exhaustive()
     }
 }
 
 impl DisplayAs for WorkerQueryExec {
     fn fmt_as(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Asked: workers")
+        formatter.write_str("WorkerQueryExec")
     }
 }
 
 impl ExecutionPlan for WorkerQueryExec {
     fn name(&self) -> &'static str {
-        "Asked"
+        "WorkerQueryExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -183,7 +185,7 @@ impl QueryAttempt {
             let sent = cut_into_stages(&local, &self.state).await?;
             if check_stages(&sent, &self.state, &self.calls).is_ok() {
                 self.cluster
-                    .record_decision("a worker was lost: the others are asked");
+                    .record_decision("a worker was lost, the others continue");
                 return Ok(sent);
             }
         }

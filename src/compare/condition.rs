@@ -21,7 +21,9 @@ pub(super) fn condition(kind: TermKind, value: &str) -> Result<String> {
         TermKind::Time => time_range(value).ok_or_else(|| Error::Argument {
             name: "side",
             reason: format!(
-                "`{value}` is no range of time\nhint: like 2026-11-01..2026-11-08 (the end is not in it), 2026-11-01T08:00:00Z.. or ..2026-11-08"
+                "`{value}` is not a time range\n\
+                 hint: use 2026-11-01..2026-11-08 (without the end), 2026-11-01T08:00:00Z.. or \
+                 ..2026-11-08"
             ),
         })?,
         TermKind::Where => value.to_owned(),

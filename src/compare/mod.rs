@@ -147,7 +147,7 @@ async fn summarize_side(
     }
     if compared.records == 0 {
         let reason = format!(
-            "no record is of `{side}`\nhint: `tsql \"SELECT * FROM records LIMIT 5\"` shows what there is"
+            "no records match `{side}`\nhint: `tsql \"SELECT * FROM records LIMIT 5\"` shows existing records"
         );
         return Err(Error::Empty(reason));
     }
@@ -162,7 +162,8 @@ fn check_not_empty(found: &Comparison) -> Result<()> {
     }
     Err(Error::Empty(if found.same_records > 0 {
         format!(
-            "nothing was measured again: the {} configurations of `{a}` and `{b}` have the same records\nhint: a comparison needs other records of the same configurations",
+            "the {} configurations of `{a}` and `{b}` have the same records\n\
+             hint: a comparison needs two different records of a configuration",
             found.same_records
         )
     } else {

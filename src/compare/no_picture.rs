@@ -13,7 +13,7 @@ impl Comparison {
     /// [`Error::Drawing`], always.
     pub fn draw(&self, _: &Path, _: u32) -> Result<()> {
         let reason =
-            "this build of tsql has no pictures\nhint: one with the feature `plot` draws them";
+            "this build of tsql cannot draw plots\nhint: use a build with the feature `plot`";
         Err(Error::Drawing(reason.to_owned()))
     }
 }

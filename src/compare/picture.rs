@@ -21,7 +21,7 @@ impl Comparison {
             Some("svg") => false,
             _ => {
                 let reason = format!(
-                    "`{}` is no name of a picture\nhint: FILE.svg or FILE.png",
+                    "`{}` has no known extension\nhint: FILE.svg or FILE.png",
                     path.display()
                 );
                 return Err(Error::Argument {
@@ -66,7 +66,7 @@ impl Comparison {
             let name = part
                 .name
                 .clone()
-                .unwrap_or_else(|| "(no known operator)".to_owned());
+                .unwrap_or_else(|| "(unknown operator)".to_owned());
             row(name, group, &part.summary)
         };
         let all = row("all".to_owned(), 0, &self.all);

@@ -61,7 +61,7 @@ impl<'a> StoreNames<'a> {
             if kind != TermKind::Tag {
                 conditions.push(format!("({})", condition(kind, &term.value)?));
             } else if tag.replace(term.value.clone()).is_some() {
-                let reason = format!("`{side}` names two versions of the store");
+                let reason = format!("`{side}` has two tags, expected at most one");
                 return Err(Error::Argument {
                     name: "side",
                     reason,
@@ -103,7 +103,7 @@ impl<'a> StoreNames<'a> {
                     .map(|kind| format!("`{}:{name}`", kind.word()))
                     .collect();
                 Err(Error::Ambiguous(format!(
-                    "`{name}` is {}\nhint: {} says which",
+                    "`{name}` is ambiguous: it is {}\nhint: use {}",
                     words.join(" and "),
                     ways.join(" or ")
                 )))

@@ -101,7 +101,9 @@ impl SideTerm {
         let (kind, value) = prefixed.map_or((None, text), |(kind, value)| (Some(kind), value));
         if value.is_empty() {
             let reason = format!(
-                "`{side}` says nothing to compare\nhint: a platform, a tag, a label KEY=VALUE, the name of a source, or a time FROM..TO"
+                "`{side}` has an empty term\n\
+                 hint: use a platform, a tag, a label KEY=VALUE, a source name, or a time range \
+                 FROM..TO"
             );
             return Err(Error::Argument {
                 name: "side",
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_have_kinds_where_these_are_said() {
+    fn terms_have_explicit_kinds() {
         assert_eq!(terms("k80"), [(None, "k80".to_owned())]);
         assert_eq!(terms("c:/logs"), [(None, "c:/logs".to_owned())]);
         assert_eq!(

@@ -57,7 +57,7 @@ impl CopyJob<'_> {
             let mut dialects = Dialect::ALL.into_iter();
             let is_line = dialects.any(|dialect| dialect.dataset() == file.dataset);
             if !is_line {
-                let reason = "only a part of it was selected, and it is one document";
+                let reason = "it is one document, and only a part of it was selected";
                 copied.refused.push((file.name.clone(), reason.to_owned()));
             } else if is_there(file) {
                 // The other store has all of it.

@@ -81,7 +81,7 @@ impl Plan {
         for file in files {
             let Some(last) = file.segments.last() else {
                 let dataset = file.unknown.clone().unwrap_or_default();
-                let reason = format!("this tsql does not know files of `{dataset}`");
+                let reason = format!("this version of tsql does not know files of `{dataset}`");
                 plan.add_conflict(file, reason);
                 continue;
             };
@@ -99,17 +99,17 @@ impl Plan {
                     continue;
                 }
                 Some((own, Some(path))) if path != *own => {
-                    plan.add_conflict(file, "another sample has its folder".to_owned());
+                    plan.add_conflict(
+                        file,
+                        "the target has another sample in its folder".to_owned(),
+                    );
                     continue;
                 }
                 _ => {}
             }
             if let Some(same_as) = last.same_as {
                 let Some(&same_as) = places.get(&same_as) else {
-                    plan.add_conflict(
-                        file,
-                        "the file with the same bytes is not copied".to_owned(),
-                    );
+                    plan.add_conflict(file, "the source with its rows is not copied".to_owned());
                     continue;
                 };
                 plan.add_alias(file, last, same_as);
@@ -123,7 +123,9 @@ impl Plan {
             if !matches!(place, Destination::Known(_)) && there.parts.contains(&part) {
                 let name = &part.0;
                 let reason = format!(
-                    "a part of it is there as {name}, and its records would be there twice\nhint: `tsql retract --where \"source = '{name}'\" --why ...` in that store first"
+                    "the target has a part of it as {name}, and its records would count twice\n\
+                     hint: `tsql retract --where \"source = '{name}'\" --why ...` in the target \
+                     first"
                 );
                 plan.add_conflict(file, reason);
                 continue;

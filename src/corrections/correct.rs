@@ -52,7 +52,8 @@ impl Store {
         if labels.is_empty() || names.len() < labels.len() {
             return Err(Error::Argument {
                 name: "set",
-                reason: "each label is set once\nhint: --set platform=k80".to_owned(),
+                reason: "expected one or more different labels\nhint: --set platform=k80"
+                    .to_owned(),
             });
         }
         let chosen = self.chosen_sources(labels, predicate).await?;
@@ -202,7 +203,8 @@ impl Store {
                     return Err(Error::Argument {
                         name: "set",
                         reason: format!(
-                            "{} has no records, and its labels are a part of what it is\nhint: `platform <> '{NO_PLATFORM}'` leaves such files out",
+                            "{} has no records, and its labels are a part of its identity\n\
+                             hint: `platform <> '{NO_PLATFORM}'` excludes such files",
                             names.value(row)
                         ),
                     });
@@ -213,7 +215,7 @@ impl Store {
         if labels.contains(&Label::Platform(NO_PLATFORM.to_owned())) {
             return Err(Error::Argument {
                 name: "set",
-                reason: format!("`{NO_PLATFORM}` stands for files without records"),
+                reason: format!("`{NO_PLATFORM}` is reserved for files without records"),
             });
         }
         Ok(sources)

@@ -83,7 +83,9 @@ impl Correction {
         let changes = self.changes.iter().flat_map(|changes| changes.lines());
         let changes: String = changes.map(|change| format!(" --set {change}")).collect();
         Error::Refused(format!(
-            "another correction is at work, or was broken off: {who} began it at {}\nhint: look again when it is done; `tsql {kind}{changes} --where \"{}\" --why ...` finishes one that was broken off",
+            "another correction is running or was interrupted: {who} began it at {}\n\
+             hint: wait for it; if it was interrupted, `tsql {kind}{changes} --where \"{}\" --why \
+             ...` finishes it",
             time.format("%Y-%m-%d %H:%M:%S"),
             self.predicate.replace('"', "\\\"")
         ))

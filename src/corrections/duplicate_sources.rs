@@ -92,15 +92,17 @@ pub(super) async fn reject_duplicates(
     };
     let more = match doubled.len() - 1 {
         0 => String::new(),
-        count => format!(", and so would those of {count} more"),
+        count => format!(", and those of {count} more sources too"),
     };
     let set: Vec<String> = labels.iter().map(Label::to_string).collect();
     let (name, other) = (&source.name, &twin.name);
     Err(Error::Argument {
         name: "set",
         reason: format!(
-            "`{name}` has the bytes of `{other}`: with `{}` its records would count twice{more}\n\
-             hint: `tsql retract --where \"source = '{}'\" --why ...` removes one of both from all results",
+            "`{name}` has the same bytes as `{other}`: with `{}` its records would count \
+             twice{more}\n\
+             hint: `tsql retract --where \"source = '{}'\" --why ...` removes one of both from \
+             all results",
             set.join(", "),
             name.replace('\'', "''")
         ),

@@ -29,7 +29,7 @@ impl std::str::FromStr for Label {
         };
         let known = "hint: platform=NAME, collection=NAME and split=NAME can be set";
         let Some((name, value)) = text.split_once('=') else {
-            return Err(wrong(format!("`{text}` is no label and value\n{known}")));
+            return Err(wrong(format!("`{text}` is not NAME=VALUE\n{known}")));
         };
         let maybe = || (!value.is_empty()).then(|| value.to_owned());
         match name {
@@ -45,7 +45,8 @@ impl std::str::FromStr for Label {
                 .any(|column| column.name == name) =>
             {
                 Err(wrong(format!(
-                    "`{name}` was measured, or follows from what was: such values are never changed\nhint: `tsql retract` takes wrong measurements out of all answers"
+                    "`{name}` was measured or computed, and cannot be changed\n\
+                     hint: `tsql retract` removes wrong measurements from all results"
                 )))
             }
             _ => Err(wrong(format!("no label `{name}`\n{known}"))),

@@ -97,7 +97,7 @@ impl CorrectionOptions {
             return Err(Error::Argument {
                 name: "why",
                 reason:
-                    "a correction needs a reason\nhint: --why \"...\" says it to whoever asks later"
+                    "a correction needs a reason\nhint: --why \"...\" stores it in `corrections`"
                         .to_owned(),
             });
         }

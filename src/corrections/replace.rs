@@ -74,7 +74,7 @@ impl Store {
             reason: reason.to_owned(),
         };
         if options.dry_run {
-            return Err(wrong("a dry run replaces nothing"));
+            return Err(wrong("a dry run cannot replace files"));
         }
         if inputs.iter().any(|input| input == tsql_formats::STDIN) {
             return Err(wrong(
@@ -182,8 +182,9 @@ impl Store {
         };
         let name = &source.name;
         Err(Error::Refused(format!(
-            "the file is `{name}`, whose records were retracted\n\
-             hint: `tsql restore --where \"source = '{}'\"` puts them back; run the same command again then",
+            "the file is stored as `{name}`, whose records were retracted\n\
+             hint: `tsql restore --where \"source = '{}'\"` restores them; then run the same \
+             command again",
             name.replace('\'', "''")
         )))
     }

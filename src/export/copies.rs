@@ -47,7 +47,7 @@ impl CopyWriter {
                     bytes,
                     damage: (hash != source.content_hash).then(|| {
                         format!(
-                            "rebuilt {bytes} bytes with hash {hash}, ingested were {} with {}",
+                            "rebuilt {bytes} bytes with hash {hash}, expected {} bytes with hash {}",
                             source.end_byte(),
                             source.content_hash
                         )

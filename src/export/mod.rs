@@ -196,7 +196,10 @@ async fn write_sources(
         .iter()
         .filter(|one| format_by_dataset(&one.dataset).is_none())
     {
-        let reason = format!("this tsql does not know files of `{}`", source.dataset);
+        let reason = format!(
+            "this version of tsql does not know files of `{}`",
+            source.dataset
+        );
         exported.record_failure(&[source], &Error::damaged("sources", reason));
     }
     for room in all_formats() {

@@ -182,7 +182,7 @@ fn compare_existing(
     } else {
         "another file"
     };
-    ExportOutcome::Refused(format!("{what} is at {} already", there.display()))
+    ExportOutcome::Refused(format!("{what} already exists at {}", there.display()))
 }
 
 #[cfg(all(test, unix))]

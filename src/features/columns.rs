@@ -36,7 +36,7 @@ fn numbers(from: &str, schema: &Schema, column: Option<&str>) -> Result<String> 
         (Some(name), lists) if lists.contains(&name) => Ok(list(name)),
         (Some(name), _) if schema.column_with_name(name).is_some() => Err(source_error(
             from,
-            format!("`{name}` has no lists of numbers"),
+            format!("`{name}` does not contain lists of numbers"),
         )),
         (Some(name), _) => Err(missing_column(from, schema, &format!("`{name}`"), RENAMED)),
         (None, [name]) => Ok(list(name)),
@@ -44,7 +44,7 @@ fn numbers(from: &str, schema: &Schema, column: Option<&str>) -> Result<String> 
             // The columns of a file without rows have the type null.
             let numbers = named(|of| of.is_numeric() || of.is_null());
             if numbers.is_empty() {
-                let what = "with a list of numbers, nor one with a number";
+                let what = "with lists of numbers or with numbers";
                 return Err(missing_column(from, schema, what, RENAMED));
             }
             let each = numbers.iter();

@@ -100,7 +100,7 @@ async fn resolve_version(store: &Store, at: &Snapshot, options: &FeaturesOptions
         Some(version) => {
             let next = newest + 1;
             let reason = format!(
-                "{name} has {newest} versions: {version} cannot be the next\nhint: --version {next}"
+                "{name} has {newest} revisions, so {version} cannot be the next\nhint: --revision {next}"
             );
             Err(argument("version", reason))
         }

@@ -55,12 +55,16 @@ impl FeaturesOptions {
         let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
         if !begins || name.len() > MAX_NAME_BYTES || !name.chars().all(is_plain) {
             let reason = format!(
-                "`{name}` is no name for features: a lower-case letter, then such letters, digits and _, up to {MAX_NAME_BYTES} in all"
+                "`{name}` is not a valid name for features, expected a lower-case letter, then \
+                 lower-case letters, digits and _, at most {MAX_NAME_BYTES} characters"
             );
             return Err(argument("name", reason));
         }
         if self.version.is_some_and(|version| version < 1) {
-            return Err(argument("version", "versions count from 1".to_owned()));
+            return Err(argument(
+                "version",
+                "revisions are counted from 1".to_owned(),
+            ));
         }
         Ok(())
     }

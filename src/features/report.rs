@@ -28,9 +28,9 @@ impl RowRejection {
         match self {
             Self::NoKey => "without a key",
             Self::UnknownKey => "with a key that no configuration of the store has",
-            Self::NoNumber => "with a number that is none",
+            Self::NoNumber => "with a NULL, infinite or missing number",
             Self::OtherLength => "with more or fewer numbers than the others",
-            Self::OtherNumbers => "with other numbers for a configuration that has some",
+            Self::OtherNumbers => "with other numbers for a configuration that already has numbers",
         }
     }
 }

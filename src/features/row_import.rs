@@ -109,7 +109,7 @@ impl<'a> RowImport<'a> {
     }
 
     /// Validates a row; returns `None` for one that already exists.
-    #[expect(clippy::type_complexity, reason = "a row, or why it is none")]
+    #[expect(clippy::type_complexity, reason = "a row, or its rejection")]
     fn check_row(
         &mut self,
         key: Option<ConfigKey>,
@@ -117,7 +117,7 @@ impl<'a> RowImport<'a> {
         line: u64,
     ) -> std::result::Result<Option<(ConfigKey, Vec<f32>)>, (RowRejection, String)> {
         let Some(key) = key else {
-            let reason = "`config_key` is NULL, or no key of 32 hexadecimal digits";
+            let reason = "`config_key` is NULL or not a key of 32 hexadecimal digits";
             return Err((RowRejection::NoKey, reason.to_owned()));
         };
         if !self.configurations.has(&key) {
@@ -127,12 +127,15 @@ impl<'a> RowImport<'a> {
             );
             return Err((RowRejection::UnknownKey, reason));
         }
-        let numbers = list.map_or_else(|| Err("there are no numbers".to_owned()), numbers);
+        let numbers = list.map_or_else(|| Err("it has no numbers".to_owned()), numbers);
         let numbers = numbers.map_err(|reason| (RowRejection::NoNumber, reason))?;
         let length = *self.known.length.get_or_insert(numbers.len());
         if numbers.len() != length {
             let (name, version) = (&self.told.name, self.told.version);
-            let reason = format!("{} numbers, {name}@{version} has {length}", numbers.len());
+            let reason = format!(
+                "{} numbers, expected {length} as in {name}@{version}",
+                numbers.len()
+            );
             return Err((RowRejection::OtherLength, reason));
         }
         let bytes: Vec<u8> = numbers.iter().flat_map(|one| one.to_le_bytes()).collect();
@@ -212,21 +215,21 @@ impl<'a> RowImport<'a> {
 /// Converts the numbers of a row. The error is the reason why a number is invalid.
 fn numbers(list: &PrimitiveArray<Float64Type>) -> std::result::Result<Vec<f32>, String> {
     if list.is_empty() {
-        return Err("there are no numbers".to_owned());
+        return Err("it has no numbers".to_owned());
     }
     let each = (0..).zip(list.iter());
     let each = each.map(|(place, number): (u64, Option<f64>)| {
         let number = number.ok_or_else(|| format!("number {place} is NULL"))?;
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "what is too large is infinite"
+            reason = "numbers that are too large become infinite"
         )]
         let short = number as f32;
         match short.is_finite() {
             true => Ok(short),
-            false if number.is_finite() => {
-                Err(format!("number {place} is beyond float32: {number}"))
-            }
+            false if number.is_finite() => Err(format!(
+                "number {place} is outside the range of float32: {number}"
+            )),
             false => Err(format!("number {place} is {number}")),
         }
     });

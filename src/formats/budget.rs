@@ -14,10 +14,7 @@ impl ReadLimitError {
     /// User-readable message. `of_what` names the kind of input, `most` is the limit in bytes.
     pub(crate) fn describe(&self, of_what: &str, most: u64) -> String {
         match self {
-            Self::TooLarge => format!(
-                "more than {} MiB, which is the most that is read {of_what}",
-                most >> 20
-            ),
+            Self::TooLarge => format!("larger than {} MiB, the limit {of_what}", most >> 20),
             Self::Io(error) => error.to_string(),
         }
     }
@@ -39,13 +36,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_larger_is_refused_before_it_is_held() {
+    fn oversized_inputs_are_rejected_before_they_are_read() {
         assert_eq!(read_limited(b"abc".as_slice(), 3).unwrap(), b"abc");
         let endless = read_limited(io::repeat(0), 1 << 20).unwrap_err();
         let words = endless.describe("of a log", 1 << 20);
-        assert_eq!(
-            words,
-            "more than 1 MiB, which is the most that is read of a log"
-        );
+        assert_eq!(words, "larger than 1 MiB, the limit of a log");
     }
 }

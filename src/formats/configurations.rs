@@ -101,8 +101,9 @@ impl<'a> ConfigurationRows<'a> {
                 None => text,
             };
             let wrong = |reason| Error::damaged("configurations", reason);
-            let text = String::from_utf8(text).map_err(|_| wrong("a sketch that is no text"))?;
-            let length = u32::try_from(text.len()).map_err(|_| wrong("a sketch of gigabytes"))?;
+            let text = String::from_utf8(text).map_err(|_| wrong("a sketch that is not text"))?;
+            let length =
+                u32::try_from(text.len()).map_err(|_| wrong("a sketch that is too large"))?;
             blocks.push((texts.append_block(Buffer::from(text.into_bytes())), length));
         }
         let mut packed = BinaryBuilder::with_capacity(self.sketches.len(), 0);

@@ -36,7 +36,7 @@ impl Level {
             Self::Files => "files",
             Self::UpstreamHash => "upstream hash",
             Self::Graph => "graph",
-            Self::ShapeFree => "graph but for numbers",
+            Self::ShapeFree => "graph except for numbers",
             Self::OpSequence => "operations",
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn check(platform: &str, from: &str) -> Result<()> {
         Some(reason) => Err(Error::Source {
             location: from.to_owned(),
             reason: format!(
-                "the platform's name `{}` {reason}\nhint: give another one with --platform",
+                "the platform name `{}` {reason}\nhint: use another name with --platform",
                 platform.escape_debug()
             ),
         }),

@@ -159,12 +159,7 @@ pub(crate) async fn load_sources(context: &SessionContext) -> Result<Vec<SourceF
 }
 
 fn build_source(id: i64, own: &[Segment], all: &Segments) -> Result<SourceFile> {
-    let missing = || {
-        Error::damaged(
-            "sources",
-            format!("source {id} refers to one that is not there"),
-        )
-    };
+    let missing = || Error::damaged("sources", format!("source {id} refers to a missing source"));
     let last = own.last().ok_or_else(missing)?;
     let rows_of = last.same_as.unwrap_or(id);
     let segments = all.get(&rows_of).ok_or_else(missing)?.iter();

@@ -82,7 +82,7 @@ pub async fn export_hub(
                 exported.damaged.push(told);
             };
             if ContentHasher::hash_bytes(&bytes) != source.content_hash {
-                damaged("rebuilt are other bytes than were ingested");
+                damaged("the rebuilt bytes differ from the ingested file");
             }
             let Ok(content) = String::from_utf8(bytes) else {
                 damaged("not UTF-8: left out");

@@ -187,7 +187,7 @@ impl Report {
     pub fn write(&self, folder: &Path, png_width: u32) -> Result<Vec<PathBuf>> {
         if !PNG_WIDTHS.contains(&png_width) {
             let reason = format!(
-                "pictures are {} to {} pixels wide, not `{png_width}`",
+                "plots are {} to {} pixels wide, found `{png_width}`",
                 PNG_WIDTHS.start(),
                 PNG_WIDTHS.end()
             );

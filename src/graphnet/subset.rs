@@ -59,7 +59,7 @@ pub async fn create_subset(
     options: &SubsetOptions,
 ) -> Result<Subset> {
     if name.is_empty() || name.contains(['\n', '@']) {
-        let reason = format!("`{name}` is no name for a subset");
+        let reason = format!("`{name}` is not a valid name for a subset");
         return Err(Error::Argument {
             name: "name",
             reason,
@@ -72,7 +72,7 @@ pub async fn create_subset(
             let found = members.len();
             return Err(Error::Argument {
                 name: "random",
-                reason: format!("{count} are to be drawn, but the query gives {found}"),
+                reason: format!("cannot draw {count} values, the query returns {found}"),
             });
         }
         members.sort_by_cached_key(|member| (draw_hash(seed, member), member.clone()));
@@ -155,7 +155,7 @@ async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
         let texts = texts.into_iter().flat_map(|texts| texts.iter().flatten());
         for text in texts {
             if text.contains('\n') {
-                let reason = format!("--query: a value of more than one line: {text:?}");
+                let reason = format!("--query: a value has more than one line: {text:?}");
                 return Err(query_error(reason));
             }
             values.insert(text.to_owned());
@@ -252,7 +252,7 @@ pub async fn delete_subset(store: &Store, name: &str) -> Result<u64> {
         Some((plain, version)) => (
             plain,
             Some(version.parse().map_err(|_| {
-                let reason = format!("`{version}` is no version\nhint: NAME@2");
+                let reason = format!("`{version}` is not a version\nhint: NAME@2");
                 Error::Argument {
                     name: "name",
                     reason,
@@ -306,7 +306,7 @@ mod tests {
 
     /// A hundred of a thousand values, then of a tenth more: only members that a new value has replaced are missing.
     #[test]
-    fn what_was_drawn_stays_where_values_are_added() {
+    fn samples_stay_when_values_are_added() {
         let drawn = |count: usize, seed: u64| -> BTreeSet<String> {
             let mut members: Vec<String> =
                 (0..count).map(|number| format!("path/{number}")).collect();

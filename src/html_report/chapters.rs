@@ -11,9 +11,9 @@ pub(super) struct Chapter {
 /// Content of a section.
 pub(super) enum ChapterPart {
     /// Plot of a built-in query.
-    Picture(&'static str),
+    QueryPlot(&'static str),
     /// Plot of a query.
-    Drawn {
+    SqlPlot {
         caption: &'static str,
         sql: &'static str,
         spec: &'static str,
@@ -26,15 +26,16 @@ pub(super) enum ChapterPart {
 }
 
 const BY_OPERATOR: &str =
-    "SELECT coalesce(t.op, 'not known') AS operator, r.platform, count(*) AS records
+    "SELECT coalesce(t.op, 'unknown') AS operator, r.platform, count(*) AS records
 FROM records AS r LEFT JOIN tasks AS t ON t.graph_id = r.graph_id
-GROUP BY 1, 2 ORDER BY sum(count(*)) OVER (PARTITION BY coalesce(t.op, 'not known')) DESC, 1, 2";
+GROUP BY 1, 2 ORDER BY sum(count(*)) OVER (PARTITION BY coalesce(t.op, 'unknown')) DESC, 1, 2";
 
-const BY_TIME: &str = "SELECT measured_at, platform FROM records WHERE measured_at IS NOT NULL";
+const MEASUREMENT_TIMES: &str =
+    "SELECT measured_at, platform FROM records WHERE measured_at IS NOT NULL";
 
 const PLATFORMS: &str =
     "SELECT dataset, platform, count(*) AS records, count(DISTINCT graph_id) AS graphs,
-  count(DISTINCT config_id) AS programs, count(*) FILTER (WHERE status = 'failed') AS failed,
+  count(DISTINCT config_id) AS configurations, count(*) FILTER (WHERE status = 'failed') AS failed,
   min(runtime_ns) AS fastest_ns, median(runtime_ns) AS median_ns, max(runtime_ns) AS slowest_ns,
   min(measured_at) AS first_at, max(measured_at) AS last_at
 FROM records GROUP BY dataset, platform ORDER BY records DESC";
@@ -43,7 +44,8 @@ const SOURCES: &str =
     "SELECT name, dataset, platform, record_count, reject_count, size_bytes, ingested_at
 FROM sources ORDER BY record_count DESC";
 
-const BEST: &str = "SELECT r.platform, t.op, g.workload_key, count(*) AS records, min(r.runtime_ns) AS best_ns,
+const TASKS: &str =
+    "SELECT r.platform, t.op, g.workload_key, count(*) AS records, min(r.runtime_ns) AS best_ns,
   median(r.runtime_ns) AS median_ns, max(t.flop_count) / min(r.runtime_ns) AS gflops
 FROM records AS r JOIN graphs AS g ON g.graph_id = r.graph_id LEFT JOIN tasks AS t ON t.graph_id = r.graph_id
 WHERE r.status = 'ok' GROUP BY r.platform, t.op, g.workload_key ORDER BY records DESC, g.workload_key, r.platform";
@@ -52,75 +54,78 @@ const FLAGS: &str = "SELECT flag, platform, count(*) AS records
 FROM (SELECT platform, unnest(flags) AS flag FROM records WHERE flags IS NOT NULL) AS f
 GROUP BY flag, platform ORDER BY records DESC";
 
-const DUPLICATES: &str = "SELECT platform, count(*) AS programs_measured_again, sum(times) AS records, max(times) AS most_records
-FROM (SELECT platform, graph_id, config_id, count(*) AS times FROM records GROUP BY platform, graph_id, config_id HAVING count(*) > 1) AS d
+const DUPLICATES: &str =
+    "SELECT platform, count(*) AS repeated_configurations, sum(times) AS records, max(times) AS maximum_records
+FROM (SELECT platform, graph_id, config_id, count(*) AS times
+  FROM records GROUP BY platform, graph_id, config_id HAVING count(*) > 1) AS d
 GROUP BY platform ORDER BY records DESC";
 
-const STATUS: &str = "SELECT platform, status, count(*) AS records FROM records GROUP BY platform, status ORDER BY platform, status";
+const STATUS: &str = "SELECT platform, status, count(*) AS records
+FROM records GROUP BY platform, status ORDER BY platform, status";
 
 /// Returns all sections.
 pub(super) fn chapters() -> Vec<Chapter> {
-    let picture = ChapterPart::Picture;
+    let query_plot = ChapterPart::QueryPlot;
     let table = |caption, sql| ChapterPart::Table { caption, sql };
-    let drawn = |caption, sql, spec| ChapterPart::Drawn { caption, sql, spec };
+    let sql_plot = |caption, sql, spec| ChapterPart::SqlPlot { caption, sql, spec };
     vec![
         Chapter {
-            heading: "What is in it",
+            heading: "Contents",
             text: "",
             has_facts: true,
             parts: vec![
-                drawn(
+                sql_plot(
                     "Records by platform",
                     STATUS,
                     "kind=bar x=platform y=records by=status",
                 ),
-                drawn(
+                sql_plot(
                     "Records by operator",
                     BY_OPERATOR,
                     "kind=bar x=operator y=records by=platform",
                 ),
-                drawn(
-                    "When they were measured",
-                    BY_TIME,
+                sql_plot(
+                    "Records by time of measurement",
+                    MEASUREMENT_TIMES,
                     "kind=histogram x=measured_at by=platform",
                 ),
-                picture("platform-coverage"),
-                picture("tpugraphs-collections"),
-                picture("graphnet-status"),
+                query_plot("platform-coverage"),
+                query_plot("tpugraphs-collections"),
+                query_plot("graphnet-status"),
                 table("Platforms", PLATFORMS),
                 table("Sources", SOURCES),
             ],
         },
         Chapter {
-            heading: "How good it is",
-            text: "What failed, how far repeats are apart, and what is there more than once.",
+            heading: "Data quality",
+            text: "Failures, noise of repeats, and configurations with several records.",
             has_facts: false,
             parts: vec![
-                picture("failures-by-kind"),
-                picture("noise-by-runtime"),
-                picture("noise-floor"),
-                picture("time-outs"),
-                table("Flags of measurements", FLAGS),
-                table("Programs that were measured again", DUPLICATES),
+                query_plot("failures-by-kind"),
+                query_plot("noise-by-runtime"),
+                query_plot("noise-floor"),
+                query_plot("time-outs"),
+                table("Measurement flags", FLAGS),
+                table("Configurations with several records", DUPLICATES),
             ],
         },
         Chapter {
-            heading: "What it shows",
+            heading: "Results",
             text: "",
             has_facts: false,
             parts: vec![
-                picture("best-so-far"),
-                picture("platforms-compared"),
-                picture("program-spread"),
-                picture("label-distribution"),
-                picture("gflops-beside-peak"),
-                picture("roofline"),
-                picture("search-curves"),
-                picture("tpugraphs-spread"),
-                picture("tpugraphs-layout-codes"),
-                picture("graphnet-speedups"),
-                picture("graphnet-score-curves"),
-                table("Tasks", BEST),
+                query_plot("best-so-far"),
+                query_plot("platforms-compared"),
+                query_plot("program-spread"),
+                query_plot("label-distribution"),
+                query_plot("gflops-beside-peak"),
+                query_plot("roofline"),
+                query_plot("search-curves"),
+                query_plot("tpugraphs-spread"),
+                query_plot("tpugraphs-layout-codes"),
+                query_plot("graphnet-speedups"),
+                query_plot("graphnet-score-curves"),
+                table("Tasks", TASKS),
             ],
         },
     ]

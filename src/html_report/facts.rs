@@ -5,24 +5,24 @@ use datafusion::prelude::SessionContext;
 use super::grids::single_value;
 use crate::error::Result;
 
-/// Counted things with their queries.
+/// Names of the counts, with their queries.
 const COUNTS: [(&str, &str); 7] = [
     ("records", "SELECT count(*) FROM records"),
     ("platforms", "SELECT count(DISTINCT platform) FROM records"),
     ("graphs", "SELECT count(*) FROM graphs"),
     ("configurations", "SELECT count(*) FROM configurations"),
     ("sources", "SELECT count(*) FROM sources"),
-    ("samples of GraphNet", "SELECT count(*) FROM samples"),
+    ("GraphNet samples", "SELECT count(*) FROM samples"),
     ("networks", "SELECT count(*) FROM networks"),
 ];
 
 /// Returns counts with their descriptions. Zero counts are omitted, except for records.
 pub(super) async fn count_rows(context: &SessionContext) -> Result<Vec<(String, String)>> {
     let mut facts = Vec::new();
-    for (what, sql) in COUNTS {
+    for (name, sql) in COUNTS {
         let count = single_value(context, sql).await?;
-        if count != "0" || what == "records" {
-            facts.push((group_digits(&count), what.to_owned()));
+        if count != "0" || name == "records" {
+            facts.push((group_digits(&count), name.to_owned()));
         }
     }
     Ok(facts)

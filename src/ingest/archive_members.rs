@@ -157,8 +157,8 @@ impl ArchiveWalk<'_> {
             if self.is_begun && self.room.is_some_and(FormatDetector::needs_whole_archive) {
                 let most = PORTION_BYTES >> 20;
                 let reason = format!(
-                    "{name} may belong to files before it, and lies behind more than {most} MiB, or {PORTION_FILES} files, of others\n\
-                     hint: unpack the archive, and ingest the folder"
+                    "{name} may belong to earlier files, and comes after more than {most} MiB or \
+                     {PORTION_FILES} files\nhint: unpack the archive, and ingest the folder"
                 );
                 return self.or_report_damage_after(Err(io::Error::other(reason)), 0);
             }

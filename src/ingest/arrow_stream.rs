@@ -74,7 +74,7 @@ fn decode_batches(
             };
             let rows = batch.num_rows();
             if rows > BATCH_ROWS {
-                let reason = format!("a batch of {rows} rows: at most {BATCH_ROWS} are read");
+                let reason = format!("a batch of {rows} rows, expected at most {BATCH_ROWS}");
                 return Err(ipc_error(reason));
             }
             match write(&batch, LineSender(sender)) {
@@ -132,7 +132,7 @@ fn read_message(input: &mut impl Read) -> Result<Option<Vec<u8>>, ArrowError> {
     if length > MESSAGE_BYTES {
         let length = head.bodyLength();
         return Err(ipc_error(format!(
-            "a message of {length} bytes: at most {MESSAGE_BYTES} are read"
+            "a message of {length} bytes, expected at most {MESSAGE_BYTES}"
         )));
     }
     let body = read_up_to(input, length)?;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_or_harmless_and_takes_no_memory() {
+    fn damage_is_reported_or_harmless_and_takes_no_memory() {
         for compression in [
             None,
             Some(CompressionType::ZSTD),
@@ -332,11 +332,11 @@ mod tests {
         let rows = NullArray::new(BATCH_ROWS + 1);
         let rows = RecordBatch::try_from_iter([("x", Arc::new(rows) as ArrayRef)]).unwrap();
         let (_, failed) = collect_lines(&stream(&[rows], None));
-        assert!(failed.unwrap().contains("rows: at most"));
+        assert!(failed.unwrap().contains("rows, expected at most"));
     }
 
     #[test]
-    fn lengths_that_lie_are_refused_before_anything_is_allocated() {
+    fn wrong_lengths_are_rejected_before_allocation() {
         let times: ArrayRef = Arc::new(Float64Array::from(vec![1.5; 1000]));
         let times = RecordBatch::try_from_iter([("runtime_ns", times)]).unwrap();
         let bytes = stream(&[times], Some(CompressionType::ZSTD));

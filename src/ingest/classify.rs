@@ -75,7 +75,7 @@ impl ClassifiedInputs {
         if let Some(location) = intake.nameless.first().cloned() {
             let more = match intake.nameless.len() - 1 {
                 0 => String::new(),
-                count => format!(", nor of {count} more"),
+                count => format!(", and that of {count} more files"),
             };
             let reason = format!("{NO_PLATFORM_KNOWN}{more}{PLATFORM_HINT}");
             return Err(Error::Source { location, reason });
@@ -332,10 +332,10 @@ fn exported_reader(
     Ok(room.or(dialect.map(|dialect| Reader::Lines(dialect, compression))))
 }
 
-const NO_PLATFORM_KNOWN: &str = "no platform is known of it";
+const NO_PLATFORM_KNOWN: &str = "its platform is unknown";
 
 const PLATFORM_HINT: &str =
-    "\nhint: give one with --platform NAME, or ingest the folder that is named like it";
+    "\nhint: set it with --platform NAME, or ingest a folder with the name of the platform";
 
 /// Reason why a file could not be opened, without its path.
 fn error_text(error: Error) -> String {

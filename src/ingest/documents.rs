@@ -194,7 +194,10 @@ impl<T: FormatReader> DocumentIngest<'_, T> {
             Message::Unchanged(files) => self.report.unchanged_files += files,
             Message::Alias { alias, path } => {
                 if self.refused.contains(&alias.same_as.source_id) {
-                    let reason = format!("the same bytes as {}", alias.same_as.name);
+                    let reason = format!(
+                        "its bytes are equal to {}, which failed",
+                        alias.same_as.name
+                    );
                     return self.fail(path, reason);
                 }
                 let closed = SourceSegment::for_alias(T::DATASET, *alias, path);

@@ -59,8 +59,7 @@ impl RemoteFiles {
         let url = Url::parse(argument).map_err(|error| wrong(error.to_string()))?;
         // A pattern may contain a `?` too, but no `=` after it.
         if url.query().is_some_and(|query| query.contains('=')) {
-            let hint =
-                "hint: what is signed so is fetched by `curl -o FILE URL` and taken in as a file";
+            let hint = "hint: download a signed URL with `curl -o FILE URL`, and ingest the file";
             return Err(wrong(format!("a URL with a query cannot be read\n{hint}")));
         }
         let root = &url[..url::Position::BeforePath];

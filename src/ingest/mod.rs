@@ -206,7 +206,7 @@ impl Store {
                 }
             }
             if !is_any {
-                let looks = FileDescription::new("an archive of nothing that is read");
+                let looks = FileDescription::new("an archive without files in a known format");
                 report.skipped_files.push(SkippedFile {
                     named: archive.explicit,
                     ..SkippedFile::new(archive.path.clone(), &looks)

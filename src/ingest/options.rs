@@ -169,7 +169,7 @@ impl IngestOptions {
                 .into_iter()
                 .map(NamedFormat::name)
                 .collect();
-            let reason = format!("`{name}` is none; there are {}", names.join(", "));
+            let reason = format!("no format `{name}`, expected one of {}", names.join(", "));
             let name = "format";
             Error::Argument { name, reason }
         })?;
@@ -207,7 +207,7 @@ impl IngestOptions {
             let labels = Labels::new(given.map(|(key, value)| (key.as_str(), value.as_str())));
             let labels = labels.map_err(|error| Error::Source {
                 location: input.path.clone(),
-                reason: format!("{MANIFEST_FILE} says of it: {error}"),
+                reason: format!("{MANIFEST_FILE} has an invalid label for it: {error}"),
             })?;
             // Files of the hub are identified by their paths there.
             let path = exported.hub_path.as_ref().unwrap_or(&input.path);

@@ -231,7 +231,8 @@ impl Report {
         }
         for ((what, was, asked), (files, first)) in others {
             let reason = format!(
-                "{} says {what} `{was}` of {files} files like it; they are taken as `{asked}`, as asked",
+                "{} states {what} `{was}` for {files} such files; they are ingested as `{asked}`, \
+                 as requested",
                 export_manifest::MANIFEST_FILE
             );
             self.notes += 1;

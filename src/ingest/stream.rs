@@ -52,7 +52,8 @@ impl AppendOptions {
         };
         if !self.stream.chars().all(plain) || !parts(&self.stream) {
             let reason = format!(
-                "`{}` is no name of a stream: letters, digits, `-`, `_`, `.` and `/`",
+                "`{}` is not a valid stream name, expected ASCII characters a-z, A-Z, 0-9, `-`, \
+                 `_`, `.` and `/`",
                 self.stream
             );
             return Err(Error::Argument {
@@ -224,9 +225,9 @@ impl Store {
         let Some(mut report) = report? else {
             return Err(Error::Source {
                 location: name,
-                reason: "another process appends to it\n\
-                         hint: give each producer a stream of its own"
-                    .to_owned(),
+                reason:
+                    "another process appends to it\nhint: use a separate stream for each producer"
+                        .to_owned(),
             });
         };
         if let Some((location, reason)) = report.failed_files.pop() {
@@ -401,13 +402,13 @@ fn resume(
     let skipped = skipped.map_err(|error| error.to_string())?;
     if skipped < known.end_byte || hasher.hex() != known.content_hash {
         let wrong = if skipped < known.end_byte {
-            "and the input ended within them"
+            "but the input has fewer"
         } else {
-            "that do not begin this input"
+            "that differ from the beginning of this input"
         };
         return Err(format!(
             "the store has {} lines of it {wrong}\n\
-             hint: send the stream again from its beginning, or give a new one another name",
+             hint: send the stream again from its beginning, or use another name for a new stream",
             known.last_line
         ));
     }

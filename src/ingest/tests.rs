@@ -101,7 +101,7 @@ async fn a_panic_ends_its_file_and_a_later_version_goes_on_from_there() {
         "the third file goes on, the second is the first"
     );
     let kept = number(&store, "SELECT count(*) FROM records WHERE line < 12001").await;
-    assert!(kept > 10, "what came before is kept");
+    assert!(kept > 10, "the lines before are stored");
     assert_eq!(
         number(&store, "SELECT count(*) FROM records WHERE line > 12000").await,
         0

@@ -31,7 +31,7 @@ impl Labels {
             let before = labels.insert(key.to_owned(), value.to_owned());
             if let Some(before) = before.filter(|before| before != value) {
                 let reason = format!(
-                    "`{key}` is given twice, as `{before}` and as `{value}`\nhint: a key has one value"
+                    "`{key}` is given twice, with `{before}` and `{value}`\nhint: a key has one value"
                 );
                 return Err(refused(reason));
             }
@@ -106,7 +106,7 @@ impl Labelling {
 /// The reason why it is not a label, with a hint.
 pub(crate) fn parse(text: &str) -> std::result::Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or_else(|| {
-        format!("`{text}` has no `=`\nhint: a label is a key and a value, like night=7")
+        format!("`{text}` has no `=`\nhint: a label is KEY=VALUE, such as night=7")
     })?;
     check(key, value)?;
     Ok((key.to_owned(), value.to_owned()))
@@ -117,18 +117,20 @@ fn check(key: &str, value: &str) -> std::result::Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     if key.is_empty() || key.len() > LONGEST_KEY || !key.chars().all(is_plain) {
         return Err(format!(
-            "`{key}` is no key of a label\nhint: up to {LONGEST_KEY} letters, digits and . - _"
+            "`{key}` is not a valid key of a label\n\
+             hint: use at most {LONGEST_KEY} characters a-z, A-Z, 0-9 and . - _"
         ));
     }
     if value.is_empty() {
         return Err(format!(
-            "`{key}` has no value\nhint: a label is a key and a value, like night=7"
+            "`{key}` has no value\nhint: a label is KEY=VALUE, such as night=7"
         ));
     }
     if value.chars().count() > LONGEST_VALUE || value.chars().any(char::is_control) {
         return Err(format!(
-            "the value of `{key}` cannot be kept\nhint: one line of up to {LONGEST_VALUE} characters; \
-             `tsql note` takes longer texts"
+            "the value of `{key}` is not valid\n\
+             hint: use one line of at most {LONGEST_VALUE} characters; `tsql note create` stores \
+             longer texts"
         ));
     }
     Ok(())
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_label_is_refused_with_a_hint() {
+    fn invalid_labels_are_rejected_with_a_hint() {
         for text in [
             "night",
             "=7",

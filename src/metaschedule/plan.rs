@@ -98,7 +98,7 @@ impl DatabasePlan {
         let (records_path, workloads_path) = (path(RECORDS_FILE), path(WORKLOADS_FILE));
         let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
         if !options.overwrite && exists(&records_path) != exists(&workloads_path) {
-            let reason = "one of the two files of a database is there already, expected none";
+            let reason = "one of the two files of a database already exists, expected neither";
             return Ok(WriteOutcome::Refused(reason.to_owned()));
         }
         let open =
@@ -157,8 +157,7 @@ impl DatabasePlan {
                 let place = self.places.get(&row.graph_id()).copied();
                 let renumbered = place.and_then(|place| renumber(&line, place));
                 let renumbered = renumbered.ok_or_else(|| {
-                    let reason =
-                        format!("a record of source {} names no workload", row.source_id());
+                    let reason = format!("a record of source {} has no workload", row.source_id());
                     Error::damaged("records", reason)
                 })?;
                 out.write_line(&renumbered)?;

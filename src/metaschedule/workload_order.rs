@@ -57,8 +57,10 @@ pub(super) fn order_workloads(
         let source = known.sources.get(&first.source_id);
         let name = source.map_or("", |source| source.name.as_str());
         return Err(Error::Refused(format!(
-            "the store does not have the workloads of {count} of the selected records, the first of `{name}`; without them a database cannot be right\n\
-             hint: ingest both files of that database into a new store, or exclude the records: --where \"source_id <> {}\"",
+            "the store does not have the workloads of {count} of the selected records, the first \
+             in `{name}`\n\
+             hint: ingest both files of that database into a new store, or exclude the records: \
+             --where \"source_id <> {}\"",
             first.source_id
         )));
     }

@@ -79,7 +79,8 @@ async fn record_targets(context: &SessionContext, predicate: &str) -> Result<Vec
         return Err(Error::Argument {
             name: "where",
             reason: format!(
-                "`{predicate}` holds for no record\nhint: try it first: tsql \"SELECT * FROM records WHERE {predicate}\""
+                "no record matches `{predicate}`\n\
+                 hint: test the condition: tsql \"SELECT * FROM records WHERE {predicate}\""
             ),
         });
     }
@@ -102,7 +103,7 @@ async fn source_targets(context: &SessionContext, pattern: &str) -> Result<Vec<N
     let matching = glob::Pattern::new(escaped.as_deref().unwrap_or(pattern));
     let matching = matching.map_err(|error| Error::Argument {
         name: "source",
-        reason: format!("`{pattern}` is no pattern: {error}"),
+        reason: format!("`{pattern}` is not a valid pattern: {error}"),
     })?;
     let meant = all.iter();
     let meant = meant.filter(|(target, _)| matching.matches(&name(target)));

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_bounds_follow_nobody() {
+    fn files_without_bounds_come_first() {
         let mut files = base(3);
         for file in &mut files {
             file.stats = Arc::new(Stats {

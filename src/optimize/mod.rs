@@ -227,7 +227,11 @@ impl Store {
         total: &mut OptimizeReport,
     ) -> Result<()> {
         if row_count(&new) != row_count(&old) {
-            let reason = format!("{} of {} rows were read", row_count(&new), row_count(&old));
+            let reason = format!(
+                "only {} of {} rows could be read",
+                row_count(&new),
+                row_count(&old)
+            );
             return Err(Error::damaged(&table.name, reason));
         }
         let sizes = |files: &[DataFile]| files.iter().map(|file| file.size_bytes).sum::<u64>();

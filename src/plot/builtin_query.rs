@@ -22,7 +22,7 @@ pub fn spec_for_query(question: &NamedQuery, own: PlotSpec) -> Result<PlotSpec> 
         // Automatically chosen columns would not match the title.
         None if own.x.is_none() && own.y.is_none() => {
             return Err(refused(format!(
-                "`{}` has no plot of its own\nhint: --kind, -x and -y choose which of its columns are drawn",
+                "`{}` has no predefined plot\nhint: --kind selects a plot; -x and -y select its columns",
                 question.name
             )));
         }
@@ -52,7 +52,7 @@ mod tests {
     use crate::store::Store;
 
     #[test]
-    fn the_pictures_of_all_questions_are_understood() {
+    fn plot_lines_of_all_built_in_queries_parse() {
         let drawn = built_in_queries()
             .into_iter()
             .filter(|question| question.plot.is_some());
@@ -65,13 +65,15 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_a_plot_line_is_drawn_by_what_is_chosen_only() {
+    fn a_query_without_a_plot_line_uses_the_given_options_only() {
         let question = built_in_query("rejected-lines").unwrap();
         let kind = "kind=bar".parse().unwrap();
         for own in [PlotSpec::default(), kind] {
             let error = spec_for_query(&question, own).unwrap_err().to_string();
             assert!(
-                error.contains("`rejected-lines` has no plot of its own\nhint: --kind, -x and -y"),
+                error.contains(
+                    "`rejected-lines` has no predefined plot\nhint: --kind selects a plot"
+                ),
                 "{error}"
             );
         }

@@ -53,7 +53,7 @@ pub(super) fn append_rows(column: &mut Column, array: &ArrayRef) -> Result<()> {
         ColumnValues::Times(values) => {
             let times = to(&DataType::Timestamp(TimeUnit::Microsecond, None))?;
             let times = cast(&times, &DataType::Int64).map_err(query_error)?;
-            #[expect(clippy::cast_precision_loss, reason = "a picture has fewer places")]
+            #[expect(clippy::cast_precision_loss, reason = "a plot has fewer digits")]
             let seconds = |micros: i64| micros as f64 / 1e6;
             let times = times.as_primitive::<Int64Type>().iter();
             values.extend(times.map(|value| value.map_or(f64::NAN, seconds)));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_their_absence_are_kept() {
+    fn values_and_nulls_are_preserved() {
         let put = |name: &str, array: ArrayRef| {
             let mut column = empty_column(&Field::new(name, array.data_type().clone(), true));
             append_rows(&mut column, &array).unwrap();

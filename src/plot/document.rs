@@ -13,7 +13,7 @@ pub fn html_document(chart: &Chart, look: Appearance, sql: &str) -> String {
     };
     let page = HtmlDocument {
         title: if title.is_empty() {
-            "An answer".to_owned()
+            "Result".to_owned()
         } else {
             title
         },

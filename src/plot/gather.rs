@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_become_pictures() {
+    async fn results_become_charts() {
         let sql = "SELECT * FROM (VALUES ('b', 2.0, 7), ('a', 4.0, 8), ('b', 6.0, 9)) AS t(platform, runtime_ns, unused)";
         let bars = draw_sql(sql, "kind=bar x=platform y=runtime_ns")
             .await
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_answers_are_sampled_and_say_so() {
+    async fn long_results_are_sampled_and_report_it() {
         let chart = draw_sql(
             "SELECT value AS v FROM generate_series(1, 1000000)",
             "kind=ecdf x=v",
@@ -173,11 +173,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_rows_and_one_name_twice_are_drawn() {
+    async fn no_rows_and_duplicate_names_have_charts() {
         let none = draw_sql("SELECT 1.5 AS v WHERE false", "").await.unwrap();
         assert!(
             none.svg(Appearance::default())
-                .contains("the answer has no rows")
+                .contains("the result has no rows")
         );
         let error = draw_sql("SELECT 1 AS v, 2 AS w UNION SELECT 3, NULL", "kind=line")
             .await

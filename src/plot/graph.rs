@@ -40,13 +40,14 @@ impl Store {
                 Some(name) => name.clone(),
                 None => known.title.clone(),
             },
-            mark: "a configuration chooses its layout".to_owned(),
+            mark: "layout depends on the configuration".to_owned(),
             ..Graph::default()
         };
         let mut shapes = read_nodes(&context, graph_id, &known, &mut graph).await?;
         if graph.nodes.is_empty() {
             return Err(Error::Empty(format!(
-                "the store knows no operations of graph {graph_id} ({})\nhint: TenSet's come with network_info, GraphNet's with samples",
+                "the store has no operations of graph {graph_id} ({})\n\
+                 hint: TenSet graphs need network_info, GraphNet graphs need samples",
                 known.title
             )));
         }
@@ -107,7 +108,7 @@ async fn find_graph(context: &SessionContext, what: &str) -> Result<(i64, Option
                     .map(|(_, path)| path.as_str())
                     .collect();
                 return Err(Error::Ambiguous(format!(
-                    "`{what}` is the end of several paths\nhint: {} ...",
+                    "`{what}` matches several paths\nhint: use one of {} ...",
                     paths.join(", ")
                 )));
             }
@@ -166,7 +167,7 @@ impl GraphInfo {
         Err(Error::Unknown {
             kind: "graph",
             name: graph_id.to_string(),
-            known: "those of `SELECT graph_id FROM graphs`".to_owned(),
+            known: "the ids of `SELECT graph_id FROM graphs`".to_owned(),
         })
     }
 }

@@ -49,31 +49,33 @@ pub(super) fn render_card(dataset: &Dataset) -> String {
     say("\n## Tables\n");
     say(&markdown_table(&table_overview(&dataset.tables)));
     say(&format!(
-        "What each column means, its unit and what it refers to stands in `{CROISSANT}` and in the metadata of the Parquet files. \
-         Ids are hashes: whole numbers of 64 bits, which a float does not hold.\n"
+        "`{CROISSANT}` and the metadata of the Parquet files describe each column with its unit \
+         and reference. Ids are 64-bit hashes; do not convert them to floating point.\n"
     ));
     for fact in &dataset.facts.counts {
         say(&render_section("##", fact));
     }
     if !dataset.facts.measured.is_empty() {
-        say("## How it was measured\n");
+        say("## Measurement\n");
     }
     for fact in &dataset.facts.measured {
         say(&render_section("###", fact));
     }
     say(&loading_section(dataset));
     say(&format!(
-        "## Checking\n\n`{}` has the SHA-256 of each file: `sha256sum -c {}` or `tsql verify .` compares them.\n",
+        "## Verification\n\n\
+         `{}` contains the SHA-256 of each file: `sha256sum -c {}` or `tsql verify .` compares \
+         them.\n",
         CHECKSUMS, CHECKSUMS
     ));
-    say("## Licence\n");
+    say("## License\n");
     say(&dataset.license.as_ref().map_or_else(
-        || "None was stated: ask the authors.\n".to_owned(),
+        || "Not stated. Contact the authors.\n".to_owned(),
         |license| format!("{license}\n"),
     ));
     say("## Citation\n");
     say(&dataset.citation.as_ref().map_or_else(
-        || "None was stated.".to_owned(),
+        || "Not stated.".to_owned(),
         |citation| {
             code_block(
                 if citation.starts_with('@') {
@@ -140,14 +142,14 @@ fn about_lines(dataset: &Dataset) -> Vec<String> {
         ("Published", dataset.date.clone()),
         ("Newest data", dataset.newest.clone()),
         ("Page", dataset.url.clone()),
-        ("Licence", dataset.license.clone()),
+        ("License", dataset.license.clone()),
     ];
     let told = told
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
     let lines = told.map(|(name, value)| format!("- {name}: {value}"));
     let made = format!(
-        "- Made by: tsql {} (`tsql publish`)",
+        "- Created with: tsql {} (`tsql publish`)",
         env!("CARGO_PKG_VERSION")
     );
     lines.chain([made]).collect()
@@ -212,8 +214,9 @@ fn loading_section(dataset: &Dataset) -> String {
          import mlcroissant\n\
          mlcroissant.Dataset(\"{CROISSANT}\").records(\"{name}\")"
     );
-    let partitioned = "Folders of a partitioned table are named by the values of its first columns (with a number where the value \
-                       is no name of a folder); the files have these columns, too.";
+    let partitioned = "The folders of a partitioned table have the values of its first columns as \
+        names, or numbers for values that are not valid folder names. The files have these \
+        columns, too.";
     format!(
         "## Loading\n\nEach table is a folder of Parquet files; this file is `{CARD}`. {partitioned}\n\n{}",
         code_block("python", &python)

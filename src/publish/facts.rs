@@ -22,7 +22,7 @@ pub(super) struct FactTable {
 const COUNTS: [(&str, &str, &str); 3] = [
     (
         "Platforms",
-        "`unmeasured` are configurations that were only proposed, or whose runtime is withheld. Times are UTC.",
+        "`unmeasured` configurations were only proposed, or their runtime is withheld. Times are UTC.",
         "SELECT dataset, platform, count(*) AS records,
            count(*) FILTER (WHERE status = 'ok') AS ok,
            count(*) FILTER (WHERE status = 'failed') AS failed,
@@ -33,12 +33,12 @@ const COUNTS: [(&str, &str, &str); 3] = [
     ),
     (
         "Operators",
-        "What the graphs of the records compute, as far as their sources say: an operator, its blocks, the name of what \
-         builds it, or the kind of graph. The 40 with the most records.",
+        "Operators of the graphs, as far as their sources state them: an operator, its blocks, \
+         the name of its builder, or the kind of graph. The 40 with the most records.",
         "SELECT g.dataset,
            coalesce(t.op, w.blocks, g.kind,
              CASE WHEN regexp_like(g.workload_name, '^([0-9a-f]{32}|[0-9]+)$') THEN NULL ELSE g.workload_name END,
-             'not told') AS operator,
+             'not stated') AS operator,
            count(*) AS graphs, CAST(sum(r.records) AS BIGINT) AS records,
            CAST(sum(r.failed) AS BIGINT) AS failed
          FROM (SELECT graph_id, count(*) AS records, count(*) FILTER (WHERE status = 'failed') AS failed
@@ -51,7 +51,7 @@ const COUNTS: [(&str, &str, &str); 3] = [
     ),
     (
         "Errors",
-        "By TVM's MeasureErrorNo (`error_no`).",
+        "Errors by TVM's MeasureErrorNo (`error_no`).",
         "SELECT dataset, platform, error_no,
            CASE error_no WHEN 1 THEN 'instantiation' WHEN 2 THEN 'compile host' WHEN 3 THEN 'compile device'
              WHEN 4 THEN 'runtime' WHEN 5 THEN 'wrong answer' WHEN 6 THEN 'build timeout'
@@ -65,7 +65,8 @@ const COUNTS: [(&str, &str, &str); 3] = [
 const MEASURED: [(&str, &str, &str); 4] = [
     (
         "Repeats",
-        "`runtime_ns` is the mean of the repeats (`repeats_ns`), `noise` their standard deviation over it.",
+        "`runtime_ns` is the mean of the repeats (`repeats_ns`), `noise` their standard deviation \
+         divided by the mean.",
         "SELECT dataset, platform, min(repeat_count) AS fewest_repeats, max(repeat_count) AS most_repeats,
            CAST(sum(repeat_count) AS BIGINT) AS repeats,
            count(*) FILTER (WHERE repeat_count > 1) AS repeated_records,
@@ -76,7 +77,8 @@ const MEASURED: [(&str, &str, &str); 4] = [
     ),
     (
         "Environments",
-        "Targets and settings, as the sources state them: all of it is in `environments`. The 40 with the most records.",
+        "Targets and settings, as the sources state them; `environments` has all of them. The 40 \
+         with the most records.",
         "SELECT e.dataset, r.platform, e.target_kind, e.log_version, e.tvm_version,
            count(*) AS environments, CAST(sum(r.records) AS BIGINT) AS records
          FROM (SELECT platform, environment_id, count(*) AS records FROM records GROUP BY platform, environment_id) AS r
@@ -85,7 +87,7 @@ const MEASURED: [(&str, &str, &str); 4] = [
     ),
     (
         "Settings",
-        "Of what `tsql measure` timed: how long, how often, within which limits. The 10 with the most records.",
+        "Settings of `tsql measure`: durations, numbers of repeats and limits. The 10 with the most records.",
         "SELECT e.settings, CAST(sum(r.records) AS BIGINT) AS records
          FROM (SELECT environment_id, count(*) AS records FROM records GROUP BY environment_id) AS r
          JOIN environments AS e ON e.environment_id = r.environment_id
@@ -93,7 +95,7 @@ const MEASURED: [(&str, &str, &str); 4] = [
     ),
     (
         "Flags",
-        "What was odd about a measurement (`flags`).",
+        "Irregularities of measurements (`flags`).",
         "SELECT flag, count(*) AS records FROM (SELECT unnest(flags) AS flag FROM records) GROUP BY flag ORDER BY flag",
     ),
 ];

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_told_apart_and_taken_for_nothing_else() {
+    fn folders_are_classified() {
         for harmless in ["k80", "epyc-7452", "a100_80.gb", "contest", "devel", "7452"] {
             assert_eq!(folder_name(harmless), harmless);
         }

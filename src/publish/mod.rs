@@ -72,7 +72,7 @@ impl Store {
         let context = rows::session(self, options.memory_limit_bytes).await?;
         let counted = rows::count_rows(&context).await?;
         if counted.is_empty() {
-            let reason = "the store has no rows, so there is nothing to publish\nhint: `tsql ingest FILES` first";
+            let reason = "the store has no rows to publish\nhint: `tsql ingest FILES` first";
             return Err(Error::Empty(reason.to_owned()));
         }
         if options.dry_run {

@@ -123,8 +123,9 @@ impl PublishOptions {
             && (license.is_empty() || !license.chars().all(is_of_name))
         {
             let reason = format!(
-                "`{license}` is no licence as SPDX names it\nhint: CC-BY-4.0, CC0-1.0, Apache-2.0, MIT, ...: \
-                 https://spdx.org/licenses; LicenseRef-NAME for one that is not listed"
+                "`{license}` is not an SPDX license identifier\n\
+                 hint: use CC-BY-4.0, CC0-1.0, Apache-2.0, MIT, ... (https://spdx.org/licenses), \
+                 or LicenseRef-NAME for an unlisted license"
             );
             let name = "license";
             return Err(Error::Argument { name, reason });
@@ -132,7 +133,7 @@ impl PublishOptions {
         if let Some(date) = &self.date
             && date.parse::<chrono::NaiveDate>().is_err()
         {
-            let reason = format!("`{date}` is no day\nhint: --date 2026-11-23");
+            let reason = format!("`{date}` is not a date\nhint: --date 2026-11-23");
             let name = "date";
             return Err(Error::Argument { name, reason });
         }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_numbers_with_gaps_need_pandas_to_be_told() {
+    fn only_integers_with_nulls_need_a_pandas_type() {
         let of = |nullable: bool| Schema::new(vec![Field::new("id", DataType::Int64, nullable)]);
         assert_eq!(pandas_metadata(&of(false)), None);
         assert!(

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_ours_is_told() {
+    fn foreign_folders_are_reported() {
         assert!(is_publication_file("records/tenset/k80/part-00000.parquet"));
         assert!(is_publication_file("README.md"));
         for other in [

@@ -36,12 +36,12 @@ const COLUMNS_LEFT_OUT: [(&str, &str); 3] = [
 const UNPACKED: [(&str, &str, &str); 1] = [(
     "features",
     "node_features(features)",
-    "The 140 features of TpuGraphs, in the order of its paper's appendix and of its npz files.",
+    "The 140 features of TpuGraphs, in the order of the publication's appendix and of the npz files.",
 )];
 
 /// A view that has a key.
 const SOURCES: &str = "sources";
-const SOURCES_DOC: &str = "One row is one source: a file that records came from.";
+const SOURCES_DOC: &str = "One row is one source: a file that contained records.";
 
 /// A published table or view.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_published_is_ordered_and_told() {
+    fn published_tables_are_ordered_and_reported() {
         let all = published_relations().unwrap();
         let named = |name: &str| all.iter().find(|shown| shown.name == name);
         assert!(LEFT_OUT.iter().all(|name| named(name).is_none()));

@@ -62,11 +62,12 @@ pub async fn verify_publication(
     };
     if is_unfinished(&location).await? {
         let reason =
-            "the publication is being written, or was broken off\nhint: `tsql publish` again";
+            "the publication is being written, or was interrupted\nhint: run `tsql publish` again";
         return Err(nothing(reason));
     }
     let Some(list) = location.read(CHECKSUMS).await? else {
-        let reason = "has no SHA256SUMS, so it is no publication\nhint: `tsql publish` makes one";
+        let reason =
+            "it is not a publication, expected SHA256SUMS\nhint: `tsql publish` creates one";
         return Err(nothing(reason));
     };
     let mut entries = parse(&list)?;

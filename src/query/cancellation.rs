@@ -125,7 +125,7 @@ impl CancellationToken {
     /// Returns an error if the query was cancelled. Releases the thread if the last release is long ago.
     fn check(&self) -> Result<()> {
         if self.is_dropped.load(Ordering::Relaxed) {
-            let reason = "nobody waits for the answer".to_owned();
+            let reason = "the query was cancelled".to_owned();
             return Err(DataFusionError::Execution(reason));
         }
         let now = self.since.elapsed();

@@ -272,7 +272,7 @@ impl DataSink for CopySink {
         context: &Arc<TaskContext>,
     ) -> Result<u64> {
         let writer = self.writer.downcast_ref::<DataSinkExec>().ok_or_else(|| {
-            let reason = format!("`{}`: files of this kind cannot be written", self.target);
+            let reason = format!("`{}`: files of this type cannot be written", self.target);
             DataFusionError::NotImplemented(reason)
         })?;
         let staging = Staging::open(&self.target, self.is_single, context)?;

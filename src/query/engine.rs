@@ -260,6 +260,6 @@ impl AnalyzerRule for DisabledSettingsCheck {
 
 fn disabled_setting_error(name: &str) -> Error {
     Error::Refused(format!(
-        "`{name}` stays off: with it some answers are wrong"
+        "`{name}` cannot be enabled, because it makes some results wrong"
     ))
 }

@@ -68,7 +68,7 @@ pub(crate) fn key_expression(from: &str, schema: &Schema) -> Result<String> {
         Ok(other) => Err(source_error(
             from,
             format!(
-                "`{KEY}` is {other}, it must be 32 hexadecimal digits, 16 bytes or a row of 16 uint8"
+                "`{KEY}` is {other}, expected 32 hexadecimal digits, 16 bytes or a row of 16 uint8"
             ),
         )),
         Err(error) => Err(source_error(from, error.to_string())),
@@ -141,7 +141,9 @@ pub(crate) fn missing_column(from: &str, schema: &Schema, what: &str, renamed: &
     };
     source_error(
         from,
-        format!("it has no column {what}, but {has}\nhint: a query may rename one: {renamed}"),
+        format!(
+            "it has no column {what}, and has {has}\nhint: rename a column in a query: {renamed}"
+        ),
     )
 }
 

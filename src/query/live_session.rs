@@ -326,7 +326,7 @@ mod tests {
         rows[0].column(0).as_primitive::<Int64Type>().value(0)
     }
 
-    async fn say(session: &mut LiveSession, sql: &str) {
+    async fn run_statements(session: &mut LiveSession, sql: &str) {
         for statement in parse_statements(sql).unwrap() {
             let given = statement.clone();
             plan_statement(session.context(), given, sql).await.unwrap();
@@ -341,7 +341,7 @@ mod tests {
         more(&store, 0).await;
         let options = SessionOptions::default();
         let mut session = store.live_session(&options).await.unwrap();
-        say(
+        run_statements(
             &mut session,
             "CREATE VIEW few AS SELECT line FROM records WHERE line <= 10;
              PREPARE p AS SELECT count(*) FROM few WHERE line <= $1;
@@ -359,26 +359,26 @@ mod tests {
         }
         // It does not read a dropped view either.
         let other = "CREATE OR REPLACE VIEW few AS SELECT line FROM records WHERE line <= 2";
-        say(&mut session, other).await;
+        run_statements(&mut session, other).await;
         assert_eq!(first_number(&session, "EXECUTE p(5)").await, 6);
-        say(&mut session, "DROP VIEW few").await;
+        run_statements(&mut session, "DROP VIEW few").await;
         assert!(session.context().sql("EXECUTE p(5)").await.is_err());
-        say(&mut session, "CREATE VIEW few AS SELECT 1 AS line").await;
+        run_statements(&mut session, "CREATE VIEW few AS SELECT 1 AS line").await;
         assert_eq!(first_number(&session, "EXECUTE p(5)").await, 1);
         assert!(session.context().sql("EXECUTE gone").await.is_err());
-        say(&mut session, "DEALLOCATE p").await;
+        run_statements(&mut session, "DEALLOCATE p").await;
         more(&store, 4).await;
         assert!(session.refresh().await.unwrap());
         assert!(session.context().sql("EXECUTE p(5)").await.is_err());
     }
 
     #[tokio::test]
-    async fn commits_show_and_what_was_made_stays() {
+    async fn commits_are_visible_and_created_tables_stay() {
         let store = Store::create("memory:").await.unwrap();
         more(&store, 0).await;
         let options = SessionOptions::default();
         let mut session = store.live_session(&options).await.unwrap();
-        say(
+        run_statements(
             &mut session,
             "CREATE VIEW b AS SELECT line FROM records WHERE line <= 10;
              CREATE VIEW a AS SELECT count(*) AS n FROM b;
@@ -422,7 +422,7 @@ mod tests {
         store.create_split("s", &Default::default()).await.unwrap();
         let options = SessionOptions::default();
         let mut session = store.live_session(&options).await.unwrap();
-        say(
+        run_statements(
             &mut session,
             "CREATE VIEW parts AS SELECT split('s') AS part FROM records",
         )

@@ -76,7 +76,7 @@ pub use cancellation::execute_stream_cancellable;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{build_runtime, worker_state};
 pub use functions::{ElementNames, Function, FunctionKind, function, functions};
-pub(crate) use library::find_query as question_among;
+pub(crate) use library::find_query;
 pub use library::{
     NamedQuery, Parameter, RequiredRows, UserQueries, built_in_queries, built_in_query, platforms,
     query_folders, user_queries,

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_said_of_one_column() {
+    fn derived_bounds_name_one_column() {
         use Operator::{And, Eq, Gt, Lt, Or};
         let told = |filter: &Arc<dyn PhysicalExpr>, name: &str| {
             let column = Column::new_with_schema(name, &schema()).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_what_its_filter_says_when_it_is_looked_at() {
+    fn a_bound_follows_its_dynamic_filter() {
         use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
         let columns = vec![col("a", &schema()).unwrap(), col("b", &schema()).unwrap()];
         let filter = Arc::new(DynamicFilterPhysicalExpr::new(columns, lit(true)));

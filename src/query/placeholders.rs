@@ -98,7 +98,7 @@ fn check_names(
 pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
     let tokens = Tokenizer::new(&TsqlDialect, sql).tokenize_with_location();
     let marks = tokens.unwrap_or_default().into_iter();
-    let marks = marks.filter(|token| is_question_mark(&token.token));
+    let marks = marks.filter(|token| is_positional_placeholder(&token.token));
     let marks: BTreeSet<(u64, u64)> = marks
         .map(|token| (token.span.start.line, token.span.start.column))
         .collect();
@@ -116,7 +116,7 @@ pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
         };
         return Err(Error::Argument {
             name: "params",
-            reason: format!("the query has {wanted} {mark}, and {count} values were given"),
+            reason: format!("the query has {wanted} {mark}, but {count} values were given"),
         });
     }
     let (mut text, mut at, mut number) = (String::with_capacity(sql.len()), (1, 1), 0);
@@ -136,7 +136,7 @@ pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
 }
 
 /// Matches `?`, also where the tokenizer reads it as the start of a Postgres operator (`?-1`, `?||'x'`).
-fn is_question_mark(token: &Token) -> bool {
+fn is_positional_placeholder(token: &Token) -> bool {
     match token {
         Token::Placeholder(mark) => mark == "?",
         Token::Question
@@ -175,7 +175,7 @@ fn typed_value(name: &str, text: &str, wanted: Option<&DataType>) -> Result<Scal
     let value = ScalarValue::try_from_string(text.to_owned(), wanted);
     value.map_err(|_| Error::Argument {
         name: "set",
-        reason: format!("`{text}` is no value of {name}, which is {wanted}"),
+        reason: format!("`{text}` is not a value of {name}, expected {wanted}"),
     })
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn question_marks_are_numbered_where_they_stand_for_values() {
+    fn positional_placeholders_are_numbered() {
         let sql = "SELECT 'é?', \"?\", ? -- ?\n, ? /* ? */ FROM t WHERE a = ?";
         let expected = "SELECT 'é?', \"?\", $1 -- ?\n, $2 /* ? */ FROM t WHERE a = $3";
         assert_eq!(number_placeholders(sql, 3).unwrap(), expected);

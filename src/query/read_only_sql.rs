@@ -50,7 +50,8 @@ pub(crate) fn check_reads(sql: &str) -> Result<()> {
     let mut statements = parse_statements(sql)?;
     let statement = statements.pop_back().ok_or_else(empty_query)?;
     if !statements.iter().all(is_switch) {
-        let reason = "one question at a time: the text has several statements\nhint: WITH name AS (SELECT ...) SELECT ...";
+        let reason = "the text has several statements, expected one query\n\
+            hint: WITH name AS (SELECT ...) SELECT ...";
         return Err(Error::Refused(reason.to_owned()));
     }
     if is_query(&statement) {
@@ -112,7 +113,8 @@ fn empty_query() -> Error {
 
 fn rejected_write(what: &str) -> Error {
     Error::Refused(format!(
-        "here is only asked, nothing is changed or written: {what}\nhint: the shell (`tsql`) and `tsql -o FILE` do that"
+        "only queries are allowed here, found a statement that changes or writes data: {what}\n\
+         hint: the shell (`tsql`) and `tsql -o FILE` can change or write data"
     ))
 }
 
@@ -123,7 +125,7 @@ mod tests {
     use crate::store::Store;
 
     #[tokio::test]
-    async fn questions_are_taken_and_nothing_else() {
+    async fn only_queries_are_accepted() {
         let store = Store::demo().await.unwrap();
         let options = SessionOptions::default().store_only();
         let context = store.session_with(&options).await.unwrap();
@@ -183,10 +185,10 @@ mod tests {
         }
         assert!(!out.exists());
         let told = ask("DELETE FROM records").await.unwrap_err().to_string();
-        assert!(told.contains("which SQL only reads: DELETE"), "{told}");
+        assert!(told.contains("which SQL cannot change: DELETE"), "{told}");
         let told = ask("DELETE FROM mine").await.unwrap_err().to_string();
         assert!(
-            told.contains("nothing is changed or written: DELETE"),
+            told.contains("a statement that changes or writes data: DELETE"),
             "{told}"
         );
         let told = ask(&format!("SELECT * FROM '{path}'"))
@@ -194,7 +196,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            told.contains("is a file: answers come from the store"),
+            told.contains("is a file, but queries can read only the store"),
             "{told}"
         );
         // Files are read if they are allowed.

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_view_is_made_of_is_needed_too() {
+    fn tables_below_a_view_are_referenced() {
         let nodes = names("WITH n AS (SELECT * FROM edges) SELECT * FROM n, 'records.parquet'");
         assert!(nodes.views.contains("edges"));
         assert!(nodes.tables.contains("graphs"));

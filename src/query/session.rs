@@ -346,7 +346,8 @@ fn object_store_root(file: &str) -> Result<Option<Url>> {
     // The query part would be read as a part of the file name, and would appear in messages.
     if url.query().is_some_and(|query| query.contains('=')) {
         return Err(Error::InvalidLocation(format!(
-            "`{file}`: a URL with a query cannot be read or written\nhint: what is signed so is fetched by `curl -o FILE URL`"
+            "`{file}`: a URL with a query cannot be read or written\n\
+             hint: download a signed URL with `curl -o FILE URL`"
         )));
     }
     url.set_path("/");
@@ -357,6 +358,7 @@ fn object_store_root(file: &str) -> Result<Option<Url>> {
 /// Error for a file in a session without files.
 pub(super) fn file_not_allowed(file: &str) -> Error {
     Error::Refused(format!(
-        "`{file}` is a file: answers come from the store alone here\nhint: `tsql ui --files` lets whoever has its address read files"
+        "`{file}` is a file, but queries can read only the store here\n\
+         hint: `tsql ui --allow-files` allows everyone with the address to read files"
     ))
 }

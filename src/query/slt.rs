@@ -83,7 +83,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn questions_have_the_answers_that_were_written_down() {
+fn queries_have_the_recorded_results() {
     let mut wrong = Vec::new();
     let mut asked = 0;
     for file in files() {
@@ -107,7 +107,7 @@ fn questions_have_the_answers_that_were_written_down() {
 
 /// Results marked as DuckDB's are compared with DuckDB.
 #[test]
-fn questions_that_duckdb_knows_have_its_answers() {
+fn queries_that_duckdb_supports_have_its_results() {
     let Some(python) = std::env::var_os("TSQL_TEST_PYTHON") else {
         assert!(
             std::env::var_os("TSQL_REQUIRE_PYTHON").is_none(),

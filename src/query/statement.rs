@@ -289,8 +289,8 @@ fn rewrite_fetch(query: &mut Query) -> Result<()> {
         return Ok(());
     };
     if fetch.with_ties || fetch.percent {
-        let reason = "FETCH takes a number of rows: no PERCENT, no WITH TIES\n\
-                      hint: rank() OVER (ORDER BY ...) AS place in a subquery, then WHERE place <= n";
+        let reason = "FETCH supports neither PERCENT nor WITH TIES, expected a number of rows\n\
+            hint: rank() OVER (ORDER BY ...) AS place in a subquery, then WHERE place <= n";
         return Err(Error::Refused(reason.to_owned()));
     }
     let one = || Expr::Value(Value::Number("1".to_owned(), false).into());
@@ -303,7 +303,7 @@ fn rewrite_fetch(query: &mut Query) -> Result<()> {
             limit_by,
         }) if limit_by.is_empty() => offset,
         Some(_) => {
-            let reason = "LIMIT and FETCH both say how many rows are wanted";
+            let reason = "the query has both LIMIT and FETCH, expected one of them";
             return Err(Error::Refused(reason.to_owned()));
         }
     };

@@ -208,7 +208,7 @@ async fn pages_are_chosen_by_the_time_of_measuring() {
 }
 
 #[tokio::test]
-async fn settings_that_make_answers_wrong_stay_off() {
+async fn settings_that_make_results_wrong_stay_off() {
     let context = new_context(None).unwrap();
     let options = context.state().config_options().optimizer.clone();
     assert!(!options.enable_aggregate_dynamic_filter_pushdown);
@@ -233,7 +233,7 @@ async fn settings_that_make_answers_wrong_stay_off() {
         "RESET datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown",
     ] {
         let refused = run(sql).await.unwrap_err().to_string();
-        assert!(refused.contains("stays off"), "{sql}: {refused}");
+        assert!(refused.contains("cannot be enabled"), "{sql}: {refused}");
     }
     for sql in [
         "SET SESSION datafusion.execution.collect_statistics = true",
@@ -257,7 +257,7 @@ async fn settings_that_make_answers_wrong_stay_off() {
     let set = context.sql("SET datafusion.execution.collect_statistics = true");
     set.await.unwrap();
     let refused = run("SELECT 1").await.unwrap_err().to_string();
-    assert!(refused.contains("stays off"), "{refused}");
+    assert!(refused.contains("cannot be enabled"), "{refused}");
 }
 
 /// Table or view of a session by name.

@@ -38,7 +38,10 @@ impl EvaluationIndices {
         if scoring != Scoring::Tpugraphs {
             return Err(Error::Argument {
                 name: "evaluation_indices",
-                reason: format!("they are of TpuGraphs, not of {}", scoring.name()),
+                reason: format!(
+                    "evaluation indices are supported only for TpuGraphs, found {}",
+                    scoring.name()
+                ),
             });
         }
         Self::read(context, path, options.allow_missing)
@@ -81,7 +84,8 @@ impl EvaluationIndices {
         }
         if files.is_empty() {
             return Err(Error::Empty(format!(
-                "{from}: the store has none of its {} graphs\nhint: `tsql ingest` TpuGraphs' folder `npz/layout`, or a part of it that has `valid`",
+                "{from}: the store has none of its {} graphs\n\
+                 hint: ingest the folder `npz/layout` of TpuGraphs, or a part of it with `valid`",
                 missing.len()
             )));
         }
@@ -89,7 +93,8 @@ impl EvaluationIndices {
             && !allow_missing
         {
             let reason = format!(
-                "{} of its {} graphs are not in the store, such as {first}\nhint: --allow-missing leaves these out",
+                "{} of its {} graphs are not in the store, such as {first}\n\
+                 hint: --allow-missing skips these graphs",
                 missing.len(),
                 missing.len() + files.len()
             );
@@ -124,7 +129,8 @@ impl EvaluationIndices {
             return Ok(());
         }
         let reason = format!(
-            "{} of its {wanted} indices are of no record that is scored: the graphs in the store are not whole, or of another part of the split",
+            "{} of its {wanted} indices match no scored record: graphs in the store are \
+             incomplete, or belong to another part of the split",
             wanted.saturating_sub(seen)
         );
         Err(source_error(&self.from, reason))
@@ -136,7 +142,9 @@ fn ambiguous(from: &str, id: &str, sources: &[i64]) -> Error {
     let sources: Vec<String> = sources.iter().map(ToString::to_string).collect();
     let sources = sources.join(", ");
     let reason = format!(
-        "{id} is {count} files of the store\nhint: SELECT name, platform FROM sources WHERE source_id IN ({sources}); `tsql retract` takes out what is wrong",
+        "{id} matches {count} files of the store\n\
+         hint: SELECT name, platform FROM sources WHERE source_id IN ({sources}) lists them; \
+         `tsql retract` removes wrong ones",
         count = sources.split(", ").count(),
     );
     source_error(from, reason)
@@ -165,7 +173,8 @@ fn collection(path: &Path) -> Result<String> {
             Ok(format!("layout:{source}:{search}"))
         }
         _ => {
-            let reason = "its name says no collection: xla_default.json, xla_random.json, nlp_default.json or nlp_random.json";
+            let reason = "its name is not that of a collection, expected xla_default.json, \
+                xla_random.json, nlp_default.json or nlp_random.json";
             Err(source_error(&path.display().to_string(), reason.to_owned()))
         }
     }
@@ -176,7 +185,7 @@ fn indices(path: &Path) -> Result<BTreeMap<String, Vec<u32>>> {
     let read = serde_json::from_slice(&bytes);
     read.map_err(|error| {
         let reason = format!(
-            "no indices by names of graphs, `{{\"unet_3d.4x4.bf16\": [182, 145]}}`: {error}"
+            "expected indices by graph name, such as `{{\"unet_3d.4x4.bf16\": [182, 145]}}`: {error}"
         );
         source_error(&path.display().to_string(), reason)
     })

@@ -123,7 +123,9 @@ impl MatchedPredictions {
         let from = self.predictions.source().to_owned();
         if self.records == 0 {
             return Err(Error::Empty(format!(
-                "no record is to be scored: none is `{}`\nhint: `tsql split show` tells the parts of a split, `tsql \"SELECT * FROM records LIMIT 5\"` what there is",
+                "there are no records to score: none matches `{}`\n\
+                 hint: `tsql split show` lists the parts of a split, `tsql \"SELECT * FROM \
+                 records LIMIT 5\"` shows existing records",
                 self.selection
             )));
         }
@@ -135,7 +137,8 @@ impl MatchedPredictions {
                 .collect();
             names.sort_unstable();
             return Err(Error::Ambiguous(format!(
-                "{from}: it has no column `platform`, and the records are of {} ({})\nhint: add one, or score one platform: --where \"platform = '{}'\"",
+                "{from}: it has no column `platform`, but the records are from {} platforms ({})\n\
+                 hint: add the column, or score one platform: --where \"platform = '{}'\"",
                 names.len(),
                 names.join(", "),
                 names.first().copied().unwrap_or_default(),
@@ -163,20 +166,20 @@ impl MatchedPredictions {
             let of = format!("of {} records have no prediction", self.records);
             said(self.missing, &of, None);
         }
-        said(doubled, "predictions stand there again", a_doubled);
+        said(doubled, "predictions are duplicates", a_doubled);
         said(keyless, "have no key", None);
-        let unknown = "are of configurations that the store does not have";
+        let unknown = "are for configurations that are not in the store";
         said(unused.unknown, unknown, unused.an_unknown.as_deref());
         if !wrongs.is_empty() {
             let hint = match wrongs.len() == 1 && self.missing > 0 && !allow_missing {
-                true => "\nhint: --allow-missing leaves these out, and counts them in the table",
+                true => "\nhint: --allow-missing skips these records, and counts them in the table",
                 false => "",
             };
             return Err(source_error(&from, format!("{}{hint}", wrongs.join("; "))));
         }
         if !self.is_any {
             let reason = format!(
-                "none of its {} predictions is of a record that is to be scored",
+                "none of its {} predictions is for a record to score",
                 self.predictions.count()
             );
             return Err(source_error(&from, reason));

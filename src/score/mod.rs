@@ -203,7 +203,7 @@ fn score_tasks(
         let mut units: Vec<(usize, ScoreUnit)> = Vec::with_capacity(tasks.len());
         for thread in running {
             let own: std::thread::Result<Vec<(usize, ScoreUnit)>> = thread.join();
-            let failed = |_| Error::Internal("a thread that scores has panicked".to_owned());
+            let failed = |_| Error::Internal("a scoring thread has panicked".to_owned());
             units.extend(own.map_err(failed)?);
         }
         units.sort_unstable_by_key(|(place, _)| *place);

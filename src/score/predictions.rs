@@ -83,7 +83,8 @@ impl Predictions {
                 return Err(source_error(
                     from,
                     format!(
-                        "it has both `{PREDICTION}` and `{PREDICTED_NS}`\nhint: leave one out: (SELECT {KEY}, {PREDICTED_NS} FROM '...')"
+                        "it has both `{PREDICTION}` and `{PREDICTED_NS}`, expected one of them\n\
+                         hint: select one: (SELECT {KEY}, {PREDICTED_NS} FROM '...')"
                     ),
                 ));
             }

@@ -72,7 +72,7 @@ impl MetricColumns {
 
 /// Contribution of a task to each metric. It is weighted by the number of rows, and in a network by the task's latency.
 fn shares(scores: &TaskScores) -> Vec<Result<MetricShare, LeftOut>> {
-    #[expect(clippy::cast_precision_loss, reason = "rows that are in memory")]
+    #[expect(clippy::cast_precision_loss, reason = "rows in memory")]
     let rows = scores.rows as f64;
     let mut shares = vec![
         scores.rmse.map(|rmse| MetricShare::mean(rmse * rmse, rows)),

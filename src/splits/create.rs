@@ -123,7 +123,7 @@ async fn plan_units(store: &Store, options: &SplitOptions, ratios: Ratios) -> Re
     if unit_count == 0 {
         let rows = query.map_or("the store", |_| "the query");
         return Err(Error::Empty(format!(
-            "a split of no units: {rows} has no record with a {} to split by{}",
+            "the split has no units: {rows} has no record with a {}{}",
             unit.word(),
             match unit {
                 SplitUnit::Network => "\nhint: networks come from TenSet's `network_info`",
@@ -133,7 +133,7 @@ async fn plan_units(store: &Store, options: &SplitOptions, ratios: Ratios) -> Re
     }
     if let Some(sql) = &options.hold_out {
         if !unit.is_hashed() {
-            let reason = format!("a split by {} has no units that are held out", unit.word());
+            let reason = format!("a split by {} does not support held-out units", unit.word());
             return Err(argument_error("hold_out", reason));
         }
         let known = load_candidates(&context, unit, &labels, clusters.as_ref()).await?;
@@ -318,7 +318,8 @@ fn invalid_name_reason(name: &str) -> Option<String> {
     let is_name = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
     let reason = || {
         format!(
-            "`{name}` is no name for a split: letters, digits and . - _ + /, up to {LONGEST_NAME} of them; versions count by themselves"
+            "`{name}` is not a valid split name, expected at most {LONGEST_NAME} characters a-z, \
+             A-Z, 0-9 and . - _ + /; tsql assigns the version"
         )
     };
     (!is_name).then(reason)

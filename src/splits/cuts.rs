@@ -28,14 +28,14 @@ pub(super) async fn time_cuts(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<S
         }
         #[expect(
             clippy::cast_precision_loss,
-            reason = "a share of some millions of records"
+            reason = "a fraction of some millions of records"
         )]
         let wanted = before * all as f64;
         let mut seen = 0;
         let begins = seconds.iter().find(|(_, count)| {
             #[expect(
                 clippy::cast_precision_loss,
-                reason = "a share of some millions of records"
+                reason = "a fraction of some millions of records"
             )]
             let begins = seen as f64 >= wanted;
             seen += count;
@@ -55,7 +55,7 @@ pub(super) async fn line_cuts(scope: &Scope<'_>, ratios: Ratios) -> Result<Vec<S
     if valid > train {
         return Err(Error::Argument {
             name: "ratio",
-            reason: "a cut in each file makes two parts, train and test\nhint: 90/0/10".to_owned(),
+            reason: "a split by line has only the parts train and test\nhint: 90/0/10".to_owned(),
         });
     }
     let sql = format!(

@@ -47,7 +47,7 @@ pub(super) async fn resolve_hold_out(
                 let before = parts.insert(key.clone(), part.clone());
                 if let Some(before) = before.filter(|before| *before != part) {
                     return Err(hold_out_error(format!(
-                        "`{key}` is to be in {before} and in {part}"
+                        "`{key}` is assigned both to {before} and to {part}"
                     )));
                 }
             }
@@ -55,8 +55,8 @@ pub(super) async fn resolve_hold_out(
     }
     if parts.is_empty() {
         return Err(hold_out_error(format!(
-            "the query names no unit of the store: `{sql}`\n\
-             hint: try it first: tsql \"{sql}\"; networks come from TenSet's `network_info`"
+            "the query returns no unit of the store: `{sql}`\n\
+             hint: test the query: tsql \"{sql}\"; networks come from TenSet's `network_info`"
         )));
     }
     let held = parts.into_iter().map(|(key, part)| StoredPart {
@@ -114,7 +114,7 @@ fn parse_named_units(batch: &RecordBatch) -> Result<Vec<(NamedUnit, String)>> {
         };
         if part_index(&part).is_none() {
             return Err(hold_out_error(format!(
-                "`{part}` is no part: train, valid or test"
+                "`{part}` is not a part, expected train, valid or test"
             )));
         }
         rows.push((named, part));
@@ -150,8 +150,8 @@ impl HoldOutCandidates<'_> {
                 Ok(keys)
             }
             (_, NamedUnit::Graph(_) | NamedUnit::Configuration(_)) => Err(hold_out_error(format!(
-                "a split by {unit} is not held out by such numbers\n\
-                 hint: a first column with keys: `tsql describe splits`"
+                "a split by {unit} does not support numbers for held-out units\n\
+                 hint: return keys in the first column: `tsql describe splits`"
             ))),
             (_, NamedUnit::Key(key)) => {
                 if self.has(key) {

@@ -31,7 +31,8 @@ const TENSET: &str = "SELECT * FROM records WHERE dataset = 'tenset'";
 const PRESETS: [SplitPreset; 4] = [
     SplitPreset {
         name: "tenset-within-task",
-        doc: "TenSet's `within_task` (dataset.py:104-112): the first 10 % of the lines of each file are the test set, the others train",
+        doc: "TenSet's `within_task` (dataset.py:104-112): the first 10 % of the lines of each \
+            file are the test set, the others are for training",
         warning: Some(
             "leaks by definition: programs of one task, often of one sketch, lie on both sides, and upstream stops training by the test set",
         ),
@@ -42,8 +43,9 @@ const PRESETS: [SplitPreset; 4] = [
     },
     SplitPreset {
         name: "tenset-all-five",
-        doc: "TenSet's hold-out `all_five`, which are six networks (make_dataset.py:34-46): their tasks of batch 1 are the test set; a tenth \
-              of the other tasks is for validation. Needs `network_info`",
+        doc: "TenSet's hold-out `all_five` with six networks (make_dataset.py:34-46): their tasks \
+            of batch 1 are the test set; a tenth of the other tasks is for validation. Needs \
+            `network_info`",
         warning: Some(
             "tasks of other networks share DAGs with the test set: see `tsql split leaks`, L3",
         ),
@@ -72,7 +74,7 @@ const PRESETS: [SplitPreset; 4] = [
     },
     SplitPreset {
         name: "tpugraphs-official",
-        doc: "The folders `train`, `valid` and `test` that TpuGraphs is published in",
+        doc: "The published folders `train`, `valid` and `test` of TpuGraphs",
         warning: Some(
             "graphs of one family lie in several parts (resnet50 in bf16 and in fp16): see `tsql split leaks`, L3",
         ),

@@ -30,7 +30,7 @@ impl<'a> Scope<'a> {
                 return Err(Error::Argument {
                     name: "query",
                     reason: format!(
-                        "the query has no column `{column}`, which the split needs of each row\n\
+                        "the query has no column `{column}`, which the split needs\n\
                          hint: SELECT * FROM records WHERE ..."
                     ),
                 });

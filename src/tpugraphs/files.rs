@@ -125,8 +125,9 @@ pub async fn write_graph_files(
                     }
                     Some(_) => {
                         let reason = format!(
-                            "the samples of {} are in several parts of the split {split}\nhint: one of a unit that \
-                             keeps graphs together: task, structure, collection",
+                            "the rows of {} are in several parts of the split {split}\n\
+                             hint: use a split by a unit that does not divide graphs: task, \
+                             structure, collection",
                             file.id
                         );
                         return Err(Error::Argument {
@@ -147,7 +148,7 @@ pub async fn write_graph_files(
     });
     manifest.parts = finished.collect();
     if manifest.parts.is_empty() {
-        let reason = "no graph is in a part of the split".to_owned();
+        let reason = "no graph belongs to a part of the split".to_owned();
         return Err(Error::Empty(reason));
     }
     manifest.split = split;

@@ -228,7 +228,9 @@ fn read_submission(path: &Path) -> Result<Vec<SubmissionRow>> {
         let found = header.iter().take(4).collect::<Vec<_>>().join(",");
         return Err(Error::Source {
             location: path.display().to_string(),
-            reason: format!("no submission: its header is `{found}`, not `ID,TopConfigs`"),
+            reason: format!(
+                "it is not a submission: expected the header `ID,TopConfigs`, found `{found}`"
+            ),
         });
     }
     let mut rows = Vec::new();
@@ -239,7 +241,7 @@ fn read_submission(path: &Path) -> Result<Vec<SubmissionRow>> {
         let order = if seen.insert(id.clone()) {
             parse_order(record.get(1).unwrap_or_default())
         } else {
-            Err("the id stands there twice".to_owned())
+            Err("the id occurs twice".to_owned())
         };
         let line = record.position().map_or(0, csv::Position::line);
         rows.push(SubmissionRow { line, id, order });
@@ -251,9 +253,9 @@ fn parse_order(text: &str) -> std::result::Result<Vec<usize>, String> {
     let mut seen = HashSet::new();
     let index = |text: &str| {
         let index = text.trim().parse::<usize>();
-        let index = index.map_err(|_| format!("`{text}` is no index of a configuration"))?;
+        let index = index.map_err(|_| format!("`{text}` is not an index of a configuration"))?;
         let once = seen.insert(index).then_some(index);
-        once.ok_or_else(|| format!("configuration {index} stands there twice"))
+        once.ok_or_else(|| format!("configuration {index} occurs twice"))
     };
     let indices = text.split(';').filter(|text| !text.trim().is_empty());
     let order = indices
@@ -321,7 +323,7 @@ async fn load_runtimes(
 /// Returns the score of a row, or the reason why there is none.
 fn score_row(row: &SubmissionRow, known: Option<&Runtimes>) -> std::result::Result<f64, String> {
     let order = row.order.as_ref().map_err(Clone::clone)?;
-    let known = known.ok_or_else(|| "the store has no such file".to_owned())?;
+    let known = known.ok_or_else(|| "the store does not have this file".to_owned())?;
     let tile = row.id.starts_with(TILE);
     let runtime = |&(runtime, baseline): &(Option<f64>, Option<f64>)| {
         Some(if tile { runtime? / baseline? } else { runtime? })
@@ -331,9 +333,13 @@ fn score_row(row: &SubmissionRow, known: Option<&Runtimes>) -> std::result::Resu
     }
     let mut pairs = Vec::with_capacity(order.len());
     for (&index, position) in order.iter().zip(0_u32..) {
-        let known = known
-            .get(index)
-            .ok_or_else(|| format!("configuration {index} of {}, counted from 0", known.len()))?;
+        let known = known.get(index).ok_or_else(|| {
+            format!(
+                "configuration {index} does not exist: the file has {}, \
+                counted from 0",
+                known.len()
+            )
+        })?;
         if let Some(runtime) = runtime(known) {
             let score = position.into();
             pairs.push(ScoredConfig { runtime, score });
@@ -345,5 +351,5 @@ fn score_row(row: &SubmissionRow, known: Option<&Runtimes>) -> std::result::Resu
     } else {
         kendall_tau_b(&pairs)
     };
-    score.ok_or_else(|| "no score: all of its runtimes are equal, or there is one".to_owned())
+    score.ok_or_else(|| "it has no score: it has one runtime, or all runtimes are equal".to_owned())
 }

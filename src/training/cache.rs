@@ -123,7 +123,7 @@ fn read_ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, S
     let ends = ends.as_ref().as_chunks::<8>().0.iter();
     let ends: Arc<[u64]> = ends.map(|end| u64::from_le_bytes(*end)).collect();
     if ends.last().copied().unwrap_or_default() != count || !ends.is_sorted() {
-        return Err("groups that are not those of its rows".to_owned());
+        return Err("its groups do not match its rows".to_owned());
     }
     Ok(ends)
 }
@@ -131,7 +131,7 @@ fn read_ends(path: &Path, content: &Content, count: u64) -> Result<Arc<[u64]>, S
 fn open_verified(path: &Path, content: &Content) -> Result<MappedFile, String> {
     let mapped = MappedFile::open(path).map_err(|error| error.to_string())?;
     if Content::from_bytes(mapped.as_ref()) != *content {
-        return Err(format!("{}: not what was written", path.display()));
+        return Err(format!("{}: it is damaged", path.display()));
     }
     Ok(mapped)
 }

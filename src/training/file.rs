@@ -42,14 +42,14 @@ impl RowsFile {
 
     fn decode(bytes: &Buffer) -> Result<Self, ArrowError> {
         let broken = |what: &str| ArrowError::IpcError(what.to_owned());
-        let cut = || broken("it is cut");
+        let cut = || broken("it is truncated");
         let end = bytes.len().checked_sub(TAIL_BYTES).ok_or_else(cut)?;
         let tail = bytes.get(end..).and_then(|tail| tail.try_into().ok());
         let length = read_footer_length(tail.ok_or_else(cut)?)?;
         let begin = end.checked_sub(length).ok_or_else(cut)?;
         let footer = bytes.get(begin..end).ok_or_else(cut)?;
         let footer = root_as_footer(footer).map_err(|error| broken(&error.to_string()))?;
-        let schema = footer.schema().ok_or_else(|| broken("no schema"))?;
+        let schema = footer.schema().ok_or_else(|| broken("it has no schema"))?;
         let schema: SchemaRef = Arc::new(fb_to_schema(schema));
         let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
         let decoder = decoder.with_require_alignment(true);
@@ -93,7 +93,7 @@ impl RowsFile {
         };
         let Some(places) = rows.iter().map(place).collect::<Option<Vec<_>>>() else {
             let wrong = rows.iter().find(|row| **row >= self.rows).unwrap_or(&0);
-            let reason = format!("no row {wrong}: there are {}, from 0", self.rows);
+            let reason = format!("no row {wrong}, expected an index below {}", self.rows);
             return Err(Error::Argument {
                 name: "indices",
                 reason,

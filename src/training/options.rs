@@ -164,15 +164,20 @@ impl RowsOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         let wrong = |name: &'static str, reason: String| Err(Error::Argument { name, reason });
         if self.batch_rows == 0 {
-            return wrong("batch_rows", "a batch has at least one row".to_owned());
+            return wrong(
+                "batch_rows",
+                "expected at least one row in a batch".to_owned(),
+            );
         }
         if self.threads == 0 {
-            let reason = "at least one thread makes batches\nhint: prefetch 0 makes each when it is asked for";
+            let reason = "expected at least one thread\n\
+                hint: prefetch 0 computes each batch when it is requested";
             return wrong("threads", reason.to_owned());
         }
         let (rank, world) = (self.rank, self.world);
         if rank >= world {
-            let reason = format!("rank {rank} of {world}: ranks are counted from 0");
+            let reason =
+                format!("rank {rank} of {world}, expected a rank from 0 and below {world}");
             return wrong("rank", reason);
         }
         Ok(())

@@ -138,7 +138,7 @@ impl Order {
             return Err(Error::Argument {
                 name: "from",
                 reason: format!(
-                    "epoch {epoch} has {batches} batches: it cannot go on at {}",
+                    "epoch {epoch} has {batches} batches, so it cannot continue at {}",
                     from.batch
                 ),
             });
@@ -187,7 +187,9 @@ impl Order {
             let (epoch, batch) = (at.epoch, at.batch);
             return Err(Error::Argument {
                 name: "batch",
-                reason: format!("epoch {epoch} has no batch {batch}: it has {batches}, from 0"),
+                reason: format!(
+                    "epoch {epoch} has no batch {batch}, expected a batch below {batches}"
+                ),
             });
         }
         let batch = at.batch % batches.max(1);

@@ -93,7 +93,7 @@ mod tests {
     /// A different sequence would change the training of resumed runs. The expected values were computed by the
     /// same steps in Python.
     #[test]
-    fn the_sequence_is_the_one_that_it_always_was() {
+    fn permutations_equal_the_reference_values() {
         assert_eq!(all(10, 0, 0), [9, 4, 6, 8, 7, 3, 1, 5, 2, 0]);
         assert_eq!(all(10, 7, 1), [0, 9, 1, 7, 2, 3, 6, 4, 5, 8]);
         let large = Permutation::new(51_600_000, 7, 2);

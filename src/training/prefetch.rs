@@ -182,7 +182,7 @@ impl<T> fmt::Debug for Prefetch<T> {
 }
 
 fn thread_ended() -> Error {
-    Error::Internal("a thread of training ended".to_owned())
+    Error::Internal("a prefetch thread ended unexpectedly".to_owned())
 }
 
 /// Computes steps until the receiver is dropped.
@@ -203,14 +203,14 @@ fn make_catching_panics<T>(make: &Make<T>, step: u64) -> Result<T> {
     let made = catch_unwind(AssertUnwindSafe(|| make(step)));
     made.unwrap_or_else(|panic| {
         let what = panic_text(panic.as_ref());
-        Err(Error::Internal(format!("step {step} panicked: {what}")))
+        Err(Error::Internal(format!("batch {step} panicked: {what}")))
     })
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no reason was given")
+    text.unwrap_or("unknown reason")
 }
 
 #[cfg(test)]
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_made_than_was_asked_for() {
+    fn prefetch_stays_within_its_depth() {
         for (steps, threads) in AHEAD {
             let made = Arc::new(AtomicU64::new(0));
             let counted = Arc::clone(&made);
@@ -294,7 +294,7 @@ mod tests {
                 Prefetch::new(0..6, PrefetchOptions { steps, threads }, make).collect();
             assert_eq!(all.len(), 6);
             let told = all[2].as_ref().unwrap_err().to_string();
-            assert!(told.contains("step 2 panicked: two"), "{told}");
+            assert!(told.contains("batch 2 panicked: two"), "{told}");
             assert!(matches!(all[3], Err(Error::Closed)));
             assert!([0, 1, 4, 5].iter().all(|&at| all[at].is_ok()));
         }

@@ -61,13 +61,12 @@ impl Selection {
             .memory_limit_bytes(memory_bytes);
         let (context, snapshots) = store.session_at(&limits).await?;
         let mut statements = statement::parse_statements(sql)?;
-        let refused =
-            |what: &str| Error::Refused(format!("training rows are those of one query: {what}"));
+        let refused = |what: &str| Error::Refused(format!("training rows need one query: {what}"));
         let Some(first) = statements.pop_front() else {
-            return Err(refused("there is none"));
+            return Err(refused("the text has none"));
         };
         if !statements.is_empty() {
-            return Err(refused("there are several statements"));
+            return Err(refused("the text has several statements"));
         }
         let given = &options.parameters;
         let frame = statement::plan_with_values(&context, first, sql, given).await?;
@@ -127,7 +126,11 @@ fn is_reproducible(plan: &LogicalPlan) -> Result<bool> {
             | LogicalPlan::Statement(_)
             | LogicalPlan::Explain(_)
             | LogicalPlan::Analyze(_) => {
-                refused = Some("training rows are those of a query, which changes nothing".to_owned());
+                refused = Some(
+                    "training rows need a query, found a statement that changes or \
+                    explains data"
+                        .to_owned(),
+                );
             }
             LogicalPlan::TableScan(scan) => is_known &= is_stored(scan.table_name.table()),
             _ => {}
@@ -139,7 +142,8 @@ fn is_reproducible(plan: &LogicalPlan) -> Result<bool> {
             })?;
             if found {
                 refused = Some(format!(
-                    "`{expression}` is another value each time: rows could not be found again\nhint: the loader shuffles by itself, options.seed(7)"
+                    "`{expression}` has another value in each run, so rows cannot be identified\n\
+                     hint: the loader shuffles the rows, see options.seed(7)"
                 ));
             }
         }
@@ -181,7 +185,8 @@ fn require_stable_order(root: &Arc<dyn ExecutionPlan>) -> Result<()> {
     });
     walked.map_err(Error::Query)?;
     if mixed {
-        let reason = "the rows of this query come in another order each time\nhint: ORDER BY what tells them apart";
+        let reason = "the order of the rows of this query is not deterministic\n\
+            hint: add ORDER BY columns that identify the rows";
         return Err(Error::Refused(reason.to_owned()));
     }
     Ok(())

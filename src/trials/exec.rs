@@ -155,7 +155,7 @@ fn run_command(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result
     let Some((program, arguments)) = options.command.split_first() else {
         return Err(Error::Argument {
             name: "command",
-            reason: "no command".to_owned(),
+            reason: "no command is given".to_owned(),
         });
     };
     // Checked before anything is started.
@@ -164,7 +164,7 @@ fn run_command(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result
         StreamFormat::Measured => false,
         other => {
             let reason = format!(
-                "records of a command are lines of `measured` or `tenset`, not of `{}`",
+                "records of a command must be lines in the format `measured` or `tenset`, found `{}`",
                 other.name()
             );
             return Err(Error::Argument {
@@ -191,7 +191,7 @@ fn run_command(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result
     let (platform, labels) = (&options.platform, &options.labels);
     let begun = RecordSink::begin(store, &stream, platform, is_tenset, labels);
     let mut sink = runtime.block_on(begun).inspect_err(|_| {
-        // Nobody reads its output any more.
+        // The reader of its output is gone.
         let _ = child.kill();
     })?;
     let output = child.stdout.take().map(BufReader::new);

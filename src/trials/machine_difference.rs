@@ -56,7 +56,7 @@ impl Difference {
 
     /// Formats the difference for users.
     pub fn describe(&self) -> String {
-        format!("{} `{}` then, `{}` now", self.fact, self.then, self.now)
+        format!("{} was `{}`, is `{}`", self.fact, self.then, self.now)
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(facts, ["processor", "cores", "clock", "compiler"]);
         assert_eq!(
             found[0].describe(),
-            "processor `Intel Xeon 25 17 1` then, `AMD EPYC 25 17 1` now"
+            "processor was `Intel Xeon 25 17 1`, is `AMD EPYC 25 17 1`"
         );
         assert!(found[0].is_hardware() && !found[3].is_hardware());
         // A fact that is unknown on one side is no difference.

@@ -181,6 +181,6 @@ pub(crate) async fn run_blocking<T: Send + 'static, E: From<Error> + Send + 'sta
         // The receiver may have been dropped.
         let _ = end.send(work(&runtime));
     });
-    let lost = |_| Error::Internal("measuring ended without a word".to_owned());
+    let lost = |_| Error::Internal("the measuring thread ended unexpectedly".to_owned());
     ended.await.map_err(lost)?
 }

@@ -58,7 +58,7 @@ impl RepeatableRecords {
         let programs: BTreeMap<_, _> = self.chosen.iter().map(named).collect();
         let mut compilers = BTreeMap::new();
         let mut lines = vec![
-            "the store names programs, which would be built and run on this machine:".to_owned(),
+            "the store contains programs that would be built and run on this machine:".to_owned(),
         ];
         for loaded in programs.values() {
             lines.push(format!("  {}", loaded.manifest.name()));
@@ -186,11 +186,12 @@ impl Store {
         let device_of =
             |one: &SelectedRecord| DeviceAddress::for_language(one.item.loaded.manifest.language());
         let Some(device) = chosen.first().map(device_of) else {
-            let hint = "hint: records that `measure run` made can be";
+            let hint = "hint: only records of `tsql measure run` can be measured again";
             return Err(wrong(&match left_out {
-                0 => format!("no record that can be measured again\n{hint}"),
+                0 => format!("no selected record can be measured again\n{hint}"),
                 left_out => format!(
-                    "no record that can be measured again: of {left_out} the store has no program to build\n{hint}"
+                    "no selected record can be measured again: the store has no program for \
+                     {left_out} of them\n{hint}"
                 ),
             }));
         };
@@ -199,7 +200,8 @@ impl Store {
             .all(|one| device_of(one).has_same_backend(device))
         {
             return Err(wrong(
-                "some are for the GPU, some for the processor\nhint: choose those of one platform",
+                "some records are for the GPU, and some for the CPU\n\
+                 hint: select the records of one platform",
             ));
         }
         Ok(RepeatableRecords {

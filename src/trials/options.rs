@@ -237,7 +237,7 @@ impl MeasureOptions {
             let (wanted, given) = (of.backend.noun(), target.backend.noun());
             return Err(Error::Argument {
                 name: "target",
-                reason: format!("the program is for {wanted}, not for {given}"),
+                reason: format!("the program is for {wanted}, found {given}"),
             });
         }
         Ok(target)

@@ -111,14 +111,14 @@ fn parse_params(workload_key: &str) -> Result<BTreeMap<String, i64>> {
     let key: Vec<serde_json::Value> = serde_json::from_str(workload_key).unwrap_or_default();
     let params = key.into_iter().nth(1).map(serde_json::from_value);
     params.and_then(std::result::Result::ok).ok_or_else(|| {
-        let reason = format!("`{workload_key}` names no sizes, but its record has a program");
+        let reason = format!("`{workload_key}` has no sizes, but its record has a program");
         Error::damaged("graphs", reason)
     })
 }
 
 fn parse_steps(steps: &str) -> Result<BTreeMap<String, i64>> {
     serde_json::from_str(steps).map_err(|_| {
-        let reason = format!("`{steps}` is no configuration, but its record has a program");
+        let reason = format!("`{steps}` is not a configuration, but its record has a program");
         Error::damaged("configurations", reason)
     })
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_failures_decide_what_is_said() {
+    fn flags_and_failures_decide_the_verdict() {
         let fine = || timing(50, 100.0, "unsteady,stolen");
         let slow = |flags| timing(50, 150.0, flags);
         let failed = || timing(0, 0.0, "");

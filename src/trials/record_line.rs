@@ -95,6 +95,6 @@ pub(super) fn format_record(
         environment,
         &mut line,
     );
-    debug_assert!(spelled, "what was packed here is unpacked");
+    debug_assert!(spelled, "the bytes were packed here");
     String::from_utf8_lossy(&line).into_owned()
 }

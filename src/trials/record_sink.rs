@@ -165,7 +165,7 @@ fn unstored_error(error: Error, journal: &Path) -> Error {
         other => Error::Source {
             location: journal.display().to_string(),
             reason: format!(
-                "the timings in it are not in the store: {other}\nhint: `tsql measure resume` stores them"
+                "its timings are not in the store: {other}\nhint: `tsql measure resume` stores them"
             ),
         },
     }

@@ -179,7 +179,7 @@ impl Recording {
         let canonical = |name, text: &str| {
             json::canonical(text).ok_or_else(|| Error::Argument {
                 name,
-                reason: format!("`{text}` is no JSON"),
+                reason: format!("`{text}` is not JSON"),
             })
         };
         let environment = self.environment(timed);

@@ -319,8 +319,8 @@ impl<'a> TrialRun<'a> {
             return Ok(());
         }
         Err(Error::Measuring(format!(
-            "{alike} of the last {RECENT_TRIALS} kernels failed alike: `{message}`\n\
-             hint: mend that, or go on with --keep-going"
+            "{alike} of the last {RECENT_TRIALS} kernels failed in the same way: `{message}`\n\
+             hint: fix the cause, or continue with --keep-going"
         )))
     }
 }

@@ -26,6 +26,10 @@ use crate::error::{Error, Result};
 /// Name of the cookie.
 const COOKIE_NAME: &str = "tsql";
 
+/// Reason for rejecting a request without the token or the cookie.
+const INVALID_SECRET: &str =
+    "missing or invalid token\nhint: open the complete address that `tsql ui` printed";
+
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -62,7 +66,7 @@ pub(super) struct AccessControl {
 
 impl fmt::Debug for AccessControl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Gate");
+        let mut shown = formatter.debug_struct("AccessControl");
         shown.field("hosts", &self.hosts).finish_non_exhaustive()
     }
 }
@@ -111,12 +115,12 @@ impl AccessControl {
         let named = uri.authority().map_or(host, |authority| authority.as_str());
         let is_own = |name: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name));
         if !is_own(host) || !is_own(named) {
-            return Some("another host name was asked for");
+            return Some("host name of the request is not this server");
         }
         let origin = format!("http://{host}");
         let mut origins = headers.get_all(ORIGIN).iter();
         if !origins.all(|shown| shown.as_bytes().eq_ignore_ascii_case(origin.as_bytes())) {
-            return Some("the request comes from another page");
+            return Some("request comes from another origin");
         }
         let is_door = uri.path() == "/";
         let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
@@ -126,12 +130,12 @@ impl AccessControl {
         // navigation.
         let comes_in = is_door && is(&FETCH_MODE, "navigate") && is(&FETCH_DEST, "document");
         if !comes_in && !matches!(site, None | Some(b"same-origin" | b"none")) {
-            return Some("the request comes from another site");
+            return Some("request comes from another site");
         }
         match *method {
             Method::GET | Method::HEAD => {}
             Method::POST if is(&CONTENT_TYPE, "application/json") => {}
-            _ => return Some("only JSON is posted"),
+            _ => return Some("unexpected request, expected GET, or POST with `application/json`"),
         }
         let shown = match is_door {
             true => token(uri),
@@ -143,7 +147,7 @@ impl AccessControl {
         };
         let shown = shown.unwrap_or_default();
         let is_known: bool = wanted.as_bytes().ct_eq(shown.as_bytes()).into();
-        (!is_known).then_some("the address that `tsql ui` has printed lets in: copy all of it")
+        (!is_known).then_some(INVALID_SECRET)
     }
 }
 
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_own_page_with_the_secret_is_answered() {
+    fn only_requests_with_the_secret_are_served() {
         let gate = AccessControl::new(7).unwrap();
         let door = format!("/?token={}", gate.token);
         let host = ("host", "127.0.0.1:7");

@@ -3,11 +3,11 @@
 //! ```text
 //!  browser ─▶ gate ─▶ routes ─▶ a planning thread ─▶ rows ─▶ disk ─▶ windows, sorted or plotted
 //!             │ own host, own page, secret               └ lines: progress
-//!             └ 403                                        without a reader the query is cancelled
+//!             └ 403                                        without a client the query is cancelled
 //! ```
 //!
-//! - It listens on 127.0.0.1 alone, and answers only requests with its secret from its own page: see `gate`.
-//! - It is read-only. Queries cannot read files of the machine unless this is enabled.
+//! - The server listens on 127.0.0.1 only, and accepts only requests with its secret from its own page: see `gate`.
+//! - Queries are read-only. They cannot read files of the machine unless this is enabled.
 //! - Result rows go to disk as they arrive, so that a result may have any length. The page requests some at a time.
 //!
 //! ```
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Ui {
 }
 
 impl Ui {
-    /// Listens on 127.0.0.1. Requests are answered only by [`Ui::serve`].
+    /// Listens on 127.0.0.1. Requests are served only by [`Ui::serve`].
     ///
     /// # Errors
     /// [`Error::Argument`] if it cannot listen there, [`Error::Io`] if the folder for results cannot be created.
@@ -78,7 +78,9 @@ impl Ui {
         let port = options.port;
         let refused = |error: std::io::Error| Error::Argument {
             name: "port",
-            reason: format!("127.0.0.1:{port}: {error}\nhint: port 0 takes a free one"),
+            reason: format!(
+                "cannot listen on `127.0.0.1:{port}`: {error}\nhint: port 0 selects a free port"
+            ),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.map_err(refused)?;

@@ -23,7 +23,7 @@ use super::app_state::AppState;
 use super::error_body::ErrorBody;
 use crate::error::{Error, Result};
 use crate::query::{
-    NamedQuery, check_reads, column_units, execute_cancellable, question_among, run_read_only,
+    NamedQuery, check_reads, column_units, execute_cancellable, find_query, run_read_only,
 };
 
 /// Interval of progress reports.
@@ -148,13 +148,13 @@ async fn plan_query(
         }
         QueryRequest::Question { name, values } => (name, values),
     };
-    let question = question_among(served.queries(), &name)?;
+    let question = find_query(served.queries(), &name)?;
     // It may be a user-defined query with arbitrary SQL.
     check_reads(&question.sql)?;
     if store_only && !question.files.is_empty() {
-        let reason =
-            format!("{name} reads a file\nhint: `tsql ui --files` lets questions read files");
-        return Err(Error::Refused(reason));
+        return Err(Error::Refused(format!(
+            "query `{name}` reads a file\nhint: `tsql ui --allow-files` allows queries to read files"
+        )));
     }
     let context = served.session(Some(&question.referenced_sql())).await?;
     let given: Vec<_> = values
@@ -176,7 +176,7 @@ async fn why_empty(served: &AppState, about: &BuiltinQuery) -> Result<Option<Str
         .session(Some(&about.question.referenced_sql()))
         .await?;
     let lacks = about.question.missing_data(&context).await?;
-    Ok(lacks.map(|what| format!("no answer, because the store has no {what}")))
+    Ok(lacks.map(|what| format!("no rows, because the store has no {what}")))
 }
 
 /// Schema with nullable columns, because executed rows may differ from the plan.

@@ -29,7 +29,7 @@ impl QueryThreads {
 
     fn spawn(&self, work: impl FnOnce(&Handle) + Send + 'static) -> Result<()> {
         let runtime = self.0.clone();
-        let thread = thread::Builder::new().name("tsql question".to_owned());
+        let thread = thread::Builder::new().name("tsql query".to_owned());
         let spawned = thread.stack_size(STACK_BYTES).spawn(move || work(&runtime));
         spawned.map(|_| ()).map_err(Error::io("threads"))
     }
@@ -52,7 +52,7 @@ impl QueryThreads {
                 let _ = end.send(given);
             }
         })?;
-        let gone = |_| Error::Internal("a question ended without an answer".to_owned());
+        let gone = |_| Error::Internal("a query ended without a result".to_owned());
         ended.await.map_err(gone)?
     }
 

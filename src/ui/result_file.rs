@@ -89,7 +89,8 @@ impl ResultFile {
     /// Reads a part, or some of its columns.
     pub(super) fn part(&self, place: usize, columns: Option<&[usize]>) -> Result<RecordBatch> {
         let part = self.lock_index().parts.get(place).copied();
-        let part = part.ok_or_else(|| Error::Internal("no such part".to_owned()))?;
+        let part = part
+            .ok_or_else(|| Error::Internal(format!("part {place} of the result does not exist")))?;
         let read = || {
             let mut file = File::open(&self.path)?;
             file.seek(SeekFrom::Start(part.offset))?;

@@ -87,7 +87,11 @@ impl ResultStore {
         let mut kept = self.lock_results();
         let place = kept.iter().position(|answer| answer.id == id);
         let found = place.and_then(|place| kept.remove(place));
-        let gone = || Error::Empty("this answer is kept no more: ask again".to_owned());
+        let gone = || {
+            Error::Empty(format!(
+                "result {id} is no longer stored\nhint: run the query again"
+            ))
+        };
         let found = found.ok_or_else(gone)?;
         kept.push_back(Arc::clone(&found));
         Ok(found)

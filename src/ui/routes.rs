@@ -44,6 +44,9 @@ use super::{catalog, live_updates, query_stream, sorting, windows};
 use crate::error::{Error, Result};
 use crate::plot::{Appearance, PlotSize, Theme};
 
+/// Response to a download of an unknown format.
+const UNKNOWN_FILE: &str = "file not found, expected `rows.csv` or `rows.parquet`\n";
+
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
@@ -51,13 +54,13 @@ const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = concat!(
     "(() => {\n",
     include_str!("page/base.js"),
-    include_str!("page/typing.js"),
-    include_str!("page/answer.js"),
-    include_str!("page/asking.js"),
-    include_str!("page/drawing.js"),
-    include_str!("page/known.js"),
-    include_str!("page/news.js"),
-    include_str!("page/begin.js"),
+    include_str!("page/editor.js"),
+    include_str!("page/result.js"),
+    include_str!("page/query.js"),
+    include_str!("page/plot.js"),
+    include_str!("page/catalog.js"),
+    include_str!("page/live_updates.js"),
+    include_str!("page/start.js"),
     "})();\n"
 );
 
@@ -86,7 +89,7 @@ pub(super) fn router(served: Arc<AppState>, gate: Arc<AccessControl>) -> Router 
         .route(&at("answers/{id}/picture"), post(post_chart))
         .route(&at("answers/{id}/file/{name}"), get(get_file))
         .route(&at("answers/{id}/forget"), post(post_forget))
-        .fallback(async |_: Request| (StatusCode::NOT_FOUND, "there is no such page\n"))
+        .fallback(async |_: Request| (StatusCode::NOT_FOUND, "page not found\n"))
         .layer(from_fn_with_state(gate, check_request))
         .with_state(served)
 }
@@ -303,7 +306,7 @@ async fn get_file(
     uri: Uri,
 ) -> Response {
     let Some(kind) = FileKind::from_file_name(&name) else {
-        return (StatusCode::NOT_FOUND, "there is no such file\n").into_response();
+        return (StatusCode::NOT_FOUND, UNKNOWN_FILE).into_response();
     };
     let order = parse_order(&query_numbers(&uri));
     let computing = served.computing.clone();

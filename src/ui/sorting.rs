@@ -99,7 +99,10 @@ pub(super) async fn sort_result(
     if order.column >= columns {
         return Err(Error::Argument {
             name: "by",
-            reason: format!("the answer has {columns} columns"),
+            reason: format!(
+                "column index {} is out of range: the result has {columns} columns",
+                order.column
+            ),
         });
     }
     let schema = Arc::clone(&rows.schema);

@@ -30,7 +30,8 @@ pub(super) fn window(kept: &ResultFile, from: u64, count: u64) -> Result<Value> 
 pub(super) fn value(kept: &ResultFile, row: u64, column: usize) -> Result<Value> {
     let batch = kept.window(row, 1)?.into_iter().next();
     let batch = batch.and_then(|batch| batch.project(&[column]).ok());
-    let batch = batch.ok_or_else(|| Error::Empty("the answer has no such value".to_owned()))?;
+    let missing = || Error::Empty("the result has no value in this row and column".to_owned());
+    let batch = batch.ok_or_else(missing)?;
     let text = texts(&batch, MAX_VALUE_CHARACTERS)?
         .into_iter()
         .flatten()

@@ -46,13 +46,10 @@ impl OrphanedRows {
         let place = place.unwrap_or_default();
         let whose = match &self.name {
             Some(name) => format!("of {name}{place}"),
-            None => format!(
-                "of source {}{place}, whose name is not known",
-                self.source_id
-            ),
+            None => format!("of source {}{place}, whose name is unknown", self.source_id),
         };
         format!(
-            "{} rows {whose} are not in the ledger: a run was interrupted",
+            "{} rows {whose} are not in the ingest log: a run was interrupted",
             self.rows
         )
     }
@@ -77,8 +74,7 @@ impl Store {
     pub(crate) async fn remove_orphaned(&self, least_age: Duration) -> Result<Vec<OrphanedRows>> {
         if least_age < LEASE {
             let least = LEASE.as_secs() / 60;
-            let reason =
-                format!("rows of the last {least} minutes may be of an ingest that is at work");
+            let reason = format!("rows of the last {least} minutes may belong to a running ingest");
             return Err(Error::Argument {
                 name: "least_age",
                 reason,
@@ -363,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_that_the_ledger_does_not_know_are_told_and_taken_away() {
+    async fn rows_without_an_ingest_log_entry_are_reported_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let store = interrupted_store(folder.path()).await;
         let found = store.find_orphaned().await.unwrap();
@@ -399,7 +395,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_run_that_goes_on_with_them_stores_them_anew() {
+    async fn a_resumed_run_stores_its_rows_again() {
         let folder = tempfile::tempdir().unwrap();
         let store = interrupted_store(folder.path()).await;
         let (other, runtime) = (store.clone(), tokio::runtime::Handle::current());
@@ -419,7 +415,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_new_lines_of_a_file_that_grew_are_taken_away_alone() {
+    async fn only_new_lines_of_a_grown_file_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let store = interrupted_store(folder.path()).await;
         let (a, b) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));

@@ -68,26 +68,26 @@ impl Counters {
         say(
             "tasks_running",
             "gauge",
-            "Parts of questions that run now.",
+            "Running stage tasks.",
             status.running,
         );
         say(
             "tasks_total",
             "counter",
-            "Parts of questions taken.",
+            "Accepted stage tasks.",
             status.taken,
         );
         say(
             "tasks_failed_total",
             "counter",
-            "Parts of questions that failed.",
+            "Failed stage tasks.",
             status.failed,
         );
         let refused = self.refused.load(Ordering::Relaxed);
         say(
             "refused_total",
             "counter",
-            "Requests without the right token.",
+            "Requests without a valid token.",
             refused,
         );
         say(
@@ -100,14 +100,14 @@ impl Counters {
             say(
                 "memory_limit_bytes",
                 "gauge",
-                "Memory that they may take.",
+                "Memory limit of joins, sorts and groups.",
                 limit,
             );
         }
         say(
             "stopping",
             "gauge",
-            "1 while nothing new is taken.",
+            "1 while no new stage tasks are accepted.",
             u64::from(status.stopping),
         );
         say(
@@ -119,7 +119,7 @@ impl Counters {
         say(
             "store_read_bytes_total",
             "counter",
-            "Bytes read of object stores.",
+            "Bytes read from object stores.",
             requests.bytes_in,
         );
         text

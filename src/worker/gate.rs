@@ -95,7 +95,7 @@ impl Gate {
         }
         if !self.security.admits(request.headers().get(AUTHORIZATION)) {
             self.counters.refused.fetch_add(1, Ordering::Relaxed);
-            let mut response = Status::unauthenticated("another token is wanted").into_http();
+            let mut response = Status::unauthenticated("the token is missing or wrong").into_http();
             if !is_grpc(request.headers()) {
                 *response.status_mut() = StatusCode::UNAUTHORIZED;
             }
@@ -183,7 +183,7 @@ where
             let answered = match tasks.join_next().await {
                 Some(Ok(answered)) => answered?,
                 // A panic: the query fails, and the worker goes on.
-                _ => Status::internal("the worker failed over this plan").into_http(),
+                _ => Status::internal("the worker panicked on this plan").into_http(),
             };
             let counted = is_grpc_error(answered.headers());
             counters
@@ -274,7 +274,7 @@ impl http_body::Body for ResponseBody {
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
         } else if panics::panic_count() != self.panics {
             self.counters.failed.fetch_add(1, Ordering::Relaxed);
-            let reason = "a part of a question failed unforeseen, and rows may be missing";
+            let reason = "the worker panicked, and rows may be missing";
             return Poll::Ready(Some(Err(Status::internal(reason))));
         }
         Poll::Ready(Some(Ok(frame)))
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_during_which_something_panicked_is_no_answer() {
+    async fn a_result_after_a_panic_is_an_error() {
         panics::install_counting_hook();
         let (runtime, _) = crate::query::build_runtime(None).unwrap();
         let counters = Arc::new(Counters::new(String::new(), Vec::new(), runtime, None));

@@ -141,8 +141,9 @@ impl Worker {
         let address = address.map_err(|error| refused(error.to_string()))?;
         if !address.ip().is_loopback() && !options.security.requires_authentication() {
             return Err(refused(format!(
-                "{address} can be reached by others, who could read the stores\nhint: a token \
-                 (TSQL_TOKEN, TSQL_TOKEN_FILE), or certificates of both sides (--tls-cert, --tls-key, --tls-ca)"
+                "{address} is reachable from other machines, which could read the stores\n\
+                 hint: set a token (TSQL_TOKEN, TSQL_TOKEN_FILE), or certificates of both sides \
+                 (--tls-cert, --tls-key, --tls-ca)"
             )));
         }
         let (runtime, spilled) = crate::query::build_runtime(options.memory_limit_bytes)?;

@@ -89,7 +89,7 @@ impl WorkerSessions {
             .and_then(|number| number.to_str().ok());
         let number = number.and_then(|number| number.parse().ok());
         let question = number.and_then(|number| self.questions.find(number));
-        question.ok_or_else(|| refusal("a plan that belongs to no question"))
+        question.ok_or_else(|| refusal("a plan that belongs to no query"))
     }
 }
 
@@ -118,7 +118,7 @@ impl ObjectStoreRegistry for SingleStoreRegistry {
         if url.scheme() == self.url.scheme() && url.host_str() == self.url.host_str() {
             return Ok(Arc::clone(&self.objects));
         }
-        Err(refusal("a file that is in no store of the question"))
+        Err(refusal("a file outside of the store of the query"))
     }
 }
 
@@ -158,7 +158,7 @@ impl PlanChecker {
         };
         let folder = first.object_meta.location.parts().next();
         let table = folder.and_then(|folder| self.readable.tables.get(folder.as_ref()));
-        let table = table.ok_or_else(|| refusal("a table that the question did not name"))?;
+        let table = table.ok_or_else(|| refusal("a table that the query did not declare"))?;
         let question = Arc::clone(&self.question);
         let scan = table.restore_scan(scan, &self.runtime, options, |inner| {
             Arc::new(CancellableReaderFactory { inner, question })

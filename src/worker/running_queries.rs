@@ -33,9 +33,11 @@ pub(super) struct RunningQuery {
 /// Reason why a query was stopped.
 #[derive(Debug, thiserror::Error)]
 enum Over {
-    #[error("nobody waits for the rows any more")]
+    #[error("the query was cancelled")]
     Unwanted,
-    #[error("the worker's deadline of {0:?} is over\nhint: `tsql worker run --deadline` sets it")]
+    #[error(
+        "the worker's deadline of {0:?} has passed\nhint: `tsql worker run --deadline` sets it"
+    )]
     Late(Duration),
 }
 
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_over_when_nobody_waits_or_its_time_is_up() {
+    fn a_query_ends_with_its_client_or_its_deadline() {
         let questions = RunningQueries::new(Duration::from_secs(60));
         let running = questions.begin();
         let question = questions.find(running.number()).unwrap();
@@ -198,7 +200,7 @@ mod tests {
         drop(running);
         assert_eq!(questions.count(), 0);
         let told = question.check().unwrap_err().to_string();
-        assert!(told.contains("nobody waits"), "{told}");
+        assert!(told.contains("the query was cancelled"), "{told}");
         let questions = RunningQueries::new(Duration::ZERO);
         let running = questions.begin();
         std::thread::sleep(Duration::from_millis(2));

@@ -52,8 +52,8 @@ impl ServedStores {
             let url: &Url = url.as_ref();
             if let Some(other) = served.iter().find(|other| other.url == *url) {
                 return Err(Error::Refused(format!(
-                    "`{}` and `{}` are one store, or copies of its files, which plans name alike\n\
-                     hint: serve each with a worker of its own",
+                    "`{}` and `{}` are the same store or copies, which plans cannot distinguish\n\
+                     hint: serve each with a separate worker",
                     other.store.location().as_str(),
                     store.location().as_str()
                 )));
@@ -132,5 +132,5 @@ impl OpenStore {
 
 /// Error for a rejected plan.
 pub(super) fn refusal(reason: &str) -> DataFusionError {
-    DataFusionError::Plan(format!("refused: {reason}"))
+    DataFusionError::Plan(format!("rejected: {reason}"))
 }

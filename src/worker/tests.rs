@@ -78,7 +78,7 @@ fn sorted_lines(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workers_answer_as_one_machine_does() {
+async fn workers_have_the_results_of_one_machine() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
     let mut sent = 0;
@@ -161,7 +161,7 @@ async fn window_functions_that_bytes_do_not_carry_run_here() {
             .any(|name| hidden.starts_with(name));
         let decision = match is_moved {
             true => "sent to 2 workers".to_owned(),
-            false => format!("bytes do not carry the {property}"),
+            false => format!("its serialized form does not contain the {property}"),
         };
         for (function, decision) in [(hidden, decision), (plain, "sent to 2 workers".to_owned())] {
             for sql in [
@@ -193,7 +193,7 @@ async fn window_functions_that_bytes_do_not_carry_run_here() {
 
 /// A window over rows in the opposite order is reversed, which serialized plans do not carry either.
 #[tokio::test(flavor = "multi_thread")]
-async fn reversed_windows_answer_as_one_machine_does() {
+async fn reversed_windows_have_the_results_of_one_machine() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
     let context = session(&store, &workers(&store, 2).await).await;
@@ -220,7 +220,7 @@ async fn reversed_windows_answer_as_one_machine_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ready_made_questions_have_the_same_answers() {
+async fn built_in_queries_have_the_same_results() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
     let context = session(&store, &workers(&store, 2).await).await;
@@ -283,8 +283,8 @@ async fn a_token_is_wanted_of_strangers() {
     let workers = Workers::parse(&address).unwrap().least_rows(1);
     let count = "SELECT count(*), sum(line) FROM records WHERE line > 0";
     for (security, decided) in [
-        (Security::none(), "wants another token"),
-        (token("wrong"), "wants another token"),
+        (Security::none(), "rejects the token"),
+        (token("wrong"), "rejects the token"),
         (token("right"), "sent to 1 worker:"),
     ] {
         let context = session(&store, &workers.clone().security(security)).await;
@@ -295,7 +295,7 @@ async fn a_token_is_wanted_of_strangers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deadline_ends_a_question_with_a_sentence() {
+async fn a_deadline_ends_a_query_with_an_error() {
     let store = Store::demo().await.unwrap();
     let options = WorkerOptions::default()
         .listen("127.0.0.1:0")
@@ -311,7 +311,7 @@ async fn a_deadline_ends_a_question_with_a_sentence() {
 
 /// Plans with mutated bytes are rejected, or still read files of the pinned version.
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_plans_are_refused_or_read_what_is_served() {
+async fn changed_plans_are_rejected_or_read_served_tables() {
     let store = Store::demo().await.unwrap();
     let tried = Arc::new(PlanHarness::new(&store).await.unwrap());
     let sql = "SELECT sketch, count(*) FROM records JOIN configurations USING (config_id) WHERE runtime_ns > 5 GROUP BY 1";
@@ -338,7 +338,7 @@ async fn changed_plans_are_refused_or_read_what_is_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plans_about_files_of_the_machine_are_refused() {
+async fn plans_over_local_files_are_rejected() {
     let store = Store::demo().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret.parquet");
@@ -360,7 +360,7 @@ async fn plans_about_files_of_the_machine_are_refused() {
         written += 1;
         let refused = tried.decode_plan(&bytes).await.unwrap_err().to_string();
         assert!(
-            refused.contains("refused") || refused.contains("no store"),
+            refused.contains("rejected") || refused.contains("outside of the store"),
             "{refused}"
         );
     }

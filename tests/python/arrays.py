@@ -1,6 +1,6 @@
-"""Writes npz files with NumPy into a folder, and says what their rows are as NumPy has them: arrays.py FOLDER
+"""Writes npz files with NumPy into a folder, and prints their rows: arrays.py FOLDER
 
-With --of FILE NAMES: says the rows of these arrays of a file.
+With --of FILE NAMES: prints the rows of these arrays of a file.
 """
 
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def plain(value):
-    """A value as JSON has it."""
+    """Returns a value for JSON."""
     if isinstance(value, np.ndarray):
         return [plain(one) for one in value]
     if isinstance(value, np.datetime64):
@@ -22,14 +22,14 @@ def plain(value):
 
 
 def rows(arrays):
-    """One object for each row."""
+    """Returns one object for each row."""
     count = max((len(array) for array in arrays.values() if array.ndim), default=1)
     row = lambda place: {name: plain(array[place] if array.ndim else array[()]) for name, array in arrays.items()}
     return [row(place) for place in range(count)]
 
 
 def write(folder):
-    """The files, and the rows of those that are tables."""
+    """Writes the files. Returns the rows of those that are tables."""
     kinds = {
         "i": np.arange(5) - 2,
         "x": np.array([0.5, -0.25, 1e300, 0, 3]),

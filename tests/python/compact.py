@@ -1,4 +1,4 @@
-"""Merges the files of a store's tables as delta-rs does, in no order: {table: files that were merged}."""
+"""Compacts the tables of a store with delta-rs, without an order of rows: {table: compacted files}."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
-"""What `tsql compare` says of pairs, by brute force: lines {"a": [repeats], "b": [repeats]} of a file.
+"""Computes the results of `tsql compare` by brute force, from lines {"a": [repeats], "b": [repeats]} of a file.
 
-The distribution of the rank sum is that of all ways to pick the new repeats among all of them, one after the other.
+The distribution of the rank sum enumerates all ways to pick the new repeats among all repeats.
 """
 
 import itertools
@@ -13,7 +13,7 @@ CHANGE = 0.02
 
 
 def ranks(values):
-    """Ranks from 1, equal values sharing the mean of theirs."""
+    """Returns ranks from 1. Equal values have the mean of their ranks."""
     values = numpy.asarray(values)
     return numpy.array([(values < one).sum() + ((values == one).sum() + 1) / 2 for one in values])
 
@@ -30,7 +30,7 @@ def test(a, b):
 
 
 def interval(a, b):
-    """The ratios at the largest k for which U < k has at most 2.5 %."""
+    """Returns the ratios at the largest k for which U < k has a probability of at most 2.5 %."""
     ratios = numpy.sort([new / old for new in b for old in a])
     u = sums(range(1, len(a) + len(b) + 1), len(b)) - len(b) * (len(b) + 1) / 2
     k = max((k for k in range(len(ratios)) if (u < k).mean() <= 0.025), default=0)
@@ -46,7 +46,7 @@ def benjamini_hochberg(p):
 
 
 def quantile(freedom):
-    """The 97.5 % quantile of Student's t, from its density."""
+    """Returns the 97.5 % quantile of Student's t, from its density."""
     t = numpy.linspace(0, 40, 4_000_001)
     density = (1 + t * t / freedom) ** (-(freedom + 1) / 2)
     area = numpy.concatenate([[0], numpy.cumsum((density[1:] + density[:-1]) / 2)])
@@ -58,11 +58,11 @@ ratios = [float(numpy.exp(numpy.median([numpy.log(n / o) for n in p["b"] for o i
 corrected = benjamini_hochberg([test(pair["a"], pair["b"]) for pair in pairs])
 verdicts = []
 for pair, ratio, p in zip(pairs, ratios, corrected):
-    least = min(pair["b"]) / min(pair["a"])
+    ratio_of_minima = min(pair["b"]) / min(pair["a"])
     low, high = interval(pair["a"], pair["b"])
-    if p < 0.05 and min(ratio, least) >= 1 + CHANGE:
+    if p < 0.05 and min(ratio, ratio_of_minima) >= 1 + CHANGE:
         verdicts.append("slower")
-    elif p < 0.05 and max(ratio, least) <= 1 / (1 + CHANGE):
+    elif p < 0.05 and max(ratio, ratio_of_minima) <= 1 / (1 + CHANGE):
         verdicts.append("faster")
     elif low > 1 / (1 + CHANGE) and high < 1 + CHANGE:
         verdicts.append("same")
@@ -70,7 +70,7 @@ for pair, ratio, p in zip(pairs, ratios, corrected):
         verdicts.append("unclear")
 logs = -numpy.log(ratios)
 half = quantile(len(logs) - 1) * logs.std(ddof=1) / len(logs) ** 0.5
-slower = [(ratio, pair["config_id"]) for pair, ratio, said in zip(pairs, ratios, verdicts) if said == "slower"]
+slower = [(ratio, pair["config_id"]) for pair, ratio, verdict in zip(pairs, ratios, verdicts) if verdict == "slower"]
 json.dump(
     {
         "pairs": len(pairs),

@@ -1,4 +1,4 @@
-"""Rows of a store's tables as DuckDB and delta-rs count them: {engine: {table: rows}}."""
+"""Counts the rows of the tables of a store with DuckDB and delta-rs: {engine: {table: rows}}."""
 
 import json
 import pathlib

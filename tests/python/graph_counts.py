@@ -1,8 +1,8 @@
 """Counts arguments, operations and uses of values in model.py files with CPython's own parser.
 
-Usage: graph_counts.py ROOT: prints as JSON, for the directory of every model.py below ROOT, its
-counts of arguments, operations and uses of values, and how often each operation occurs in all. It
-shares nothing with tsql's parser: it walks the syntax tree of `ast`.
+Usage: graph_counts.py ROOT: prints JSON with the counts of arguments, operations and uses of values
+for the directory of every model.py below ROOT, and the total of each operation. It is independent of
+tsql's parser: it walks the syntax tree of `ast`.
 """
 
 import ast
@@ -21,7 +21,7 @@ OPERATORS = {
 
 
 def unwrapped(value):
-    """The call inside of `(lambda x, f: f(x))(CALL, lambda out: ...)`."""
+    """Returns the call inside of `(lambda x, f: f(x))(CALL, lambda out: ...)`."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Lambda) and len(value.args) == 2:
         return value.args[0]
     return value
@@ -55,7 +55,7 @@ def uses(node, known):
 
 
 def count(text):
-    """Arguments, nodes, edges and operation names of the method `forward`."""
+    """Returns arguments, nodes, edges and operation names of the method `forward`."""
     forward = next(
         node
         for node in ast.walk(ast.parse(text))

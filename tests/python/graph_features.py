@@ -1,5 +1,6 @@
-"""What NumPy says of the graphs of npz files: counts of opcodes, sums, means and greatest values of features, nodes near
-configurable ones. `graph_features.py all FOLDER`; with `csr FOLDER EXPORTED` it compares files for training with the originals."""
+"""Computes features of the graphs of npz files with NumPy: counts of opcodes, sums, means and maxima of features, and
+nodes near configurable ones: `graph_features.py all FOLDER`. `csr FOLDER EXPORTED` compares training files with the
+originals."""
 
 import hashlib
 import json
@@ -10,7 +11,7 @@ import numpy
 
 
 def near(arrays, hops):
-    """Nodes at most so many edges away from a configurable one, by a matrix of neighbours that is multiplied."""
+    """Returns the nodes at most `hops` edges away from a configurable one."""
     nodes = len(arrays["node_opcode"])
     reached = numpy.zeros(nodes, bool)
     reached[arrays["node_config_ids"]] = True
@@ -23,7 +24,7 @@ def near(arrays, hops):
     return numpy.flatnonzero(reached)
 
 
-def told(path):
+def features_of(path):
     arrays = numpy.load(path)
     features = arrays["node_feat"].astype(numpy.float64)
     known = {
@@ -34,7 +35,7 @@ def told(path):
     }
     if "node_config_ids" in arrays.files:
         known |= {f"near_{hops}": near(arrays, hops) for hops in (0, 1, 3)}
-    # As SQL numbers of 32 bits are printed: what parses to them again.
+    # 32-bit numbers, which the test compares by their bits.
     return {name: [float(value) for value in values] for name, values in known.items()}
 
 
@@ -72,4 +73,4 @@ if sys.argv[1] == "csr":
     assert not files, files
     print(json.dumps({"parts": {part["name"]: part["groups"] for part in manifest["parts"]}}))
 else:
-    print(json.dumps({name_of(path): told(path) for path in pathlib.Path(sys.argv[2]).rglob("*.npz")}))
+    print(json.dumps({name_of(path): features_of(path) for path in pathlib.Path(sys.argv[2]).rglob("*.npz")}))

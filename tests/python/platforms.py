@@ -1,7 +1,7 @@
-"""Records of each platform as engines find them: {engine: {platform: records}}.
+"""Counts the records of each platform with several engines: {engine: {platform: records}}.
 
-DuckDB and delta-rs take the platform from the log. `path` takes it from the folders of the files that the
-log names, as polars does: split at `/` and `=`, then percent-decoded.
+DuckDB and delta-rs read the platform from the log. `path` reads it from the folders of the files in the log,
+as polars does: split at `/` and `=`, then percent-decoded.
 """
 
 import json

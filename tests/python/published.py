@@ -1,6 +1,6 @@
-"""What other programs read of a publication, compared with what tsql answers.
+"""Reads a publication with other programs, and compares it with results of tsql.
 
-Arguments: the publication, a folder with tsql's answer for each table (TABLE.parquet), a folder for caches. Prints
+Arguments: the publication, a folder with tsql's result for each table (TABLE.parquet), a folder for caches. Prints
 {"tables": {table: rows}, "platforms": {platform: records}, "warnings": [...], "pandas": {table.column: type}}.
 """
 
@@ -10,7 +10,7 @@ import os
 import pathlib
 import sys
 
-published, answers, cache = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+published, results, cache = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 os.environ.update(HF_HOME=str(cache / "hf"), HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1")
 os.environ["CROISSANT_CACHE"] = str(cache / "croissant")
 
@@ -26,7 +26,7 @@ datasets.disable_progress_bars()
 # Rows that are compared one by one, in Python.
 COMPARED = 2000
 
-# What some tables are sorted by.
+# Sort keys of some tables.
 ORDER = {
     "configurations": ["graph_id", "config_id"],
     "node_types": ["node_type_id"],
@@ -36,7 +36,7 @@ ORDER = {
 
 
 def plain(data_type):
-    """No type of Arrow that other programs do not know."""
+    """Returns whether other programs support a type of Arrow."""
     if pyarrow.types.is_list(data_type):
         return plain(data_type.value_type)
     if pyarrow.types.is_struct(data_type):
@@ -48,14 +48,14 @@ def plain(data_type):
 
 
 def same(ours, theirs):
-    """A value of mlcroissant, whose texts are bytes."""
+    """Compares a value of mlcroissant, whose texts are bytes, with a value of Arrow."""
     if isinstance(ours, bytes):
         ours = ours.decode()
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if isinstance(ours, dict):
         return all(same(value, theirs[name.rsplit("/", 1)[1]]) for name, value in ours.items())
-    # mlcroissant gives a list of structs that is not there as one struct without values.
+    # mlcroissant returns a NULL list of structs as one struct without values.
     if theirs is None and isinstance(ours, list) and len(ours) == 1 and isinstance(ours[0], dict):
         return all(value is None for value in ours[0].values())
     return ours == theirs or (ours != ours and theirs != theirs)
@@ -80,23 +80,23 @@ for name in tables:
     rows[name] = table.num_rows
     assert rows[name] > 0, name
 
-    # Each file is in order.
+    # Each file is sorted.
     key = ORDER.get(name, [])
     for path in folder.rglob("*.parquet") if key else []:
         columns = [pyarrow.parquet.read_table(path)[column].to_pylist() for column in key]
         values = list(zip(*columns))
         assert values == sorted(values), path
 
-    # DuckDB, and the same rows as tsql's answer.
+    # DuckDB finds the same rows as tsql.
     files = f"read_parquet('{folder}/**/*.parquet')"
     columns = ", ".join(f'"{column}"' for column in table.column_names if column != "features")
-    answer = f"SELECT {columns} FROM '{answers / name}.parquet'"
+    result = f"SELECT {columns} FROM '{results / name}.parquet'"
     ours = f"SELECT {columns} FROM {files}"
-    for one, other in ((ours, answer), (answer, ours)):
+    for one, other in ((ours, result), (result, ours)):
         lacking = duckdb.sql(f"SELECT count(*) FROM ({one} EXCEPT ALL {other})").fetchone()
         assert lacking == (0,), f"{name}: {lacking} rows of {one}"
 
-    # pandas: whole numbers stay whole.
+    # pandas: integers stay integers.
     frame = pandas.read_parquet(folder)
     assert len(frame) == rows[name], name
     for field in table.schema:
@@ -136,5 +136,5 @@ platforms = duckdb.sql(
     f"SELECT platform, count(*) FROM '{published}/records/*/*/*.parquet' GROUP BY platform"
 ).fetchall()
 warnings = sorted(issues.warnings)
-told = {"tables": rows, "platforms": dict(platforms), "warnings": warnings, "pandas": kinds}
-json.dump(told, sys.stdout)
+report = {"tables": rows, "platforms": dict(platforms), "warnings": warnings, "pandas": kinds}
+json.dump(report, sys.stdout)

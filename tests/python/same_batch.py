@@ -1,4 +1,4 @@
-"""Compares a batch that tsql wrote with the rows that NumPy takes from the release's file."""
+"""Compares a batch that tsql wrote with the rows that NumPy reads from the file of the release."""
 
 import json
 import sys

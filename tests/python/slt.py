@@ -1,6 +1,6 @@
-"""Asks DuckDB what the .slt files of tests/slt ask tsql: python slt.py [--write] FILE...
+"""Runs the records of .slt files of tests/slt with DuckDB: python slt.py [--write] FILE...
 
-A record with `onlyif tsql` before it is left out. With --write the answers in the files become DuckDB's.
+Records with `onlyif tsql` are skipped. With --write DuckDB's results replace the results in the files.
 """
 
 import datetime
@@ -10,7 +10,7 @@ import duckdb
 
 
 def text(value):
-    """A value as tests/slt writes it."""
+    """Returns a value in the format of tests/slt."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -27,7 +27,7 @@ def text(value):
 
 
 def kind(value):
-    """Its type, as sqllogictest names it."""
+    """Returns the type of a value, as sqllogictest names it."""
     if isinstance(value, bool):
         return "?"
     return "I" if isinstance(value, int) else "R" if isinstance(value, float) else "T"
@@ -37,8 +37,8 @@ def spaced(line):
     return " ".join(line.split())
 
 
-def asked(connection, record, write):
-    """The record with DuckDB's answer; exits where the answer is another one."""
+def check_record(connection, record, write):
+    """Returns the record with DuckDB's result. Exits if the result differs."""
     lines = record.split("\n")
     head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
     words = lines[head].split()
@@ -53,20 +53,20 @@ def asked(connection, record, write):
             connection.execute(sql).fetchall()
         except duckdb.Error:
             return record
-        sys.exit(f"DuckDB answers: {sql}")
+        sys.exit(f"DuckDB accepts: {sql}")
     rule = lines.index("----")
     sql = "\n".join(lines[head + 1 : rule])
     rows = connection.execute(sql).fetchall()
-    answer = [" ".join(text(value) for value in row) for row in rows]
+    result = [" ".join(text(value) for value in row) for row in rows]
     if "rowsort" in words:
-        answer.sort()
+        result.sort()
     if write:
-        return "\n".join(lines[: rule + 1] + answer)
+        return "\n".join(lines[: rule + 1] + result)
     expected = [spaced(line) for line in lines[rule + 1 :] if line]
     if "rowsort" in words:
         expected.sort()
-    if [spaced(line) for line in answer] != expected:
-        sys.exit(f"DuckDB says otherwise: {sql}\n" + "\n".join(answer))
+    if [spaced(line) for line in result] != expected:
+        sys.exit(f"DuckDB returns other rows: {sql}\n" + "\n".join(result))
     return record
 
 
@@ -78,13 +78,13 @@ def main():
         with open(path) as file:
             records = file.read().strip("\n").split("\n\n")
         connection = duckdb.connect()
-        made = []
+        written = []
         for record in records:
-            is_talk = all(line.startswith("#") for line in record.split("\n"))
-            made.append(record if is_talk else asked(connection, record, write))
+            is_comment = all(line.startswith("#") for line in record.split("\n"))
+            written.append(record if is_comment else check_record(connection, record, write))
         if write:
             with open(path, "w") as file:
-                file.write("\n\n".join(made) + "\n")
+                file.write("\n\n".join(written) + "\n")
 
 
 main()

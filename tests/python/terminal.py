@@ -1,14 +1,19 @@
-"""A terminal for a command: keys go in, what the screen shows comes out.
+"""A terminal for a command: keys in, screen contents out.
 
     terminal.py COLUMNS ROWS COMMAND [ARGUMENT ...]
 
-Reads one JSON object per line and answers each with one: {"keys": TEXT} types; {"until": TEXT, "seconds": N} waits
-until the screen shows a text, {"typed": TEXT, "seconds": N} until it shows what was typed, also where that goes on in the
-next line, {"prompt": TEXT, "seconds": N} until the cursor stands behind a prompt at the beginning
-of its line, {"end": N} until the command ends, {"wait": N} so long; {} only looks. An answer has the lines of the
-screen, the line of the cursor, whether what was waited for came, the exit code, what colours there are, the process of
-the command, and whether the terminal echoes what is typed. With IGNORES_HANGUP in the environment the command begins as
-`nohup` would begin it.
+Reads one JSON object per line, and responds to each with one. {"keys": TEXT} types text. The following requests wait at
+most N seconds:
+
+- {"until": TEXT, "seconds": N}: until the screen shows the text.
+- {"typed": TEXT, "seconds": N}: until the screen shows typed text, which may continue in the next line.
+- {"prompt": TEXT, "seconds": N}: until the cursor is behind a prompt at the beginning of its line.
+- {"end": N}: until the command ends.
+- {"wait": N}: for the whole time.
+
+{} only returns the state. A response has the lines of the screen, the line of the cursor, whether the condition was
+reached, the exit code, the colors of the screen, the process of the command, and whether the terminal echoes. With
+IGNORES_HANGUP in the environment the command starts as under `nohup`.
 """
 
 import fcntl
@@ -26,7 +31,7 @@ import pyte
 
 
 class Screen(pyte.Screen):
-    """A screen that answers when it is asked where the cursor is."""
+    """Screen that reports the position of the cursor on request."""
 
     def write_process_input(self, data):
         os.write(self.terminal, data.encode())
@@ -46,7 +51,7 @@ class Terminal:
         self.code = None
 
     def read(self, seconds):
-        """Takes what the command writes within this time; did it write anything?"""
+        """Reads the output of the command for this time. Returns whether there was any."""
         if self.code is not None or not select.select([self.terminal], [], [], seconds)[0]:
             return False
         try:
@@ -60,8 +65,8 @@ class Terminal:
         return True
 
     def until(self, is_there, seconds):
-        begun = time.monotonic()
-        while not is_there() and self.code is None and time.monotonic() - begun < seconds:
+        start = time.monotonic()
+        while not is_there() and self.code is None and time.monotonic() - start < seconds:
             self.read(0.05)
         while self.read(0.05):
             pass
@@ -77,36 +82,36 @@ class Terminal:
     def keys(self, text):
         os.write(self.terminal, text.encode())
 
-    def colours(self):
+    def colors(self):
         shown = set()
         for row in self.screen.buffer.values():
             shown |= {cell.fg for cell in row.values()}
         return sorted(shown - {"default"})
 
-    def answer(self, asked):
-        came = True
-        if "keys" in asked:
-            self.keys(asked["keys"])
-        if "until" in asked:
-            text = asked["until"]
-            came = self.until(lambda: text in "\n".join(self.screen.display), asked["seconds"])
-        if "typed" in asked:
-            came = self.until(lambda: asked["typed"] in "".join(self.screen.display), asked["seconds"])
-        if "prompt" in asked:
-            came = self.until(lambda: self.is_behind(asked["prompt"]), asked["seconds"])
-        if "wait" in asked:
-            self.until(lambda: False, asked["wait"])
-        if "end" in asked:
-            came = self.until(lambda: self.code is not None, asked["end"])
+    def respond(self, request):
+        reached = True
+        if "keys" in request:
+            self.keys(request["keys"])
+        if "until" in request:
+            text = request["until"]
+            reached = self.until(lambda: text in "\n".join(self.screen.display), request["seconds"])
+        if "typed" in request:
+            reached = self.until(lambda: request["typed"] in "".join(self.screen.display), request["seconds"])
+        if "prompt" in request:
+            reached = self.until(lambda: self.is_behind(request["prompt"]), request["seconds"])
+        if "wait" in request:
+            self.until(lambda: False, request["wait"])
+        if "end" in request:
+            reached = self.until(lambda: self.code is not None, request["end"])
         while self.read(0.02):
             pass
         lines = [line.rstrip() for line in self.screen.display]
         return {
             "screen": lines,
             "line": self.line().rstrip(),
-            "came": came,
+            "reached": reached,
             "code": self.code,
-            "colours": self.colours(),
+            "colors": self.colors(),
             "process": self.child,
             "echoes": bool(termios.tcgetattr(self.terminal)[3] & termios.ECHO),
         }
@@ -115,7 +120,7 @@ class Terminal:
 def main():
     terminal = Terminal(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
     for line in sys.stdin:
-        print(json.dumps(terminal.answer(json.loads(line))), flush=True)
+        print(json.dumps(terminal.respond(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

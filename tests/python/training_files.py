@@ -1,5 +1,5 @@
-"""Looks at files for training as pyarrow, NumPy and LightGBM's rules have them: `training_files.py FOLDER`. Labels, relevance and groups
-are computed again from the runtimes."""
+"""Reads training files with pyarrow and NumPy, and checks the rules of LightGBM: `training_files.py FOLDER`. Labels,
+relevance and groups are computed again from the runtimes."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ import pyarrow.parquet
 
 folder = pathlib.Path(sys.argv[1])
 manifest = json.loads((folder / "manifest.json").read_text())
-told = {}
+report = {}
 for part in manifest["parts"]:
     rows, sizes = [], []
     widths = {feature["column"]: len(feature["elements"]) for feature in manifest["features"]}
@@ -64,11 +64,11 @@ for part in manifest["parts"]:
     for row in rows:
         label = best[row["platform"], row["graph_id"]] / cost(row)
         assert math.isclose(row["label"], label, rel_tol=1e-6), row
-        # At a whole number the last bit decides.
+        # Near an integer the last bit decides.
         assert row["relevance"] in {math.floor(30 * label * (1 + way)) for way in (-1e-6, 0, 1e-6)}, row
         assert tenset or not row["failed"]
     assert sum(row["failed"] for row in rows) == part["failed"]
-    told[part["name"]] = {
+    report[part["name"]] = {
         "rows": len(rows),
         "sizes": sizes,
         "labels": [row["label"] for row in rows],
@@ -76,4 +76,4 @@ for part in manifest["parts"]:
         "keys": [[row["platform"], row["graph_id"], row["source_id"], row["line"]] for row in rows],
         "features": {name: numpy.concatenate(parts).sum(1).tolist() for name, parts in features.items()},
     }
-print(json.dumps(told))
+print(json.dumps(report))

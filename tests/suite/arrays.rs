@@ -1,4 +1,4 @@
-//! npz files as tables: rows are those that NumPy has, and what is no table is told with what would be one.
+//! npz files as tables: rows match NumPy, and other arrays are rejected with a hint.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::engines::{python, run};
 use crate::support::{Place, shared};
 use crate::web::serve;
 
-/// Files that NumPy has written, with their rows.
+/// Returns files that NumPy wrote, with their rows.
 fn written() -> Option<(Place, Value)> {
     let python = python()?;
     let place = Place::new();
@@ -16,7 +16,7 @@ fn written() -> Option<(Place, Value)> {
     Some((place, rows))
 }
 
-/// The rows of a question as JSON.
+/// Returns the rows of a query as JSON.
 fn rows(place: &Place, sql: &str) -> Vec<Value> {
     let lines = place.ok(&[sql, "--format", "jsonl"]).stdout;
     let lines = lines.lines();
@@ -26,7 +26,7 @@ fn rows(place: &Place, sql: &str) -> Vec<Value> {
 }
 
 #[test]
-fn rows_are_those_of_numpy() {
+fn rows_match_numpy() {
     let Some((place, wanted)) = written() else {
         return;
     };
@@ -42,7 +42,7 @@ fn rows_are_those_of_numpy() {
 }
 
 #[test]
-fn questions_take_what_they_need_of_a_file() {
+fn queries_read_selected_arrays() {
     let Some((place, _)) = written() else { return };
     for (sql, wanted) in [
         ("SELECT count(*) FROM 'many.npz'", &["20000"][..]),
@@ -85,7 +85,7 @@ fn questions_take_what_they_need_of_a_file() {
 }
 
 #[test]
-fn what_is_no_table_is_told_with_what_would_be_one() {
+fn non_tabular_files_are_rejected_with_a_hint() {
     let Some((place, _)) = written() else { return };
     place.write("words.npz", "words");
     let bytes = place.read("many.npz");
@@ -94,11 +94,11 @@ fn what_is_no_table_is_told_with_what_would_be_one() {
         ("'lengths.npz'", "array `what` has Python objects"),
         (
             "'lengths.npz'",
-            "hint: read_npz('...', arrays => 'a, b') takes some that go together of: a <i8 (3), b <f8 (3, 4); c <i8 (2); what |O (1)",
+            "hint: read_npz('...', arrays => 'a, b') selects arrays of equal length; the file has a <i8 (3), b <f8 (3, 4); c <i8 (2); what |O (1)",
         ),
         (
             "read_npz('lengths.npz', arrays => 'a,c')",
-            "arrays of 2 lengths are no table together",
+            "arrays of 2 different lengths do not form a table",
         ),
         (
             "read_npz('lengths.npz', arrays => 'A')",
@@ -106,17 +106,17 @@ fn what_is_no_table_is_told_with_what_would_be_one() {
         ),
         (
             "read_npz('lengths.npz', arrays => '')",
-            "there is no array in it",
+            "the file has no arrays",
         ),
         (
             "read_npz('lengths.npz', delim => ';')",
             "the options are arrays =>",
         ),
         ("'complex.npz'", "save a.real and a.imag"),
-        ("'words.npz'", "no npz file"),
-        ("'cut.npz'", "no npz file, or one that was cut off"),
-        ("'no.npz'", "there is no such file"),
-        ("read_npz('kinds.npy')", "there is no such file"),
+        ("'words.npz'", "not an npz file"),
+        ("'cut.npz'", "the file is truncated or not an npz file"),
+        ("'no.npz'", "the file does not exist"),
+        ("read_npz('kinds.npy')", "the file does not exist"),
     ] {
         let ran = place.tsql(&[&format!("SELECT * FROM {from}")]);
         assert_ne!(ran.code, Some(0), "{from}");
@@ -135,7 +135,7 @@ fn what_is_no_table_is_told_with_what_would_be_one() {
     );
 }
 
-/// Files below a folder.
+/// Returns the files below a folder.
 fn files(folder: PathBuf) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let entries = entries.map(|entry| entry.unwrap().path());
@@ -147,7 +147,7 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
 }
 
 #[test]
-fn real_files_are_read_as_numpy_reads_them() {
+fn real_files_match_numpy() {
     let (Some(python), Some(shared)) = (python(), shared()) else {
         return;
     };

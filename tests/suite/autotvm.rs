@@ -1,4 +1,4 @@
-//! Logs of AutoTVM: taken, deduplicated, asked, given back.
+//! AutoTVM logs: ingest, deduplication, queries and export.
 
 use serde_json::Value;
 
@@ -11,19 +11,19 @@ pub(crate) const LINES: &str = r#"{"input": ["cuda -keys=cuda,gpu", "dense", [["
 "#;
 
 #[test]
-fn lines_are_records_of_templates_and_come_back() {
+fn lines_become_template_records_and_export_unchanged() {
     let place = Place::new();
     let text = format!("{LINES}{{\"input\": 1, \"config\": 2, \"result\": 3}}\n");
     place.write("gpu/log.json", &text);
     let ran = place.tsql(&["ingest", "gpu"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    let told = "log.json:4: `input` is no list";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    let asked = "SELECT r.dataset, platform, g.workload_name, g.workload_args, e.target_kind, e.log_version, \
+    let expected = "log.json:4: `input` is not a list";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let sql = "SELECT r.dataset, platform, g.workload_name, g.workload_args, e.target_kind, e.log_version, \
                  e.tvm_version, count(*), count(DISTINCT config_id), min(runtime_ns), max(error_no), \
                  max(measured_at) FROM records r JOIN graphs g USING (graph_id) \
                  JOIN environments e USING (environment_id) GROUP BY 1, 2, 3, 4, 5, 6, 7";
-    let row = place.rows(asked);
+    let row = place.rows(sql);
     let wanted = r#"autotvm,gpu,dense,"[[""TENSOR"", [1, 768], ""float32""], null]",cuda,0.2,0.8.dev0,3,2,125000000.0,1,2023-09-16T22:52:08Z"#;
     assert_eq!(row, [wanted]);
     let knobs = "SELECT params_list FROM configurations ORDER BY config_id";
@@ -36,7 +36,7 @@ fn lines_are_records_of_templates_and_come_back() {
 }
 
 #[test]
-fn a_stream_goes_on_where_the_store_left_it() {
+fn a_stream_resumes_after_the_last_stored_line() {
     let place = Place::new();
     let append = [
         "append",
@@ -57,9 +57,9 @@ fn a_stream_goes_on_where_the_store_left_it() {
     assert_eq!(place.read("back/streams/p/night.json"), LINES.as_bytes());
 }
 
-/// What Python's JSON reads of the real log, counted by it: see the numbers in the assertions.
+/// Python's JSON parser produced the expected numbers of the real log.
 #[test]
-fn the_real_log_has_the_records_that_its_json_has() {
+fn the_real_log_matches_its_json() {
     let Some(shared) = shared() else { return };
     let folder = shared.join("data/autotvm");
     let file = folder.join("matmul.json");
@@ -84,14 +84,14 @@ fn the_real_log_has_the_records_that_its_json_has() {
         .collect();
     let by_error = "SELECT error_no, count(*) FROM records GROUP BY 1 ORDER BY 1";
     assert_eq!(place.rows(by_error), wanted);
-    let asked = "SELECT min(runtime_ns) / 1e9 FROM records";
-    let found: f64 = place.rows(asked)[0].parse().unwrap();
+    let sql = "SELECT min(runtime_ns) / 1e9 FROM records";
+    let found: f64 = place.rows(sql)[0].parse().unwrap();
     assert!(
         (found - best).abs() <= best * 1e-15,
         "{found} is not {best}"
     );
-    let asked = "SELECT count(*) FROM configurations";
-    assert_eq!(place.rows(asked), [configs.len().to_string()]);
+    let sql = "SELECT count(*) FROM configurations";
+    assert_eq!(place.rows(sql), [configs.len().to_string()]);
     let verbatim = place.rows("SELECT sum(verbatim_count) FROM sources");
     assert_eq!(verbatim, ["0"], "all are rebuilt from columns");
     place.ok(&["check"]);

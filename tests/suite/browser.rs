@@ -1,4 +1,4 @@
-//! The page of `tsql ui` and the file of `tsql page` in Chromium.
+//! The web UI and the HTML report in Chromium.
 
 use crate::engines::{python, run};
 
@@ -12,12 +12,15 @@ fn pages_work_in_a_browser() {
     let shots = std::env::var("TSQL_TEST_SHOTS");
     let mut args = vec![env!("CARGO_BIN_EXE_tsql")];
     args.extend(shots.as_deref());
-    let told = run(&python, "browser.py", &args);
-    if let Some(why) = told["skipped"].as_str() {
-        assert!(!is_required, "{why}");
-        eprintln!("skipped: {why}");
+    let report = run(&python, "browser.py", &args);
+    if let Some(reason) = report["skipped"].as_str() {
+        assert!(!is_required, "{reason}");
+        eprintln!("skipped: {reason}");
         return;
     }
-    // Six views of `tsql ui`, and the page: at three widths, on one or two papers.
-    assert_eq!(told["looked"].as_array().unwrap().len(), 3 * 2 * 4 + 3 * 2);
+    // Views of the web UI, and the report: at three widths, in one or two themes.
+    assert_eq!(
+        report["looked"].as_array().unwrap().len(),
+        3 * 2 * 5 + 3 * 2
+    );
 }

@@ -1,4 +1,4 @@
-//! `tsql compare`: every number is computed a second time, by SQL, by NumPy or by hand.
+//! `tsql compare`: every expected number comes from SQL, NumPy or a hand computation.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::engines;
 use crate::support::{Place, Ran, shared};
 
-/// The comparison as JSON.
-fn compared(place: &Place, args: &[&str]) -> Value {
+/// Returns the comparison as JSON.
+fn compare_json(place: &Place, args: &[&str]) -> Value {
     let all = [&["compare", "--format", "json"], args].concat();
     serde_json::from_str(&place.ok(&all).stdout).unwrap()
 }
@@ -23,12 +23,13 @@ fn close(found: &Value, expected: f64) {
     );
 }
 
-/// The counts of a summary: pairs, faster, slower, same, unclear.
+/// Returns the counts of a summary: pairs, faster, slower, same, unclear.
 fn counts(summary: &Value) -> [u64; 5] {
     ["pairs", "faster", "slower", "same", "unclear"].map(|name| summary[name].as_u64().unwrap())
 }
 
-/// A record of configuration `tile` that took about `ns`, eight times; 0 is one that failed. Seconds since 1970.
+/// Returns a record of configuration `tile` with eight repeats of about `ns`, or a failed record for 0. `at` is in
+/// seconds since 1970.
 fn record(tile: u32, ns: f64, at: u64) -> String {
     let key = json!(["mm", {"M": tile % 2}]);
     let mut line = json!({"workload_key": key, "steps": {"TILE": tile}, "measured_at": at});
@@ -57,11 +58,11 @@ fn append(place: &Place, stream: &str, platform: &str, labels: &[&str], at: u64,
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
-/// 2026-11-01 and eight days later.
+/// Seconds of 2026-11-01. The second time is eight days later.
 const FIRST: u64 = 1_793_491_200;
 const LATER: u64 = FIRST + 8 * 86_400;
 
-/// A first night, and a second one in which the configurations took these times as long.
+/// Returns a store of two nights. `factors` are the ratios of the runtimes of the second night.
 fn nights(factors: &[f64]) -> Place {
     let place = Place::new();
     let base = |tile: usize| 1000.0 * f64::from(u32::try_from(tile).unwrap() + 1);
@@ -80,7 +81,7 @@ fn repository() -> &'static Path {
 
 /// Real timings of this project: 5 repeats of 240 programs with one thread and with two.
 #[test]
-fn numbers_are_those_of_numpy_and_of_sql() {
+fn numbers_match_numpy_and_sql() {
     let Some(python) = engines::python() else {
         return;
     };
@@ -109,7 +110,7 @@ fn numbers_are_those_of_numpy_and_of_sql() {
     ]);
     let lines = place.path().join("pairs.jsonl");
     let expected = engines::run(&python, "compared.py", &[lines.to_str().unwrap()]);
-    let found = compared(&place, &["epyc-1t", "epyc-2t", "--top", "1000"]);
+    let found = compare_json(&place, &["epyc-1t", "epyc-2t", "--top", "1000"]);
     let all = &found["all"];
     assert_eq!(counts(all), counts(&expected), "{all}");
     assert!(counts(all).iter().all(|count| *count > 0), "{all}");
@@ -145,15 +146,15 @@ fn numbers_are_those_of_numpy_and_of_sql() {
         .map(|count| count.as_u64().unwrap())
         .sum();
     assert_eq!(in_bins, counts(all)[0]);
-    // The other way round; and in little memory, where sorts take temporary files.
-    let back = compared(&place, &["epyc-2t", "epyc-1t"]);
+    // The reverse comparison, and one with a small memory limit, where sorts use temporary files.
+    let back = compare_json(&place, &["epyc-2t", "epyc-1t"]);
     let [pairs, faster, slower, same, unclear] = counts(all);
     assert_eq!(counts(&back["all"]), [pairs, slower, faster, same, unclear]);
     close(
         &back["all"]["speedup"],
         1.0 / all["speedup"].as_f64().unwrap(),
     );
-    let little = compared(
+    let little = compare_json(
         &place,
         &[
             "--memory-limit",
@@ -167,7 +168,7 @@ fn numbers_are_those_of_numpy_and_of_sql() {
     assert_eq!(little, found);
 }
 
-/// Real logs of resnet-18, and the same as if another machine took half the time for them.
+/// Real logs of resnet-18, and the same logs with half of the runtimes as another machine.
 #[test]
 fn real_tasks_have_operators_and_networks() {
     let Some(shared) = shared() else { return };
@@ -191,7 +192,7 @@ fn real_tasks_have_operators_and_networks() {
     let networks = tenset.join("network_info");
     place.ok(&["ingest", "-q", "k80", "t4"]);
     place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
-    let found = compared(&place, &["k80", "t4"]);
+    let found = compare_json(&place, &["k80", "t4"]);
     assert!(found["all"]["pairs"].as_u64() > Some(10));
     close(&found["all"]["speedup"], 2.0);
     for (parts, sql) in [
@@ -225,8 +226,8 @@ fn real_tasks_have_operators_and_networks() {
 }
 
 #[test]
-fn tags_labels_streams_and_times_are_sides() {
-    // Slower, faster, the same, and one that was not measured again.
+fn tags_labels_streams_and_times_define_sides() {
+    // Slower, faster, the same, and not measured again.
     let place = nights(&[1.5, 0.5, 1.0]);
     append(
         &place,
@@ -256,39 +257,39 @@ fn tags_labels_streams_and_times_are_sides() {
         ["tag:v1.0 AND platform:k80", "night-8"],
         ["v1.0", "where:measured_at > '2026-11-02' AND true"],
     ] {
-        let found = compared(&place, &[a, b]);
+        let found = compare_json(&place, &[a, b]);
         assert_eq!(counts(&found["all"]), expected, "{a} {b}: {found}");
         close(&found["all"]["speedup"], speedup);
     }
-    // The newest of a side counts; with the repeats of all there is no certain change any more.
+    // The newest record of a side counts. Pooled repeats of all records show no significant change.
     place.ok(&["tag", "create", "v1.1"]);
-    let tags = compared(&place, &["v1.0", "v1.1"]);
+    let tags = compare_json(&place, &["v1.0", "v1.1"]);
     assert_eq!(counts(&tags["all"]), expected);
     assert_eq!(tags["only_b"], 1, "night-7b has one more");
-    let all = compared(&place, &["v1.0", "v1.1", "--of", "all"]);
+    let all = compare_json(&place, &["v1.0", "v1.1", "--of", "all"]);
     assert_eq!(counts(&all["all"])[1..3], [0, 0], "{all}");
-    // What was not measured again says nothing.
+    // Configurations without a second measurement are in no verdict.
     place.ok(&["tag", "create", "v1.2"]);
     append(&place, "night-9", "k80", &[], LATER + 86_400, &[3000.0]);
-    let again = compared(&place, &["v1.2", "k80"]);
+    let again = compare_json(&place, &["v1.2", "k80"]);
     assert_eq!(counts(&again["all"]), [1, 0, 1, 0, 0]);
     assert_eq!(again["same_records"], 3);
-    // Only some of both.
-    let some = compared(&place, &["night-7", "night-8", "--where", "line = 1"]);
+    // A subset of both sides.
+    let some = compare_json(&place, &["night-7", "night-8", "--where", "line = 1"]);
     assert_eq!(counts(&some["all"]), [1, 0, 1, 0, 0]);
 }
 
 #[test]
-fn pairs_are_of_one_platform_where_a_side_has_several() {
+fn pairs_share_a_platform_if_a_side_has_several() {
     let place = Place::new();
     append(&place, "a", "k80", &["run=1"], FIRST, &[1000.0, 1000.0]);
     append(&place, "b", "t4", &["run=1"], FIRST, &[500.0, 500.0]);
     append(&place, "c", "k80", &["run=2"], LATER, &[2000.0, 2000.0]);
     append(&place, "d", "t4", &["run=2"], LATER, &[1000.0, 1000.0]);
-    let platforms = compared(&place, &["k80", "t4"]);
+    let platforms = compare_json(&place, &["k80", "t4"]);
     assert_eq!(counts(&platforms["all"])[0], 2);
     close(&platforms["all"]["speedup"], 2.0);
-    let runs = compared(&place, &["run=1", "run=2"]);
+    let runs = compare_json(&place, &["run=1", "run=2"]);
     assert_eq!(counts(&runs["all"]), [4, 0, 4, 0, 0]);
     close(&runs["all"]["speedup"], 0.5);
     let platform = |change: &Value| change["platform"].as_str().unwrap().to_owned();
@@ -296,10 +297,10 @@ fn pairs_are_of_one_platform_where_a_side_has_several() {
     let mut worst: Vec<String> = worst.collect();
     worst.sort();
     assert_eq!(worst, ["k80", "k80", "t4", "t4"]);
-    assert_eq!(compared(&place, &["run=1", "c"])["all"]["pairs"], 2);
+    assert_eq!(compare_json(&place, &["run=1", "c"])["all"]["pairs"], 2);
 }
 
-fn refused(place: &Place, args: &[&str], reasons: &[&str]) {
+fn assert_rejects(place: &Place, args: &[&str], reasons: &[&str]) {
     let all = [&["compare"], args].concat();
     let Ran {
         stderr,
@@ -313,7 +314,7 @@ fn refused(place: &Place, args: &[&str], reasons: &[&str]) {
 }
 
 #[test]
-fn names_that_say_no_side_are_told() {
+fn invalid_sides_are_reported() {
     let place = nights(&[1.0, 1.0]);
     place.ok(&["tag", "create", "k80"]);
     let elsewhere = record(5000, 1.0, FIRST);
@@ -354,11 +355,11 @@ fn names_that_say_no_side_are_told() {
         (["source:night-?9*", "t4"], &["no source named"]),
         (
             ["time:yesterday..", "t4"],
-            &["no range of time", "2026-11-01..2026-11-08"],
+            &["not a time range", "2026-11-01..2026-11-08"],
         ),
         (
             ["2020-01-01..2021-01-01", "t4"],
-            &["no record is of `2020-01-01..2021-01-01`"],
+            &["no records match `2020-01-01..2021-01-01`"],
         ),
         (
             ["platform:k80", "t4"],
@@ -366,38 +367,38 @@ fn names_that_say_no_side_are_told() {
         ),
         (
             ["night-7", "night-7"],
-            &["nothing was measured again", "2 configurations"],
+            &["have the same records", "2 configurations"],
         ),
-        (["tag:v1.0 AND tag:k80", "t4"], &["two versions"]),
-        (["", "t4"], &["says nothing to compare"]),
+        (["tag:v1.0 AND tag:k80", "t4"], &["has two tags"]),
+        (["", "t4"], &["has an empty term"]),
         (["where:nosuch = 1", "t4"], &["nosuch"]),
         (["where:1 = 1) OR (", "t4"], &["error"]),
     ] {
-        refused(&place, &args, reasons);
+        assert_rejects(&place, &args, reasons);
     }
-    refused(
+    assert_rejects(
         &place,
         &["night-7", "night-8", "--plot", "x.gif"],
         &["FILE.svg or FILE.png"],
     );
-    refused(
+    assert_rejects(
         &place,
         &["night-7", "night-8", "--fail-on-regression", "much"],
-        &["no percentage"],
+        &["not a percentage"],
     );
     let empty = Place::new();
     empty.ok(&["init"]);
-    refused(
+    assert_rejects(
         &empty,
         &["k80", "t4"],
         &["no platforms; no tags; no labels; 0 sources"],
     );
     let nothing = Place::new();
-    refused(&nothing, &["k80", "t4"], &["no store here"]);
+    assert_rejects(&nothing, &["k80", "t4"], &["no store here"]);
 }
 
 #[test]
-fn a_regression_beyond_what_is_allowed_fails_with_code_3() {
+fn a_regression_over_the_limit_exits_with_code_3() {
     let code = |factors: &[f64], args: &[&str]| {
         let place = nights(factors);
         let all = [&["compare", "night-7", "night-8"], args].concat();
@@ -408,22 +409,22 @@ fn a_regression_beyond_what_is_allowed_fails_with_code_3() {
     // Without the option nothing fails.
     assert_eq!(code(&[2.0, 2.0], &[]).0, Some(0));
     assert_eq!(code(&[1.0, 1.04, 0.5], &allowed).0, Some(0));
-    // One of many, and by 5 % at least.
+    // One of many pairs, by at least 5 %.
     let many = [[1.0; 9].as_slice(), &[1.08]].concat();
-    let (failed, said) = code(&many, &allowed);
-    assert_eq!(failed, Some(3), "{said}");
+    let (failed, stderr) = code(&many, &allowed);
+    assert_eq!(failed, Some(3), "{stderr}");
     assert!(
-        said.contains("regression: 1 pair slower by more than 5 %\n"),
-        "{said}"
+        stderr.contains("regression: 1 pair slower by more than 5 %\n"),
+        "{stderr}"
     );
     assert_eq!(code(&many, &["--fail-on-regression", "10%"]).0, Some(0));
-    // Below what counts as a change otherwise.
-    let (failed, said) = code(&[1.01, 1.0, 1.0], &["--fail-on-regression", "0.5%"]);
-    assert_eq!(failed, Some(3), "{said}");
-    // What worked and fails; what failed and works is none.
-    let (failed, said) = code(&[1.0, 0.0, 1.0], &allowed);
-    assert_eq!(failed, Some(3), "{said}");
-    assert!(said.contains("1 pair newly failing"), "{said}");
+    // Below the default threshold of a change.
+    let (failed, stderr) = code(&[1.01, 1.0, 1.0], &["--fail-on-regression", "0.5%"]);
+    assert_eq!(failed, Some(3), "{stderr}");
+    // A pair that newly fails is a regression. A pair that newly works is none.
+    let (failed, stderr) = code(&[1.0, 0.0, 1.0], &allowed);
+    assert_eq!(failed, Some(3), "{stderr}");
+    assert!(stderr.contains("1 pair newly failing"), "{stderr}");
     let place = nights(&[1.0, 0.0, 1.0]);
     assert_eq!(
         place
@@ -437,7 +438,7 @@ fn a_regression_beyond_what_is_allowed_fails_with_code_3() {
             .code,
         Some(0)
     );
-    let found = compared(&place, &["night-8", "night-7"]);
+    let found = compare_json(&place, &["night-8", "night-7"]);
     assert_eq!(
         (&found["newly_working"], &found["newly_failing"]),
         (&json!(1), &json!(0))
@@ -446,7 +447,7 @@ fn a_regression_beyond_what_is_allowed_fails_with_code_3() {
 }
 
 #[test]
-fn single_repeats_are_unclear_but_all_of_them_are_not() {
+fn single_repeats_are_unclear_but_pooled_ones_are_not() {
     let place = Place::new();
     for (stream, factor) in [("a", 1.0), ("b", 1.2), ("c", 1.03)] {
         let mut lines = String::new();
@@ -475,13 +476,13 @@ fn single_repeats_are_unclear_but_all_of_them_are_not() {
         ran.stderr
     );
     assert!(
-        ran.stderr.contains("hint: no change is told from noise"),
+        ran.stderr.contains("hint: there are too few repeats"),
         "{}",
         ran.stderr
     );
     assert!(
         ran.stderr
-            .contains("regression: all together slower by more than 5 %"),
+            .contains("regression: geometric mean slower by more than 5 %"),
         "{}",
         ran.stderr
     );
@@ -499,7 +500,7 @@ fn single_repeats_are_unclear_but_all_of_them_are_not() {
 }
 
 #[test]
-fn results_are_tables_documents_and_pictures() {
+fn results_are_tables_documents_and_plots() {
     let place = nights(&[1.5, 0.5, 1.0, 0.0]);
     let table = place
         .ok(&["compare", "night-7", "night-8", "--format", "markdown"])

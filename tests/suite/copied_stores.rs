@@ -1,6 +1,6 @@
-//! Copies of a store that are made file by file while others write into it.
+//! File copies of a store during writes.
 //!
-//! `TSQL_TEST_KILLS` says how many moments are tried, `TSQL_TEST_SEED` which.
+//! `TSQL_TEST_KILLS` sets the number of moments, `TSQL_TEST_SEED` selects them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use fastrand::Rng;
 
 use crate::support::{Place, log, wanted};
 
-/// Files that are ingested, one after the other.
+/// Number of ingested files.
 const FILES: u32 = 12;
 
-/// Records of each.
+/// Records of each file.
 const RECORDS: u32 = 10;
 
-/// Copies a folder as `cp -r` does: what a listing names is copied, folders in any order.
+/// Copies a folder like `cp -r`: lists each folder, then copies the listed files in random order.
 fn copy(from: &Path, to: &Path, rng: &mut Rng) {
     std::fs::create_dir_all(to).unwrap();
     let entries = std::fs::read_dir(from).into_iter().flatten().flatten();
@@ -27,14 +27,14 @@ fn copy(from: &Path, to: &Path, rng: &mut Rng) {
         if from.is_dir() {
             copy(&from, &to, rng);
         } else {
-            // It may be gone by now.
+            // The file may be deleted already.
             let _ = std::fs::copy(from, to);
         }
     }
 }
 
 #[test]
-fn a_copy_of_a_store_in_use_is_an_earlier_state_or_becomes_one() {
+fn a_file_copy_of_a_store_in_use_is_or_repairs_to_an_earlier_state() {
     let (count, seed) = (wanted("TSQL_TEST_KILLS", 4), wanted("TSQL_TEST_SEED", 5));
     eprintln!("TSQL_TEST_KILLS={count} TSQL_TEST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
@@ -44,7 +44,7 @@ fn a_copy_of_a_store_in_use_is_an_earlier_state_or_becomes_one() {
         let place = Place::new();
         place.ok(&["init"]);
         for file in 0..FILES {
-            // Half of the programs are those of the file before.
+            // Half of the programs are in the previous file, too.
             place.write(
                 &format!("p/{file}.json"),
                 log(1 + file * RECORDS / 2, RECORDS),

@@ -1,6 +1,6 @@
-//! Stores copied into others: what both have becomes one, and every file comes back.
+//! Copies between stores: common rows merge, and every file exports unchanged.
 //!
-//! `TSQL_TEST_KILLS=50` asks for more kills.
+//! `TSQL_TEST_KILLS=50` runs more kills.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,12 +13,12 @@ use crate::support::{Place, log, shared, wanted};
 const RECORDS: &str = "SELECT dataset, platform, split, count(*), sum(runtime_ns), count(DISTINCT (graph_id, config_id)) FROM records \
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
 
-/// Every record by what it says, whatever its configuration is called.
-const SAID: &str = "SELECT r.platform, r.graph_id, c.steps, r.runtime_ns, f.name, r.line FROM records AS r \
+/// Content of every record without the ids of a store.
+const RECORD_CONTENT: &str = "SELECT r.platform, r.graph_id, c.steps, r.runtime_ns, f.name, r.line FROM records AS r \
     JOIN configurations AS c ON c.config_id = r.config_id JOIN files AS f ON f.source_id = r.source_id \
     ORDER BY f.name, r.line";
 
-/// Three laboratories: they share tasks, programs and a file.
+/// Returns stores of three laboratories that share tasks, programs and a file.
 fn laboratories() -> Place {
     let place = Place::new();
     place.write(
@@ -39,7 +39,7 @@ fn laboratories() -> Place {
         "b/npz/tile/xla/valid/net_-1f.npz",
         npz(&tile_file(2, &kernel)),
     );
-    // The same name, and something else in it.
+    // The same name with other content.
     place.write("c/logs/k80/one.json", log(900, 15));
     let default = [((1, 0), 505.0), ((0, 0), 90.0)];
     place.write(
@@ -63,15 +63,15 @@ fn laboratories() -> Place {
 }
 
 fn rows_of(place: &Place, store: &str, sql: &str) -> Vec<String> {
-    let told = place.ok(&["--store", store, sql]).stdout;
-    told.lines().skip(1).map(str::to_owned).collect()
+    let stdout = place.ok(&["--store", store, sql]).stdout;
+    stdout.lines().skip(1).map(str::to_owned).collect()
 }
 
 fn assert_sound(place: &Place, store: &str) {
     place.ok(&["--store", store, "check"]);
 }
 
-fn given_back(place: &Place, store: &str, name: &str) -> Vec<u8> {
+fn exported_file(place: &Place, store: &str, name: &str) -> Vec<u8> {
     let to = format!("back/{store}");
     let _ = std::fs::remove_dir_all(place.path().join(&to));
     place.ok(&["--store", store, "export", "--to", &to]);
@@ -79,30 +79,30 @@ fn given_back(place: &Place, store: &str, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn three_stores_become_one() {
+fn three_stores_merge_into_one() {
     let place = laboratories();
-    let told = place.ok(&["copy", "a.store", "all"]).stderr;
-    assert!(told.contains("created the store all"), "{told}");
+    let stderr = place.ok(&["copy", "a.store", "all"]).stderr;
+    assert!(stderr.contains("created the store all"), "{stderr}");
     assert!(
-        told.contains("3 sources new, 0 grown, 0 other names, 0 known"),
-        "{told}"
+        stderr.contains("3 sources new, 0 grown, 0 other names, 0 known"),
+        "{stderr}"
     );
     assert_eq!(
-        rows_of(&place, "all", SAID),
-        rows_of(&place, "a.store", SAID)
+        rows_of(&place, "all", RECORD_CONTENT),
+        rows_of(&place, "a.store", RECORD_CONTENT)
     );
-    let told = place.ok(&["copy", "b.store", "all"]).stderr;
+    let stderr = place.ok(&["copy", "b.store", "all"]).stderr;
     assert!(
-        told.contains("2 sources new, 0 grown, 1 other names, 1 known"),
-        "{told}"
+        stderr.contains("2 sources new, 0 grown, 1 other names, 1 known"),
+        "{stderr}"
     );
-    let told = place.ok(&["copy", "c.store", "all"]).stderr;
+    let stderr = place.ok(&["copy", "c.store", "all"]).stderr;
     assert!(
-        told.contains("logs/k80/one.json is logs/k80/one~2.json there"),
-        "{told}"
+        stderr.contains("logs/k80/one.json is logs/k80/one~2.json there"),
+        "{stderr}"
     );
     assert_sound(&place, "all");
-    // The same as one store into which all was ingested.
+    // The result equals one store with all files ingested.
     let once = Place::new();
     for (folder, name) in [
         ("a", "k80/one.json"),
@@ -130,11 +130,11 @@ fn three_stores_become_one() {
         ("b", "logs/t4/two.json"),
         ("b", "logs/t4/two-again.json"),
     ] {
-        let back = given_back(&place, "all", name);
+        let back = exported_file(&place, "all", name);
         assert_eq!(back, place.read(&format!("{laboratory}/{name}")), "{name}");
     }
     assert_eq!(
-        given_back(&place, "all", "logs/k80/one~2.json"),
+        exported_file(&place, "all", "logs/k80/one~2.json"),
         place.read("c/logs/k80/one.json")
     );
     for name in [
@@ -144,22 +144,22 @@ fn three_stores_become_one() {
     ] {
         let (_, own) = name.split_once('/').unwrap();
         assert!(
-            members(&given_back(&place, "all", own)) == members(&place.read(name)),
+            members(&exported_file(&place, "all", own)) == members(&place.read(name)),
             "{name}"
         );
     }
-    // Again, and back: nothing is new.
+    // Repeated copies and copies in the other direction add nothing.
     let versions = place.ok(&["--store", "all", "history"]).stdout;
     for from in ["a.store", "b.store", "c.store"] {
-        let told = place.ok(&["copy", from, "all"]).stderr;
+        let stderr = place.ok(&["copy", from, "all"]).stderr;
         assert!(
-            told.contains("0 sources new, 0 grown, 0 other names"),
-            "{told}"
+            stderr.contains("0 sources new, 0 grown, 0 other names"),
+            "{stderr}"
         );
     }
     assert_eq!(place.ok(&["--store", "all", "history"]).stdout, versions);
-    let told = place.ok(&["copy", "all", "a.store", "--dry-run"]).stderr;
-    assert!(told.contains("3 known"), "{told}");
+    let stderr = place.ok(&["copy", "all", "a.store", "--dry-run"]).stderr;
+    assert!(stderr.contains("3 known"), "{stderr}");
     place.ok(&["copy", "all", "a.store"]);
     assert_eq!(
         rows_of(&place, "a.store", RECORDS),
@@ -169,7 +169,7 @@ fn three_stores_become_one() {
 }
 
 #[test]
-fn files_that_have_grown_go_on() {
+fn grown_files_are_extended() {
     let place = Place::new();
     place.write("logs/k80/x.json", log(1, 30) + "# one\n");
     place.ok(&["ingest", "-q", "logs", "--label", "night=6"]);
@@ -179,10 +179,10 @@ fn files_that_have_grown_go_on() {
         log(1, 30) + "# one\n" + &log(31, 10) + "# two\n",
     );
     place.ok(&["ingest", "-q", "logs", "--label", "night=7"]);
-    let told = place.ok(&["copy", ".tsql", "other"]).stderr;
-    assert!(told.contains("0 sources new, 1 grown"), "{told}");
+    let stderr = place.ok(&["copy", ".tsql", "other"]).stderr;
+    assert!(stderr.contains("0 sources new, 1 grown"), "{stderr}");
     assert_eq!(
-        given_back(&place, "other", "logs/k80/x.json"),
+        exported_file(&place, "other", "logs/k80/x.json"),
         place.read("logs/k80/x.json")
     );
     assert_eq!(
@@ -200,14 +200,14 @@ fn files_that_have_grown_go_on() {
         ["0,night=6", "1,night=7"]
     );
     assert_sound(&place, "third");
-    // The older one has nothing that the newer one lacks.
+    // The older store has no rows that the newer one lacks.
     place.ok(&["ingest", "-q", "logs", "--store", "fresh"]);
-    let told = place.ok(&["copy", "fresh", "other"]).stderr;
+    let stderr = place.ok(&["copy", "fresh", "other"]).stderr;
     assert!(
-        told.contains("0 sources new, 0 grown, 0 other names, 1 known"),
-        "{told}"
+        stderr.contains("0 sources new, 0 grown, 0 other names, 1 known"),
+        "{stderr}"
     );
-    // A file that grows where it was copied to.
+    // A file that grows in the target store.
     place.write(
         "logs/k80/x.json",
         log(1, 30) + "# one\n" + &log(31, 10) + "# two\n" + &log(50, 5),
@@ -221,41 +221,37 @@ fn files_that_have_grown_go_on() {
 }
 
 #[test]
-fn a_selection_takes_along_what_it_refers_to() {
+fn a_selection_copies_referenced_rows() {
     let place = laboratories();
-    let told = place
+    let stderr = place
         .ok(&["copy", "a.store", "part", "--where", "platform = 'k80'"])
         .stderr;
-    assert!(told.contains("2 sources new"), "{told}");
+    assert!(stderr.contains("2 sources new"), "{stderr}");
     assert_eq!(
         rows_of(&place, "part", "SELECT DISTINCT dataset FROM graphs"),
         ["tenset"]
     );
     assert_sound(&place, "part");
     assert_eq!(
-        given_back(&place, "part", "logs/k80/one.json"),
+        exported_file(&place, "part", "logs/k80/one.json"),
         place.read("a/logs/k80/one.json")
     );
 }
 
 #[test]
-fn some_lines_of_a_file_are_a_file_of_their_own() {
+fn selected_lines_become_a_separate_file() {
     let place = laboratories();
-    // Some configurations of a document are none.
+    // A part of a document is not a valid document.
     let some = ["copy", "a.store", "some", "--where", "line % 2 = 1"];
-    let told = place.tsql(&some);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let ran = place.tsql(&some);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(
-        told.stderr
+        ran.stderr
             .contains("logs/k80/one.json: 30 lines of it are parts/logs/k80/one.json there"),
         "{}",
-        told.stderr
+        ran.stderr
     );
-    assert!(
-        told.stderr.contains("it is one document"),
-        "{}",
-        told.stderr
-    );
+    assert!(ran.stderr.contains("it is one document"), "{}", ran.stderr);
     assert_eq!(
         rows_of(&place, "some", "SELECT count(*) FROM records"),
         ["40"]
@@ -268,7 +264,7 @@ fn some_lines_of_a_file_are_a_file_of_their_own() {
         .map(|line| format!("{line}\n"))
         .collect();
     assert_eq!(
-        given_back(&place, "some", "parts/logs/k80/both.json"),
+        exported_file(&place, "some", "parts/logs/k80/both.json"),
         odd.into_bytes()
     );
     let again = place.tsql(&some);
@@ -277,15 +273,11 @@ fn some_lines_of_a_file_are_a_file_of_their_own() {
         rows_of(&place, "some", "SELECT count(*) FROM records"),
         ["40"]
     );
-    // All of it would be there twice.
-    let told = place.tsql(&["copy", "a.store", "some"]);
-    assert_eq!(told.code, Some(1));
-    assert!(
-        told.stderr.contains("would be there twice"),
-        "{}",
-        told.stderr
-    );
-    // Retracted, it is not; and another file of the same name is no reason to leave lines out.
+    // A copy of the whole file would duplicate its lines.
+    let ran = place.tsql(&["copy", "a.store", "some"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("would count twice"), "{}", ran.stderr);
+    // Retracted lines do not count twice. Another file of the same name is copied completely.
     place.ok(&[
         "--store",
         "some",
@@ -316,7 +308,7 @@ fn some_lines_of_a_file_are_a_file_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_said() {
+fn uncopyable_selections_are_reported() {
     let place = laboratories();
     place.write("newer/tsql-store.toml", "format = 99\n");
     for (args, words) in [
@@ -333,14 +325,14 @@ fn what_cannot_be_copied_is_said() {
         (vec!["copy", "newer", "part"], "install a newer tsql"),
         (vec!["copy", "a.store", "newer"], "install a newer tsql"),
     ] {
-        let told = place.tsql(&args);
-        assert_eq!(told.code, Some(2), "{args:?}");
-        assert!(told.stderr.contains(words), "{args:?}: {}", told.stderr);
+        let ran = place.tsql(&args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
     }
 }
 
 #[test]
-fn tags_corrections_and_retractions_go_along() {
+fn tags_corrections_and_retractions_are_copied() {
     let place = laboratories();
     let of_a = |args: &[&str]| {
         let args: Vec<&str> = ["--store", "a.store"].iter().chain(args).copied().collect();
@@ -389,16 +381,16 @@ fn tags_corrections_and_retractions_go_along() {
     for store in ["now", "then"] {
         assert_sound(&place, store);
         assert_eq!(
-            given_back(&place, store, "logs/k80/one.json"),
+            exported_file(&place, store, "logs/k80/one.json"),
             place.read("a/logs/k80/one.json")
         );
     }
-    // Restored there, ingested again there under the wrong name: known.
+    // Records that are restored in the target and ingested again under the wrong name are known.
     place.ok(&["--store", "now", "restore", "--all"]);
     let mut command = place.command(&["--store", "../now", "ingest", "logs"]);
     command.current_dir(place.path().join("a"));
-    let told = command.output().unwrap();
-    assert!(String::from_utf8_lossy(&told.stderr).contains("records          0"));
+    let output = command.output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("records          0"));
     assert_eq!(
         rows_of(&place, "now", "SELECT count(*) FROM records"),
         ["83"]
@@ -407,7 +399,7 @@ fn tags_corrections_and_retractions_go_along() {
 }
 
 #[test]
-fn killed_copies_are_finished_by_the_same_command() {
+fn killed_copies_complete_when_rerun() {
     let place = Place::new();
     for file in 0..6 {
         place.write(
@@ -446,23 +438,23 @@ fn killed_copies_are_finished_by_the_same_command() {
         assert_eq!(rows_of(&place, &to, RECORDS), whole);
         assert_sound(&place, &to);
         let name = "a/k80/3.json";
-        assert_eq!(given_back(&place, &to, name), place.read(name));
+        assert_eq!(exported_file(&place, &to, name), place.read(name));
         std::fs::remove_dir_all(place.path().join(&to)).unwrap();
     }
     assert!(interrupted > 0, "none was killed at work");
 }
 
-/// A copy that was killed after its rows and before the ledger had them: they give way.
+/// Rows of a copy that was killed before its commit to the ingest log are replaced.
 #[test]
-fn what_a_killed_copy_has_left_gives_way() {
+fn leftovers_of_a_killed_copy_are_replaced() {
     let place = Place::new();
     place.write("logs/k80/x.json", log(1, 30) + "# one\nno record\n");
     place.tsql(&["ingest", "-q", "logs"]);
     place.ok(&["copy", ".tsql", "other"]);
     let whole = rows_of(&place, "other", RECORDS);
     std::fs::remove_dir_all(place.path().join("other/sources")).unwrap();
-    let told = place.ok(&["copy", ".tsql", "other"]).stderr;
-    assert!(told.contains("1 source new"), "{told}");
+    let stderr = place.ok(&["copy", ".tsql", "other"]).stderr;
+    assert!(stderr.contains("1 source new"), "{stderr}");
     assert_eq!(rows_of(&place, "other", RECORDS), whole);
     assert_eq!(
         rows_of(&place, "other", "SELECT count(*) FROM lines"),
@@ -471,16 +463,16 @@ fn what_a_killed_copy_has_left_gives_way() {
     assert_sound(&place, "other");
 }
 
-/// The real files, there and back again: into a store that has others, and into an empty one.
+/// Real files are copied into a store with other files, and into an empty one.
 #[test]
-fn real_files_come_back_from_copies() {
+fn copies_export_real_files_unchanged() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let data = shared.join("data");
     let ingest = |store: &str, folder: &Path| {
         let folder = folder.to_str().unwrap();
-        let told = place.tsql(&["ingest", "-q", folder, "--store", store]);
-        assert!(told.code.is_some_and(|code| code < 2), "{}", told.stderr);
+        let ran = place.tsql(&["ingest", "-q", folder, "--store", store]);
+        assert!(ran.code.is_some_and(|code| code < 2), "{}", ran.stderr);
     };
     // Two stores that share node types, tasks and programs, numbered differently.
     ingest("one", &graphnet::own());
@@ -506,13 +498,13 @@ fn real_files_come_back_from_copies() {
             "{sql}"
         );
     }
-    let told = place.tsql(&["copy", "fresh", "two"]);
-    assert!(told.stderr.contains(" new, 0 grown"), "{}", told.stderr);
+    let ran = place.tsql(&["copy", "fresh", "two"]);
+    assert!(ran.stderr.contains(" new, 0 grown"), "{}", ran.stderr);
     assert_sound(&place, "two");
     for store in ["one", "two", "fresh"] {
         let to = format!("back/{store}");
-        let told = place.ok(&["--store", store, "export", "--to", &to]).stderr;
-        assert!(told.contains(" 0 differ"), "{told}");
+        let stderr = place.ok(&["--store", store, "export", "--to", &to]).stderr;
+        assert!(stderr.contains(" 0 differ"), "{stderr}");
     }
     for (name, bytes) in graphnet::files(&data.join("tenset")) {
         let back = place.path().join("back/fresh/tenset").join(&name);

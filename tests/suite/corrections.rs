@@ -1,6 +1,6 @@
-//! Labels that are corrected, records that are retracted: every answer sees it, every file comes back as before.
+//! Corrected labels and retracted records: every result changes, and every file exports unchanged.
 //!
-//! `TSQL_TEST_KILLS=50` asks for more kills.
+//! `TSQL_TEST_KILLS=50` runs more kills.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::npz::{layout_file, npz, tile_file};
 use crate::support::{Place, Ran, log, shared, wanted};
 
-/// Ready-made questions that answer without a parameter, and what is the same whatever number a source has.
-const QUESTIONS: [&str; 12] = [
+/// Built-in queries without required parameters, whose results do not depend on the ids of sources.
+const QUERIES: [&str; 12] = [
     "platform-summary",
     "best-program-per-graph --set platform=k80",
     "best-sketch-per-graph --set platform=k80",
@@ -24,8 +24,8 @@ const QUESTIONS: [&str; 12] = [
     "tpugraphs-collections",
 ];
 
-/// All of a store that people ask for, but for its history and the numbers of its sources.
-fn answers(place: &Place) -> Vec<String> {
+/// Returns the query results of a store, without its history and the ids of its sources.
+fn query_results(place: &Place) -> Vec<String> {
     let mut all = place.rows(
         "SELECT dataset, platform, collection, split, graph_id, min_ns, noise, runtime_ns, error_no, line FROM records \
          ORDER BY dataset, platform, graph_id, runtime_ns, error_no, line, min_ns, collection",
@@ -33,32 +33,32 @@ fn answers(place: &Place) -> Vec<String> {
     all.extend(place.rows(
         "SELECT platform, collection, split, count(*), sum(runtime_ns), min(runtime_ns), max(line) FROM records GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     ));
-    for question in QUESTIONS {
-        let args: Vec<&str> = ["queries"].into_iter().chain(question.split(' ')).collect();
-        let told = place.tsql(&args);
-        // A label says its name and the version of the table: that may differ.
-        let are_labels = question.starts_with("tenset-labels");
+    for query in QUERIES {
+        let args: Vec<&str> = ["queries"].into_iter().chain(query.split(' ')).collect();
+        let ran = place.tsql(&args);
+        // The name of a label contains the version of the table, which may differ.
+        let are_labels = query.starts_with("tenset-labels");
         let row = |line: &str| match line.splitn(3, ',').nth(2) {
             Some(values) if are_labels => values.to_owned(),
             _ => line.to_owned(),
         };
-        let mut rows: Vec<String> = told.stdout.lines().map(row).collect();
+        let mut rows: Vec<String> = ran.stdout.lines().map(row).collect();
         rows.sort();
-        all.push(format!("{question}: {:?}", told.code));
+        all.push(format!("{query}: {:?}", ran.code));
         all.extend(rows);
     }
     all
 }
 
 fn assert_same(one: &Place, other: &Place) {
-    let (one, other) = (answers(one), answers(other));
+    let (one, other) = (query_results(one), query_results(other));
     let differ = one.iter().zip(&other).find(|(one, other)| one != other);
     assert_eq!(differ, None);
     assert_eq!(one.len(), other.len());
 }
 
-/// The store is sound, and gives these logs back.
-fn assert_back(place: &Place, names: &[&str]) {
+/// Asserts that the store is sound and exports these logs unchanged.
+fn assert_exports(place: &Place, names: &[&str]) {
     place.assert_sound(&[]);
     for name in names {
         let (back, own) = (format!("back/{name}"), format!("logs/{name}"));
@@ -66,12 +66,12 @@ fn assert_back(place: &Place, names: &[&str]) {
     }
 }
 
-fn assert_told(told: &Ran, code: i32, words: &str) {
-    assert_eq!(told.code, Some(code), "{}", told.stderr);
-    assert!(told.stderr.contains(words), "{}", told.stderr);
+fn assert_reports(ran: &Ran, code: i32, words: &str) {
+    assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
 }
 
-/// Logs of two machines, one with refused lines, and files of TpuGraphs.
+/// Returns logs of two machines, one with rejected lines, and TpuGraphs files.
 fn inputs() -> Place {
     let place = Place::new();
     place.write("logs/k80/a.json", log(1, 40));
@@ -91,7 +91,7 @@ fn inputs() -> Place {
 }
 
 #[test]
-fn a_corrected_store_answers_like_one_that_was_right_at_once() {
+fn a_corrected_store_equals_one_ingested_correctly() {
     let (wrong, right) = (inputs(), inputs());
     for place in [&wrong, &right] {
         place.ok(&["ingest", "-q", "npz"]);
@@ -100,7 +100,7 @@ fn a_corrected_store_answers_like_one_that_was_right_at_once() {
     wrong.tsql(&["ingest", "-q", "logs/k80", "--platform", "k-80"]);
     right.tsql(&["ingest", "-q", "logs/k80"]);
     wrong.ok(&["optimize"]);
-    assert_ne!(answers(&wrong), answers(&right));
+    assert_ne!(query_results(&wrong), query_results(&right));
     let before = wrong.rows("SELECT count(*) FROM records");
     let correct = |set: &str, predicate: &str| {
         wrong.ok(&[
@@ -132,32 +132,32 @@ fn a_corrected_store_answers_like_one_that_was_right_at_once() {
         wrong.rows("SELECT DISTINCT platform FROM records WHERE platform LIKE 'k%'"),
         ["k-80"]
     );
-    let told = correct("platform=k80", "platform = 'k-80'");
+    let ran = correct("platform=k80", "platform = 'k-80'");
     assert!(
-        told.stderr.contains("70 records of 2 sources corrected"),
+        ran.stderr.contains("70 records of 2 sources corrected"),
         "{}",
-        told.stderr
+        ran.stderr
     );
     assert_same(&wrong, &right);
-    let failed = answers(&right)
+    let failed = query_results(&right)
         .into_iter()
         .find(|line| line.ends_with("Some(2)"));
     assert_eq!(failed, None);
     assert_eq!(wrong.rows("SELECT count(*) FROM records"), before);
-    // As it was before.
+    // The earlier version.
     let then = wrong.ok(&[
         "--at",
         "records@1",
         "SELECT DISTINCT platform FROM records ORDER BY 1",
     ]);
     assert!(!then.stdout.contains("k80"), "{}", then.stdout);
-    // Files and lines are as they were, whatever they are ingested for, and one that has grown goes on.
-    assert_back(&wrong, &["k80/a.json", "k80/b.json", "t4/c.json"]);
+    // Files and lines are unchanged, also with another platform, and a grown file is extended.
+    assert_exports(&wrong, &["k80/a.json", "k80/b.json", "t4/c.json"]);
     for platform in ["k-80", "k80"] {
-        let told = wrong
+        let stderr = wrong
             .ok(&["ingest", "logs/k80", "--platform", platform])
             .stderr;
-        assert!(told.contains("2 already there"), "{told}");
+        assert!(stderr.contains("2 already there"), "{stderr}");
     }
     assert_eq!(wrong.rows("SELECT count(*) FROM records"), before);
     let grown = log(1, 43);
@@ -167,7 +167,7 @@ fn a_corrected_store_answers_like_one_that_was_right_at_once() {
     wrong.tsql(&["ingest", "-q", "logs/k80", "--platform", "k-80"]);
     right.tsql(&["ingest", "-q", "logs/k80"]);
     assert_same(&wrong, &right);
-    assert_back(&wrong, &["k80/a.json"]);
+    assert_exports(&wrong, &["k80/a.json"]);
     // Collection and split are labels, too.
     correct("split=test", "split = 'train'");
     let splits =
@@ -182,11 +182,11 @@ fn a_corrected_store_answers_like_one_that_was_right_at_once() {
 }
 
 #[test]
-fn retracted_records_are_in_no_answer_and_in_their_files() {
+fn retracted_records_are_in_no_result_but_in_exports() {
     let place = inputs();
     place.tsql(&["ingest", "-q", "logs", "npz"]);
-    let all = answers(&place);
-    // A store that never had them.
+    let all = query_results(&place);
+    // A store without the retracted records.
     let without = inputs();
     std::fs::remove_file(without.path().join("logs/k80/b.json")).unwrap();
     std::fs::remove_dir_all(without.path().join("npz/tile")).unwrap();
@@ -202,8 +202,11 @@ fn retracted_records_are_in_no_answer_and_in_their_files() {
             "eva",
         ])
     };
-    let told = retract("source LIKE '%/b.json' OR collection = 'tile:xla'").stderr;
-    assert!(told.contains("32 records of 2 sources retracted"), "{told}");
+    let stderr = retract("source LIKE '%/b.json' OR collection = 'tile:xla'").stderr;
+    assert!(
+        stderr.contains("32 records of 2 sources retracted"),
+        "{stderr}"
+    );
     assert_same(&place, &without);
     let retractions = "SELECT who, why, record_count, still_out FROM retractions";
     assert_eq!(place.rows(retractions), ["eva,the fan was broken,32,32"]);
@@ -213,12 +216,12 @@ fn retracted_records_are_in_no_answer_and_in_their_files() {
     );
     let files = ["logs/k80/a.json", "logs/k80/b.json", "logs/t4/c.json"];
     place.assert_sound(&files);
-    // Training knows no file without records.
+    // Training ignores files without records.
     let batch = place.tsql(&["batch", "--help"]);
     assert_eq!(batch.code, Some(0));
-    // Another ingest does not bring them back; a file that has grown brings its new lines.
-    let told = place.tsql(&["ingest", "logs", "npz"]).stderr;
-    assert!(told.contains("records          0"), "{told}");
+    // Another ingest does not restore them. A grown file adds its new lines.
+    let stderr = place.tsql(&["ingest", "logs", "npz"]).stderr;
+    assert!(stderr.contains("records          0"), "{stderr}");
     assert_same(&place, &without);
     place.write(
         "logs/k80/b.json",
@@ -230,7 +233,7 @@ fn retracted_records_are_in_no_answer_and_in_their_files() {
         ["42"]
     );
     place.assert_sound(&files);
-    // A corrected label goes for what is retracted as well.
+    // A corrected label applies to retracted records, too.
     place.ok(&[
         "correct",
         "--set",
@@ -257,21 +260,24 @@ fn retracted_records_are_in_no_answer_and_in_their_files() {
         place.rows("SELECT count(first_platform) FROM sources"),
         ["0"]
     );
-    // Everything back.
+    // All records restored.
     let id = place
         .rows("SELECT retraction_id FROM retractions")
         .remove(0);
-    assert_told(&place.tsql(&["restore", "nobody"]), 2, &id);
-    let told = place.ok(&["restore", &id]).stderr;
-    assert!(told.contains("32 records of 2 sources restored"), "{told}");
+    assert_reports(&place.tsql(&["restore", "nobody"]), 2, &id);
+    let stderr = place.ok(&["restore", &id]).stderr;
+    assert!(
+        stderr.contains("32 records of 2 sources restored"),
+        "{stderr}"
+    );
     assert_eq!(place.rows("SELECT count(*) FROM retracted"), ["0"]);
     retract("source LIKE '%/b.json' AND line > 32");
-    assert_eq!(answers(&place), all);
+    assert_eq!(query_results(&place), all);
     place.assert_sound(&files);
 }
 
-/// Commands, their words between bars, and what is said of them.
-const REFUSED: [(&str, &str); 14] = [
+/// Commands, with words separated by bars, and their error messages.
+const REJECTED: [(&str, &str); 14] = [
     (
         "retract|--where|line > 1000000|--why|x",
         "no row of records matches",
@@ -287,7 +293,7 @@ const REFUSED: [(&str, &str); 14] = [
     ("correct|--set|platform=a|--where|true|--why|x", "--all"),
     (
         "correct|--set|runtime_ns=1|--where|line_count > 1|--why|x",
-        "never changed",
+        "cannot be changed",
     ),
     (
         "correct|--set|colour=red|--where|line_count > 1|--why|x",
@@ -313,25 +319,25 @@ const REFUSED: [(&str, &str); 14] = [
 ];
 
 #[test]
-fn what_cannot_be_corrected_is_said_and_nothing_is_done() {
+fn invalid_corrections_are_reported_and_change_nothing() {
     let place = inputs();
     place.tsql(&["ingest", "-q", "logs", "npz"]);
-    let all = answers(&place);
-    for (command, words) in REFUSED {
+    let all = query_results(&place);
+    for (command, words) in REJECTED {
         let args: Vec<&str> = command.split('|').collect();
-        assert_told(&place.tsql(&args), 2, words);
+        assert_reports(&place.tsql(&args), 2, words);
     }
-    assert_eq!(answers(&place), all);
+    assert_eq!(query_results(&place), all);
     assert_eq!(place.rows("SELECT count(*) FROM corrections"), ["0"]);
-    // Everything, if it is meant.
+    // All records, with an explicit option.
     place.ok(&["retract", "--all", "--why", "a new beginning"]);
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["0"]);
     place.assert_sound(&["logs/k80/a.json"]);
     place.ok(&["restore", "--all"]);
-    assert_eq!(answers(&place), all);
+    assert_eq!(query_results(&place), all);
 }
 
-/// Logs of two platforms, ingested.
+/// Returns a store with ingested logs of two platforms.
 fn logs() -> Place {
     let place = Place::new();
     for file in 0..4 {
@@ -346,8 +352,8 @@ const LOGS: [&str; 3] = ["logs/k80/0.json", "logs/k80/2.json", "logs/t4/x.json"]
 
 const WHERE: &str = "platform = 'k80' AND line % 3 = 1";
 
-/// What there is by platform, and what is retracted.
-fn counted(place: &Place) -> [Vec<String>; 2] {
+/// Returns the records by platform, and the retracted ones.
+fn record_counts(place: &Place) -> [Vec<String>; 2] {
     [
         "SELECT platform, count(*), sum(runtime_ns), count(DISTINCT (source_id, line)) FROM records GROUP BY 1 ORDER BY 1",
         "SELECT count(*) FROM retracted",
@@ -355,7 +361,7 @@ fn counted(place: &Place) -> [Vec<String>; 2] {
     .map(|sql| place.rows(sql))
 }
 
-/// Kills a correction after this time; was it at work?
+/// Kills a correction after this time. Returns whether it was still running.
 fn kill(place: &Place, act: &[&str], after: Duration) -> bool {
     let mut child = place
         .command(act)
@@ -370,9 +376,9 @@ fn kill(place: &Place, act: &[&str], after: Duration) -> bool {
     is_at_work
 }
 
-/// Corrections that are killed at any moment, and run again.
+/// Corrections are killed at random moments and run again.
 #[test]
-fn killed_corrections_are_finished_by_the_same_command() {
+fn killed_corrections_complete_when_rerun() {
     let retract = ["retract", "--where", WHERE, "--why", "x"];
     let correct = [
         "correct",
@@ -398,18 +404,18 @@ fn killed_corrections_are_finished_by_the_same_command() {
             place
         };
         let whole = prepared();
-        let before = counted(&whole);
+        let before = record_counts(&whole);
         let started = Instant::now();
         whole.ok(act);
         let takes = started.elapsed();
-        let done = counted(&whole);
+        let done = record_counts(&whole);
         let mut interrupted = 0;
         for number in 0..kills {
             let place = prepared();
             let after = takes * (number * 97 % (kills * 2) + 1) / (kills * 2);
             interrupted += u32::from(kill(&place, act, after.max(Duration::from_millis(20))));
-            // Each answer is that of before or after, and files come back in between.
-            let now = counted(&place);
+            // Each result is the one before or after the correction, and files export unchanged in between.
+            let now = record_counts(&place);
             assert!(now[0] == before[0] || now[0] == done[0], "{act:?}: {now:?}");
             place.ok(&["export", "--to", "back"]);
             for file in LOGS {
@@ -422,22 +428,26 @@ fn killed_corrections_are_finished_by_the_same_command() {
             let unfinished = place.rows("SELECT count(*) FROM corrections WHERE done_at IS NULL");
             if unfinished == ["1"] {
                 let other = place.tsql(&["retract", "--where", "line = 7", "--why", "y"]);
-                assert_told(&other, 2, "another correction is at work");
+                assert_reports(
+                    &other,
+                    2,
+                    "another correction is running or was interrupted",
+                );
                 assert_eq!(place.tsql(&["check"]).code, Some(1));
             }
             if unfinished == ["1"] || now[0] == before[0] {
                 place.ok(act);
             }
-            assert_eq!(counted(&place), done, "{act:?}");
+            assert_eq!(record_counts(&place), done, "{act:?}");
             place.assert_sound(&LOGS);
         }
         assert!(interrupted > 0, "{act:?}: none was killed at work");
     }
 }
 
-/// Tags and copies that are made while records come and go: each has every row once, here or there.
+/// Tags and copies during corrections have every row exactly once.
 #[test]
-fn tags_and_copies_beside_corrections_lose_nothing() {
+fn tags_and_copies_during_corrections_lose_nothing() {
     let place = logs();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -480,9 +490,9 @@ fn tags_and_copies_beside_corrections_lose_nothing() {
     }
 }
 
-/// Streams, and a correction beside them: both happen, or one is told to look again.
+/// A correction during appends: both commit, or one reports a conflict.
 #[test]
-fn a_correction_beside_appends_loses_nothing() {
+fn a_correction_during_appends_loses_nothing() {
     let place = inputs();
     place.tsql(&["ingest", "-q", "logs", "npz"]);
     let append = |lines: u32| {
@@ -505,7 +515,7 @@ fn a_correction_beside_appends_loses_nothing() {
         let mut input = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || {
             use std::io::Write as _;
-            // None of the lines of a file that has the right platform: these may not count twice.
+            // Lines of a file with the right platform would count twice, so the stream has others.
             for line in log(1000, lines).lines() {
                 if writeln!(input, "{line}").is_err() {
                     break;
@@ -519,7 +529,7 @@ fn a_correction_beside_appends_loses_nothing() {
     std::thread::sleep(Duration::from_millis(700));
     let mut corrected = 0;
     for _ in 0..20 {
-        let told = place.tsql(&[
+        let ran = place.tsql(&[
             "correct",
             "--set",
             "platform=k80",
@@ -528,7 +538,7 @@ fn a_correction_beside_appends_loses_nothing() {
             "--why",
             "x",
         ]);
-        corrected += u32::from(told.code == Some(0));
+        corrected += u32::from(ran.code == Some(0));
         if corrected > 0 {
             break;
         }
@@ -537,7 +547,7 @@ fn a_correction_beside_appends_loses_nothing() {
     assert!(corrected > 0);
     child.wait().unwrap();
     writer.join().unwrap();
-    // Told to look again or not: what is sent again adds what is missing.
+    // A resent stream adds the missing lines, with or without a conflict.
     let (mut child, writer) = append(150);
     assert!(child.wait().unwrap().success());
     writer.join().unwrap();
@@ -548,9 +558,9 @@ fn a_correction_beside_appends_loses_nothing() {
     place.ok(&["check"]);
 }
 
-/// The real files: what is retracted from them comes back byte for byte.
+/// Real files export byte for byte after retractions.
 #[test]
-fn real_files_come_back_whatever_is_retracted() {
+fn real_files_export_unchanged_after_retractions() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let data = shared.join("data");

@@ -1,7 +1,7 @@
-//! Damage is told before an answer: bits flipped, ends cut off, parts and files exchanged, in data files, logs
-//! and checkpoints. Each question then says what it said before, or names what is damaged.
+//! Random damage in data files, transaction logs and checkpoints: flipped bits, truncation, exchanged parts and
+//! files. Each query then returns the same rows as before, or names the damaged file.
 //!
-//! `TSQL_TEST_DAMAGES=2000` and `TSQL_TEST_SEED` ask for more of it.
+//! `TSQL_TEST_DAMAGES=2000` and `TSQL_TEST_SEED` run more and other cases.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,15 +15,15 @@ use tokio::runtime::Runtime;
 use tsql::{IngestOptions, OptimizeOptions, SessionOptions, Store, VacuumOptions};
 
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, log, wanted as asked};
+use crate::support::{Place, log, wanted as campaign_size};
 
-/// Damages where nobody asks for more.
+/// Default number of cases.
 const USUAL: u64 = 80;
 
-/// Entries of a log that may be read beside its last checkpoint.
+/// Number of log entries that may be read beside the last checkpoint.
 const READ_ENTRIES: usize = 6;
 
-/// Records of the file that keeps sums which questions are answered from.
+/// Records of the file with pre-aggregates that queries use.
 const LARGE: usize = 1 << 16;
 
 /// Tables whose files are damaged.
@@ -35,7 +35,7 @@ const TABLES: [&str; 5] = [
     "sources",
 ];
 
-/// What is done to a store.
+/// Kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Flip,
@@ -53,14 +53,14 @@ const KINDS: [Kind; 5] = [
     Kind::ExchangeFiles,
 ];
 
-/// Which file it is done to.
+/// Part of a store that is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
-    /// The row groups, sums or footer of a data file as it came in.
+    /// Row groups of a data file from an ingest.
     Ingested,
-    /// The same of one that was rewritten.
+    /// Row groups of a data file from `optimize`.
     Optimized,
-    Sums,
+    Preaggregates,
     Footer,
     Entry,
     Checkpoint,
@@ -69,13 +69,13 @@ enum Target {
 const TARGETS: [Target; 6] = [
     Target::Ingested,
     Target::Optimized,
-    Target::Sums,
+    Target::Preaggregates,
     Target::Footer,
     Target::Entry,
     Target::Checkpoint,
 ];
 
-/// A store of small and large files, as they came in and as `optimize` writes them, with checkpoints.
+/// Returns a store of small and large files, from ingests and from `optimize`, with checkpoints.
 fn filled(runtime: &Runtime) -> Place {
     let place = Place::new();
     let folder = place.path().join("s");
@@ -104,27 +104,28 @@ fn filled(runtime: &Runtime) -> Place {
                 store.optimize(&OptimizeOptions::default()).await.unwrap();
             }
         }
-        // Damage of files that nobody reads would tell nothing.
+        // Damage of files that no query reads would test nothing.
         let all = VacuumOptions::default().retain(Duration::ZERO);
         store.vacuum(&all).await.unwrap();
     });
     place
 }
 
-/// Questions about a table that rows, sums and the log answer; about all rows of a partition where one is
-/// named.
-fn questions(table: &str, platform: Option<&str>) -> Vec<String> {
-    let mut questions = vec![format!("SELECT count(*) FROM stored.{table}")];
+/// Returns queries of a table that read rows, pre-aggregates and the log. With a platform they read all rows of its
+/// partition.
+fn queries(table: &str, platform: Option<&str>) -> Vec<String> {
+    let mut queries = vec![format!("SELECT count(*) FROM stored.{table}")];
     match (table, platform) {
-        ("records", Some(platform)) => questions.push(format!(
+        ("records", Some(platform)) => queries.push(format!(
             "SELECT * FROM stored.records WHERE platform = '{platform}'"
         )),
-        ("records", None) => questions
-            .push("SELECT * FROM stored.records WHERE platform IN ('k80', 't4')".to_owned()),
-        _ => questions.push(format!("SELECT * FROM stored.{table}")),
+        ("records", None) => {
+            queries.push("SELECT * FROM stored.records WHERE platform IN ('k80', 't4')".to_owned())
+        }
+        _ => queries.push(format!("SELECT * FROM stored.{table}")),
     }
     if table == "records" {
-        questions.extend(
+        queries.extend(
             [
                 "SELECT min(graph_id), max(graph_id), min(line), max(line) FROM stored.records",
                 "SELECT platform, dataset, count(*), sum(runtime_ns), min(runtime_ns), max(runtime_ns), avg(runtime_ns) \
@@ -134,17 +135,17 @@ fn questions(table: &str, platform: Option<&str>) -> Vec<String> {
             .map(str::to_owned),
         );
     }
-    questions
+    queries
 }
 
-/// The platform of a data file, as its folder says it.
+/// Returns the platform of a data file from its folder name.
 fn platform(path: &Path) -> Option<&str> {
     let folder = path.parent()?.file_name()?.to_str()?;
     folder.strip_prefix("platform=")
 }
 
-/// The rows of an answer as a number, in whichever order its batches come.
-fn told(batches: &[RecordBatch]) -> u64 {
+/// Returns a hash of the rows of a result that does not depend on the order of its batches.
+fn hash_batches(batches: &[RecordBatch]) -> u64 {
     let numbers = batches.iter().map(|batch| {
         let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
         writer.write(batch).unwrap();
@@ -153,34 +154,34 @@ fn told(batches: &[RecordBatch]) -> u64 {
     numbers.fold(0, u64::wrapping_add)
 }
 
-/// What the store says of a table.
-fn answers(
+/// Returns hashes of the results of all queries of a table.
+fn query_hashes(
     runtime: &Runtime,
     folder: &Path,
     table: &str,
     platform: Option<&str>,
 ) -> Result<Vec<u64>, String> {
     runtime.block_on(async {
-        let said = |error: &dyn std::fmt::Display| error.to_string();
+        let text = |error: &dyn std::fmt::Display| error.to_string();
         let store = Store::open(folder.to_str().unwrap()).await;
-        let store = store.map_err(|error| said(&error))?;
+        let store = store.map_err(|error| text(&error))?;
         let options = SessionOptions::default().sql(format!("SELECT 1 FROM {table}"));
         let context = store.session_with(&options).await;
-        let context = context.map_err(|error| said(&error))?;
-        let mut answers = Vec::new();
-        for sql in questions(table, platform) {
+        let context = context.map_err(|error| text(&error))?;
+        let mut hashes = Vec::new();
+        for sql in queries(table, platform) {
             let frame = context.sql(&sql).await;
-            let frame = frame.map_err(|error| said(&tsql::Error::Query(error)))?;
+            let frame = frame.map_err(|error| text(&tsql::Error::Query(error)))?;
             let rows = frame.collect().await;
-            answers.push(told(
-                &rows.map_err(|error| said(&tsql::Error::Query(error)))?,
+            hashes.push(hash_batches(
+                &rows.map_err(|error| text(&tsql::Error::Query(error)))?,
             ));
         }
-        Ok(answers)
+        Ok(hashes)
     })
 }
 
-/// The files of a table that a target names.
+/// Returns the files of a table that belong to a target.
 fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.join(table)];
@@ -196,7 +197,7 @@ fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
             let is_it = match target {
                 Target::Ingested => name.starts_with("part-"),
                 Target::Optimized => name.starts_with("optimized-"),
-                Target::Sums | Target::Footer => !in_log,
+                Target::Preaggregates | Target::Footer => !in_log,
                 Target::Entry => in_log && name.ends_with(".json"),
                 Target::Checkpoint => in_log && !name.ends_with(".json"),
             };
@@ -207,15 +208,15 @@ fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
     }
     found.sort();
     if target == Target::Entry {
-        // Older ones are in a checkpoint.
+        // A checkpoint contains older entries.
         found.drain(..found.len().saturating_sub(READ_ENTRIES));
     }
     found
 }
 
-/// Where the sums (Arrow's stream in zstd) or the footer of a data file begin.
-fn begin(bytes: &[u8], target: Target) -> Option<usize> {
-    if !matches!(target, Target::Sums | Target::Footer) {
+/// Returns the start of the pre-aggregates (an Arrow stream in zstd) or the footer of a data file.
+fn region_start(bytes: &[u8], target: Target) -> Option<usize> {
+    if !matches!(target, Target::Preaggregates | Target::Footer) {
         return Some(0);
     }
     let footer = u32::from_le_bytes(*bytes.split_last_chunk::<8>()?.1.first_chunk()?);
@@ -226,7 +227,7 @@ fn begin(bytes: &[u8], target: Target) -> Option<usize> {
     memchr::memmem::rfind(&bytes[..footer], &[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-/// Does the damage; `false` where it changes nothing.
+/// Damages bytes. Returns `false` if they did not change.
 fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[u8]) -> bool {
     let before = bytes.clone();
     let at = rng.usize(from..bytes.len());
@@ -251,10 +252,10 @@ fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[
 }
 
 #[test]
-fn damage_is_told_or_does_not_matter() {
+fn corruption_is_reported_or_harmless() {
     let (count, seed) = (
-        asked("TSQL_TEST_DAMAGES", USUAL),
-        asked("TSQL_TEST_SEED", 7),
+        campaign_size("TSQL_TEST_DAMAGES", USUAL),
+        campaign_size("TSQL_TEST_SEED", 7),
     );
     eprintln!("TSQL_TEST_DAMAGES={count} TSQL_TEST_SEED={seed}");
     let mut rng = Rng::with_seed(seed);
@@ -267,7 +268,7 @@ fn damage_is_told_or_does_not_matter() {
     let mut done = 0;
     while done < count {
         let (target, kind) = (*rng.choice(&TARGETS).unwrap(), *rng.choice(&KINDS).unwrap());
-        let table = if target == Target::Sums || rng.bool() {
+        let table = if target == Target::Preaggregates || rng.bool() {
             "records"
         } else {
             rng.choice(&TABLES).unwrap()
@@ -277,16 +278,16 @@ fn damage_is_told_or_does_not_matter() {
             continue;
         };
         let whole = std::fs::read(path).unwrap();
-        let Some(from) = begin(&whole, target) else {
+        let Some(from) = region_start(&whole, target) else {
             continue;
         };
-        // Of files that are exchanged the other one is damaged as well.
+        // An exchange damages both files.
         let other = rng.choice(&files).unwrap();
         let others = std::fs::read(other).unwrap();
         let platform = platform(path);
         let wanted = sound
             .entry((table, platform.map(str::to_owned)))
-            .or_insert_with(|| answers(&runtime, &folder, table, platform).unwrap());
+            .or_insert_with(|| query_hashes(&runtime, &folder, table, platform).unwrap());
         let mut bytes = whole.clone();
         if !damage(&mut rng, kind, from, &mut bytes, &others) {
             continue;
@@ -295,26 +296,26 @@ fn damage_is_told_or_does_not_matter() {
         if kind == Kind::ExchangeFiles {
             std::fs::write(other, &whole).unwrap();
         }
-        let said = catch_unwind(AssertUnwindSafe(|| {
-            answers(&runtime, &folder, table, platform)
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            query_hashes(&runtime, &folder, table, platform)
         }));
         std::fs::write(path, &whole).unwrap();
         if kind == Kind::ExchangeFiles {
             std::fs::write(other, &others).unwrap();
         }
-        let [told, equal] = counts.entry((target, kind)).or_default();
-        match said {
-            Ok(Err(message)) if message.contains(table) => *told += 1,
-            Ok(Ok(answers)) if answers == *wanted => *equal += 1,
-            said => silent.push(format!(
-                "{kind:?} of {target:?} {}: {said:?}",
+        let [reported, unchanged] = counts.entry((target, kind)).or_default();
+        match result {
+            Ok(Err(message)) if message.contains(table) => *reported += 1,
+            Ok(Ok(hashes)) if hashes == *wanted => *unchanged += 1,
+            result => silent.push(format!(
+                "{kind:?} of {target:?} {}: {result:?}",
                 path.display()
             )),
         }
         done += 1;
     }
-    for ((target, kind), [told, equal]) in &counts {
-        eprintln!("{target:?} {kind:?}: {told} told, {equal} equal");
+    for ((target, kind), [reported, unchanged]) in &counts {
+        eprintln!("{target:?} {kind:?}: {reported} reported, {unchanged} unchanged");
     }
     assert!(
         silent.is_empty(),

@@ -1,4 +1,4 @@
-//! What the crate depends on: `deny.toml`, where there is no network.
+//! Dependencies of the crate: the rules of `deny.toml` without network access.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// The part of `deny.toml` that is read here.
+/// Sections of `deny.toml` that these tests read.
 #[derive(Deserialize)]
 struct Deny {
     graph: Graph,
@@ -46,7 +46,7 @@ struct Skip {
     package: String,
 }
 
-/// A package as `cargo metadata` tells of it.
+/// A package of `cargo metadata`.
 #[derive(Deserialize)]
 struct Package {
     id: String,
@@ -60,7 +60,7 @@ fn deny() -> Deny {
     toml::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The packages that are built for a target of `deny.toml`.
+/// Returns the packages that are built for a target of `deny.toml`.
 fn packages(deny: &Deny) -> Vec<Package> {
     #[derive(Deserialize)]
     struct Node {
@@ -83,8 +83,8 @@ fn packages(deny: &Deny) -> Vec<Package> {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&metadata.stderr);
-        assert!(metadata.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&metadata.stderr);
+        assert!(metadata.status.success(), "{stderr}");
         let metadata: Metadata = serde_json::from_slice(&metadata.stdout).unwrap();
         let built: BTreeSet<String> = metadata
             .resolve
@@ -110,7 +110,7 @@ fn licensees(names: &[String]) -> Vec<Licensee> {
 }
 
 #[test]
-fn licences_are_those_that_are_allowed() {
+fn licenses_are_allowed() {
     let deny = deny();
     let allowed = licensees(&deny.licenses.allow);
     let mut unused: BTreeSet<&str> = deny
@@ -142,7 +142,7 @@ fn licences_are_those_that_are_allowed() {
 }
 
 #[test]
-fn a_crate_is_there_once_but_for_those_that_are_listed() {
+fn duplicate_crates_are_listed() {
     let deny = deny();
     let skipped: BTreeSet<&str> = deny
         .bans
@@ -159,10 +159,10 @@ fn a_crate_is_there_once_but_for_those_that_are_listed() {
     }
     let mut used = BTreeSet::new();
     for (name, versions) in &versions {
-        let kept = versions
+        let remaining = versions
             .iter()
             .filter(|version| !skipped.contains(version.as_str()));
-        assert!(kept.count() <= 1, "{name}: {versions:?}");
+        assert!(remaining.count() <= 1, "{name}: {versions:?}");
         used.extend(versions.iter().filter(|_| versions.len() > 1));
     }
     for skip in skipped {
@@ -170,7 +170,7 @@ fn a_crate_is_there_once_but_for_those_that_are_listed() {
     }
 }
 
-/// A mirror has another address, so none is spelled here.
+/// A mirror has another address, so this test names none.
 #[test]
 fn packages_come_from_one_registry_with_checksums() {
     #[derive(Deserialize)]
@@ -202,32 +202,32 @@ fn packages_come_from_one_registry_with_checksums() {
     }
 }
 
-/// What is built of a package for its normal use, with features.
-fn built(of: &[&str]) -> BTreeSet<String> {
-    let told = Command::new(env!("CARGO"))
+/// Returns the crates and features of a normal build of a package.
+fn built_features(arguments: &[&str]) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
         .args([
             "tree", "--locked", "--prefix", "none", "--format", "{p} {f}",
         ])
-        .args(of)
+        .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     assert!(
-        told.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    let lines = String::from_utf8(told.stdout).unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
     let lines = lines.lines().map(|line| line.trim_end_matches(" (*)"));
     lines.map(str::to_owned).collect()
 }
 
-/// Another feature of a crate below DataFusion would build all of it once more, for minutes and gigabytes.
+/// Other features of a dependency of DataFusion would build DataFusion twice.
 #[test]
-fn the_command_its_tests_and_the_python_module_share_one_build() {
-    let tests = built(&["--edges", "normal,build,dev"]);
+fn command_tests_and_python_module_share_one_build() {
+    let tests = built_features(&["--edges", "normal,build,dev"]);
     for package in ["tensorsql", "tensorsql-python"] {
-        let own = built(&["--edges", "normal,build", "--package", package]);
+        let own = built_features(&["--edges", "normal,build", "--package", package]);
         assert!(own.iter().any(|line| line.starts_with("datafusion v")));
         let others = own.difference(&tests).map(String::as_str);
         let of_python = [
@@ -238,6 +238,9 @@ fn the_command_its_tests_and_the_python_module_share_one_build() {
         ];
         let others = others.filter(|line| !of_python.iter().any(|own| line.starts_with(own)));
         let others: Vec<&str> = others.collect();
-        assert!(others.is_empty(), "{package} builds anew: {others:#?}");
+        assert!(
+            others.is_empty(),
+            "{package} builds differently: {others:#?}"
+        );
     }
 }

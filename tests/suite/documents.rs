@@ -1,6 +1,6 @@
-//! The console blocks of README.md and of the documentation run, each in a folder of its own.
+//! Runs the console blocks of README.md and of the documentation, each in a separate folder.
 //!
-//! Comments directly above a block change how it runs:
+//! Comments directly above a block control its run:
 //! - `<!-- test: skip, REASON -->`: not at all.
 //! - `<!-- test: empty -->`: without the store of the folder.
 //! - `<!-- test: setup COMMAND -->`: the command runs first.
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use crate::support::{Place, log, shared};
 
-/// A console block of a page.
+/// Console block of a page.
 struct Block {
     /// `PAGE:LINE` of the fence.
     position: String,
@@ -23,7 +23,7 @@ struct Block {
     commands: Vec<Shown>,
 }
 
-/// A command, and the output that the page shows.
+/// Command with the output that the page shows.
 struct Shown {
     command: String,
     output: String,
@@ -44,12 +44,12 @@ impl Block {
     }
 }
 
-/// Does the next line belong to the command?
+/// Returns whether the next line belongs to the command.
 fn is_continued(command: &str) -> bool {
     command.ends_with('\\') || command.matches('"').count() % 2 == 1
 }
 
-/// The console blocks of a text.
+/// Returns the console blocks of a text.
 fn blocks(name: &str, text: &str) -> Vec<Block> {
     let (mut blocks, mut marks, mut open) = (Vec::new(), Vec::new(), None::<Block>);
     for (index, line) in text.lines().enumerate() {
@@ -86,13 +86,13 @@ fn blocks(name: &str, text: &str) -> Vec<Block> {
     blocks
 }
 
-/// Pages of the documentation for users, by path in the checkout.
+/// Returns the pages of the user documentation, by path in the checkout.
 fn pages() -> Vec<String> {
-    fn below(folder: &Path, found: &mut Vec<PathBuf>) {
+    fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() && !path.ends_with("dev") {
-                below(&path, found);
+                files_below(&path, found);
             } else if path.extension().is_some_and(|extension| extension == "md") {
                 found.push(path);
             }
@@ -100,7 +100,7 @@ fn pages() -> Vec<String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = vec![root.join("README.md"), root.join("data/README.md")];
-    below(&root.join("docs"), &mut found);
+    files_below(&root.join("docs"), &mut found);
     let names = found.iter().map(|path| path.strip_prefix(root).unwrap());
     let mut names: Vec<String> = names.map(|path| path.display().to_string()).collect();
     names.sort();
@@ -115,18 +115,18 @@ fn blocks_of(pages: &[String]) -> Vec<Block> {
     blocks.collect()
 }
 
-/// A copy of a folder with logs and a store of three platforms.
+/// Returns a copy of a folder with logs and a store of three platforms.
 fn laboratory() -> Place {
-    static MADE: OnceLock<Place> = OnceLock::new();
+    static GENERATED: OnceLock<Place> = OnceLock::new();
     let place = Place::new();
-    copy(MADE.get_or_init(make_laboratory).path(), place.path());
+    copy(GENERATED.get_or_init(make_laboratory).path(), place.path());
     place
 }
 
 fn make_laboratory() -> Place {
     let place = Place::new();
     place.write("logs/a100/a.json", log(1, 30));
-    // The fan broke later.
+    // Records of a later time, after the fan broke.
     let later = log(40, 10).replace("0.5, 1700", "0.5, 1711");
     place.write("logs/a100/work.json", later);
     place.write("logs/x86/x.json", log(1, 20));
@@ -166,7 +166,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Does the output have the parts of what is shown between `...`, in order?
+/// Returns whether the output contains the shown parts between `...` in order.
 fn is_shown(shown: &str, output: &str) -> bool {
     let (shown, output) = (shown.trim(), output.trim());
     let mut parts = shown.split("...");
@@ -189,7 +189,7 @@ fn is_shown(shown: &str, output: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Runs the commands of a block, and returns their faults.
+/// Runs the commands of a block. Returns their failures.
 fn faults_of(block: &Block) -> Vec<String> {
     let place = laboratory();
     for data in block.values("data") {
@@ -239,7 +239,7 @@ fn faults_of(block: &Block) -> Vec<String> {
     faults
 }
 
-/// Runs the blocks of the pages whose path begins like that.
+/// Runs the blocks of pages with one of these path prefixes.
 fn run_pages(begins: &[&str], least: usize) {
     let pages = pages().into_iter();
     let pages: Vec<String> = pages
@@ -285,7 +285,7 @@ fn blocks_of_the_guides_for_stores_run() {
     run_pages(&pages, 15);
 }
 
-/// Guides that the test above runs; the next test runs the others.
+/// Guides of the previous test. This test runs the others.
 const FIRST: [&str; 8] = [
     "built-in-queries",
     "check-and-repair",
@@ -326,7 +326,7 @@ fn blocks_of_the_reference_run() {
 }
 
 #[test]
-fn marks_of_blocks_are_known() {
+fn marks_of_blocks_are_valid() {
     let known = ["skip,", "empty", "setup", "data", "exit", "output"];
     for block in blocks_of(&pages()) {
         for mark in &block.marks {
@@ -361,10 +361,10 @@ fn the_readme_is_short() {
     );
 }
 
-/// Plots of the documentation are what the command draws. `ui.png` is a screenshot of `tests/python/browser.py`, which writes
-/// them to the folder `TSQL_TEST_SHOTS`.
+/// Plots of the documentation equal the output of the command. `ui.png` is a screenshot of `tests/python/browser.py`,
+/// which writes screenshots to the folder `TSQL_TEST_SHOTS`.
 #[test]
-fn plots_of_the_documents_are_current() {
+fn plots_of_the_documentation_are_current() {
     let place = Place::new();
     let command = [
         "--sample",
@@ -383,11 +383,11 @@ fn plots_of_the_documents_are_current() {
     );
 }
 
-/// Links of pages lead to files, and images are small.
+/// Links of pages point to files, and images are small.
 #[test]
-fn links_lead_somewhere() {
-    /// Pages that the site makes from the code.
-    const MADE: [&str; 4] = ["command.md", "tables.md", "functions.md", "questions.md"];
+fn links_resolve() {
+    /// Pages that the site generates from the code.
+    const GENERATED: [&str; 4] = ["command.md", "tables.md", "functions.md", "questions.md"];
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut seen, mut wrong) = (0, Vec::new());
     for page in pages() {
@@ -402,8 +402,8 @@ fn links_lead_somewhere() {
             }
             seen += 1;
             let path = root.join(&page).parent().unwrap().join(target);
-            let is_made =
-                MADE.iter().any(|made| target.ends_with(made)) || target.contains("notebooks/");
+            let is_made = GENERATED.iter().any(|made| target.ends_with(made))
+                || target.contains("notebooks/");
             if !path.exists() && !is_made {
                 wrong.push(format!("{page}: {target}"));
             } else if page == "README.md" && target.starts_with("docs/images/") {

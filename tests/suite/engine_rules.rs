@@ -18,13 +18,13 @@ fn sources(path: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of code of a file, without tests and comments.
+/// Returns the lines of code of a file, without tests and comments.
 fn code(path: &Path) -> Vec<String> {
     if path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs") {
         return Vec::new();
     }
     let text = fs::read_to_string(path).unwrap();
-    // Tests of a file are at its end; `mod tests;` among the declarations is a file of its own.
+    // Tests of a file are at its end. `mod tests;` among the declarations is a separate file.
     let tests = text.match_indices("#[cfg(test)]\nmod ");
     let mut tests = tests.filter(|(at, _)| {
         let declared = text[*at..].lines().nth(1).unwrap();
@@ -39,7 +39,7 @@ fn code(path: &Path) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Lines of code below a path, each with its file.
+/// Returns the lines of code below a path, each with its file.
 fn lines_below(path: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
     sources(path, &mut files);
@@ -59,9 +59,9 @@ fn no_constant_depends_on_a_test_build() {
     assert!(lines[0].len() > 10_000, "the search finds code");
 }
 
-/// A text that `Debug` makes is for people: it changes with each release of a library.
+/// `Debug` output is for people and may change with each release of a library.
 #[test]
-fn plans_are_not_read_from_texts() {
+fn rules_do_not_parse_plan_text() {
     let lines = lines_below(&root().join("src/query"));
     let is_debug_text = |line: &str| {
         let formats = line.split("format!(\"{").skip(1);
@@ -74,7 +74,7 @@ fn plans_are_not_read_from_texts() {
     assert!(is_debug_text("format!(\"{plan:?}\")"));
 }
 
-/// The modules of the optimizations, as the registry imports them, and those that they share.
+/// Returns the modules of optimizer rules that the registry imports, and their shared modules.
 fn optimizations() -> BTreeSet<String> {
     let registry = fs::read_to_string(root().join("src/query/rules/optimizations.rs")).unwrap();
     let imports = registry.lines();
@@ -82,12 +82,12 @@ fn optimizations() -> BTreeSet<String> {
     let modules = imports.filter_map(|import| import.split("::").next());
     let modules = modules.map(|module| module.trim_end_matches(';'));
     let modules = modules.filter(|module| *module != "rule");
-    // Rules share these.
+    // Modules that rules share.
     let modules = modules.chain(["cardinality", "fallible", "sort_keys"]);
     modules.map(str::to_owned).collect()
 }
 
-/// The names of all tables and columns, by their definitions.
+/// Returns the names of all tables and columns from their definitions.
 fn names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(root().join("schemas")).unwrap() {
@@ -102,7 +102,7 @@ fn names() -> BTreeSet<String> {
 }
 
 #[test]
-fn optimizations_name_no_tables_and_columns() {
+fn rules_name_no_tables_or_columns() {
     let (modules, names) = (optimizations(), names());
     assert!(modules.len() > 8, "{modules:?}");
     assert!(names.contains("\"records\"") && names.contains("\"graph_id\""));

@@ -1,4 +1,4 @@
-//! Other engines read the store, and answer the same questions over the raw lines.
+//! Other engines read the store, and return the same results from the raw lines.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Place, log, shared};
 
-/// A Python with duckdb and deltalake; `.ci/run` makes one and requires it.
+/// Returns a Python with duckdb and deltalake. `.ci/run` creates and requires one.
 pub(crate) fn python() -> Option<PathBuf> {
     let named = std::env::var_os("TSQL_TEST_PYTHON").map(PathBuf::from);
     let cached = std::env::var_os("HOME")
@@ -35,7 +35,7 @@ pub(crate) fn run(python: &PathBuf, script: &str, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn ingested() -> (Place, PathBuf) {
+fn ingested_store() -> (Place, PathBuf) {
     let place = Place::new();
     let logs = shared().map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data"),
@@ -54,7 +54,7 @@ fn ingested() -> (Place, PathBuf) {
 #[test]
 fn duckdb_and_delta_rs_count_the_same_rows() {
     let Some(python) = python() else { return };
-    let (place, _) = ingested();
+    let (place, _) = ingested_store();
     for upkeep in [false, true] {
         if upkeep {
             place.ok(&["optimize"]);
@@ -80,72 +80,72 @@ fn duckdb_and_delta_rs_count_the_same_rows() {
     }
 }
 
-/// Files that another engine has merged hold rows in any order.
+/// Files that another engine compacted contain rows in any order.
 #[test]
-fn tables_that_another_engine_has_merged_answer_as_before() {
+fn tables_compacted_by_another_engine_return_the_same_rows() {
     let Some(python) = python() else { return };
     let place = Place::new();
-    // Longer than the texts that others keep of a column.
+    // Longer than the column statistics of other writers.
     let name = |file: u32| format!("logs/k80/{}-{file}.json", "n".repeat(90));
     for file in 0..4 {
         place.write(&name(file), log(1 + 40 * file, 30));
         place.ok(&["ingest", "-q", "logs"]);
     }
-    let questions = [
+    let queries = [
         "SELECT min(name), max(name) FROM sources",
         "SELECT graph_id, config_id FROM records ORDER BY graph_id, config_id LIMIT 7",
         "SELECT config_id, count(*), min(runtime_ns) FROM records GROUP BY config_id ORDER BY config_id",
         "SELECT count(*) FROM records JOIN configurations USING (config_id)",
         "SELECT source_id, line, row_number() OVER (PARTITION BY graph_id ORDER BY config_id) FROM records ORDER BY 1, 2",
     ];
-    let before = questions.map(|sql| place.rows(sql));
+    let before = queries.map(|sql| place.rows(sql));
     let merged = run(
         &python,
         "compact.py",
         &[place.path().join(".tsql").to_str().unwrap()],
     );
     assert!(merged["records"].as_u64() > Some(1), "{merged}");
-    assert_eq!(questions.map(|sql| place.rows(sql)), before);
-    // And they become ours again.
+    assert_eq!(queries.map(|sql| place.rows(sql)), before);
+    // `optimize` rewrites them in the format of tsql.
     place.ok(&["optimize", "--again"]);
-    assert_eq!(questions.map(|sql| place.rows(sql)), before);
+    assert_eq!(queries.map(|sql| place.rows(sql)), before);
     place.assert_sound(&[&name(0), &name(3)]);
 }
 
-/// Ours and DuckDB's own SQL over the raw lines, in `tests/python/questions.json`.
+/// `tests/python/queries.json` has each query as SQL of tsql and of DuckDB over the raw lines.
 #[test]
-fn ten_answers_equal_duckdb_over_the_raw_lines() {
+fn ten_query_results_equal_duckdb_over_raw_lines() {
     let Some(python) = python() else { return };
-    let (place, logs) = ingested();
-    let text = include_str!("../python/questions.json");
-    let questions: Value = serde_json::from_str(text).unwrap();
-    let answers = run(&python, "raw_answers.py", &[logs.to_str().unwrap()]);
-    let questions = questions.as_array().unwrap();
-    assert!(questions.len() >= 10);
-    for question in questions {
-        let name = question["name"].as_str().unwrap();
+    let (place, logs) = ingested_store();
+    let text = include_str!("../python/queries.json");
+    let queries: Value = serde_json::from_str(text).unwrap();
+    let results = run(&python, "raw_queries.py", &[logs.to_str().unwrap()]);
+    let queries = queries.as_array().unwrap();
+    assert!(queries.len() >= 10);
+    for query in queries {
+        let name = query["name"].as_str().unwrap();
         let out = place
-            .ok(&["--format", "tsv", question["tsql"].as_str().unwrap()])
+            .ok(&["--format", "tsv", query["tsql"].as_str().unwrap()])
             .stdout;
         let ours: Vec<Vec<&str>> = out
             .lines()
             .skip(1)
             .map(|line| line.split('\t').collect())
             .collect();
-        let theirs = answers[name].as_array().unwrap();
+        let theirs = results[name].as_array().unwrap();
         assert!(!ours.is_empty(), "{name}");
         assert_eq!(ours.len(), theirs.len(), "{name}");
         for (ours, theirs) in ours.iter().zip(theirs) {
             assert_eq!(ours.len(), theirs.as_array().unwrap().len(), "{name}");
             for (ours, theirs) in ours.iter().zip(theirs.as_array().unwrap()) {
-                assert!(same(ours, theirs), "{name}: {ours} is not {theirs}");
+                assert!(is_same(ours, theirs), "{name}: {ours} is not {theirs}");
             }
         }
     }
 }
 
-/// Equal, numbers to twelve digits: the engines add in different orders.
-fn same(ours: &str, theirs: &Value) -> bool {
+/// Compares values, and numbers to twelve digits, because engines add in different orders.
+fn is_same(ours: &str, theirs: &Value) -> bool {
     match (ours.parse::<f64>(), theirs) {
         (Ok(ours), Value::Number(theirs)) => {
             let theirs = theirs.as_f64().unwrap();
@@ -157,10 +157,10 @@ fn same(ours: &str, theirs: &Value) -> bool {
     }
 }
 
-/// Partition folders say what the log says, as Hive escapes it: engines that believe the one or the other
-/// read the same platforms.
+/// Partition folders contain the values of the log, escaped as in Hive. Engines that read folders or log values
+/// find the same platforms.
 #[test]
-fn platforms_of_any_name_are_the_same_for_all_engines() {
+fn platforms_of_any_name_match_in_all_engines() {
     let place = Place::new();
     let names = [
         "a b",
@@ -178,7 +178,7 @@ fn platforms_of_any_name_are_the_same_for_all_engines() {
         place.ok(&["ingest", "-q", "--platform", name, &file]);
     }
     let sql = "SELECT platform, count(*) AS n FROM records GROUP BY 1 ORDER BY 2";
-    let asked = |place: &Place| -> Vec<(String, u64)> {
+    let counts = |place: &Place| -> Vec<(String, u64)> {
         let out = place.ok(&["--format", "jsonl", sql]).stdout;
         let rows = out
             .lines()
@@ -196,15 +196,15 @@ fn platforms_of_any_name_are_the_same_for_all_engines() {
         .zip(1..)
         .map(|(name, n)| ((*name).to_owned(), n))
         .collect();
-    assert_eq!(asked(&place), wanted);
+    assert_eq!(counts(&place), wanted);
     place.ok(&["optimize"]);
     place.ok(&["vacuum", "--retain", "0s"]);
-    assert_eq!(asked(&place), wanted);
+    assert_eq!(counts(&place), wanted);
     place.ok(&["check"]);
-    for refused in ["", "a\nb", "\u{1b}[31m", &"x".repeat(300)] {
-        let ran = place.tsql(&["ingest", "--platform", refused, "logs/1.json"]);
-        assert_eq!(ran.code, Some(2), "{refused:?}");
-        assert!(ran.stderr.contains("the platform's name"), "{}", ran.stderr);
+    for invalid in ["", "a\nb", "\u{1b}[31m", &"x".repeat(300)] {
+        let ran = place.tsql(&["ingest", "--platform", invalid, "logs/1.json"]);
+        assert_eq!(ran.code, Some(2), "{invalid:?}");
+        assert!(ran.stderr.contains("the platform name"), "{}", ran.stderr);
     }
     let Some(python) = python() else { return };
     let store = place.path().join(".tsql");
@@ -220,7 +220,7 @@ fn platforms_of_any_name_are_the_same_for_all_engines() {
     }
 }
 
-/// Records of every kind: repeats in all forms, failures, lists as such and as text.
+/// Records of every kind: repeats in all forms, failures, lists as arrays and as text.
 const KINDS: &str = r#"{"workload_key": "k", "steps": {"a": 1}, "repeats_ns": [0.00012345678901234567, 987654321.9876543210, 12000000000]}
 {"workload_key": "k", "steps": {"a": 2}, "repeats_ns": [123456789.01234567]}
 {"workload_key": "k", "steps": {"a": 3}, "repeats_ns": [0.1, 0.30000000000000004, 7e-9]}
@@ -265,7 +265,7 @@ const SOURCES: [&str; 27] = [
     "tsql_version",
 ];
 
-/// What the views are compared by: a table, what tells its rows, columns (the same SQL for both).
+/// Comparisons of views: a table, its key columns, and other columns in SQL that both engines accept.
 const VIEWED: [(&str, &str, &[&str]); 6] = [
     (
         "records",
@@ -313,22 +313,22 @@ const VIEWED: [(&str, &str, &[&str]); 6] = [
     ),
 ];
 
-/// The question for a table, its columns by their places.
-fn viewed((table, key, columns): (&str, &str, &[&str])) -> String {
+/// Returns the query of a view. Result columns are named by position.
+fn view_query((table, key, columns): (&str, &str, &[&str])) -> String {
     let columns = columns.iter().enumerate();
     let columns: Vec<String> = columns.map(|(n, sql)| format!("{sql} AS c{n}")).collect();
     format!("SELECT {} FROM {table} ORDER BY {key}", columns.join(", "))
 }
 
 #[test]
-fn views_for_duckdb_give_what_tsql_gives() {
+fn duckdb_views_match_tsql() {
     let Some(python) = python() else { return };
-    let (place, _) = ingested();
+    let (place, _) = ingested_store();
     place.write("kinds/lines.jsonl", KINDS);
     place.ok(&["ingest", "-q", "kinds"]);
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/data/measured");
     place.ok(&["ingest", "-q", own]);
-    // A file that grew has two segments, with other labels.
+    // A grown file has two segments with different labels.
     let growing = place.write("logs/grown/k80.json", log(900, 3));
     let growing = growing.to_str().unwrap();
     let grow = ["ingest", "-q", growing, "--platform", "k80", "--label"];
@@ -341,50 +341,50 @@ fn views_for_duckdb_give_what_tsql_gives() {
     }
     let views = place.ok(&["store", "views"]).stdout;
     let views = place.write("views.sql", views);
-    let questions: serde_json::Map<String, Value> = VIEWED
+    let queries: serde_json::Map<String, Value> = VIEWED
         .iter()
-        .map(|&asked| (asked.0.to_owned(), Value::from(viewed(asked))))
+        .map(|&view| (view.0.to_owned(), Value::from(view_query(view))))
         .collect();
-    let questions = Value::from(questions).to_string();
+    let queries = Value::from(queries).to_string();
     for optimized in [false, true] {
         if optimized {
             place.ok(&["optimize"]);
         }
-        let args = [views.to_str().unwrap(), &questions];
-        let answers = run(&python, "views.py", &args);
-        // All of them in one session, each behind its name.
+        let args = [views.to_str().unwrap(), &queries];
+        let results = run(&python, "views.py", &args);
+        // All queries run in one session, each after its name.
         let named =
-            VIEWED.map(|asked| format!("SELECT '{}' AS asked; {};", asked.0, viewed(asked)));
+            VIEWED.map(|view| format!("SELECT '{}' AS asked; {};", view.0, view_query(view)));
         place.write("viewed.sql", named.concat());
         let out = place.ok(&["--format", "jsonl", "-f", "viewed.sql"]).stdout;
-        let mut answered = out.split("{\"asked\":");
-        assert_eq!(answered.next(), Some(""));
-        for asked in VIEWED {
-            let out = answered.next().unwrap();
+        let mut outputs = out.split("{\"asked\":");
+        assert_eq!(outputs.next(), Some(""));
+        for view in VIEWED {
+            let out = outputs.next().unwrap();
             let (name, out) = out.split_once("}\n").unwrap();
-            assert_eq!(name, format!("\"{}\"", asked.0));
-            let theirs = answers[asked.0].as_array().unwrap();
-            assert_eq!(out.lines().count(), theirs.len(), "{}", asked.0);
+            assert_eq!(name, format!("\"{}\"", view.0));
+            let theirs = results[view.0].as_array().unwrap();
+            assert_eq!(out.lines().count(), theirs.len(), "{}", view.0);
             for (ours, theirs) in out.lines().zip(theirs) {
                 let ours: Value = serde_json::from_str(ours).unwrap();
-                for (n, column) in asked.2.iter().enumerate() {
+                for (n, column) in view.2.iter().enumerate() {
                     let (ours, theirs) = (&ours[format!("c{n}")], &theirs[n]);
-                    assert!(equal(ours, theirs), "{column}: {ours} is not {theirs}");
+                    assert!(is_equal(ours, theirs), "{column}: {ours} is not {theirs}");
                 }
             }
         }
     }
 }
 
-/// The same, numbers as numbers: `5` is `5.0`.
-fn equal(ours: &Value, theirs: &Value) -> bool {
+/// Compares values. Numbers are equal by value: `5` is `5.0`.
+fn is_equal(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Number(ours), Value::Number(theirs)) => ours.as_f64() == theirs.as_f64(),
         (Value::Array(ours), Value::Array(theirs)) => {
-            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| equal(a, b))
+            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| is_equal(a, b))
         }
         (Value::Object(ours), Value::Object(theirs)) => {
-            let same = |(key, value)| theirs.get(key).is_some_and(|other| equal(value, other));
+            let same = |(key, value)| theirs.get(key).is_some_and(|other| is_equal(value, other));
             ours.len() == theirs.len() && ours.iter().all(same)
         }
         _ => ours == theirs,

@@ -1,4 +1,4 @@
-//! What is exported: every file under its own name, nothing replaced, taken in again as what it was.
+//! Exports: every file keeps its name, nothing is overwritten, and another ingest restores all attributes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ fn zstd(text: &str) -> Vec<u8> {
     zstd::encode_all(text.as_bytes(), 3).unwrap()
 }
 
-/// What is inside of a file.
+/// Returns the decompressed text of a file.
 fn content(place: &Place, name: &str) -> String {
     let bytes = place.read(name);
     let mut text = String::new();
@@ -37,10 +37,10 @@ fn content(place: &Place, name: &str) -> String {
 }
 
 #[test]
-fn twins_are_found_whatever_their_compression() {
+fn duplicates_are_found_for_any_compression() {
     let text = log(1, 40);
     let half = log(1, 20);
-    // Also as two members, which a decompressor puts together.
+    // A file of two compressed members, which decompressors concatenate.
     let members = [gzip(&half), gzip(&text[half.len()..])].concat();
     let files = [
         ("p/a.json", text.clone().into_bytes()),
@@ -63,7 +63,7 @@ fn twins_are_found_whatever_their_compression() {
         if together {
             let ran = place.ok(&[&args[..], &names].concat());
             assert!(
-                ran.stderr.contains("5 with the bytes of another"),
+                ran.stderr.contains("5 identical to another source"),
                 "{}",
                 ran.stderr
             );
@@ -78,12 +78,12 @@ fn twins_are_found_whatever_their_compression() {
             ["6,5,4"]
         );
         let again = place.ok(&[&args[..], &names].concat()).stderr;
-        assert!(again.contains("6 already there"), "{again}");
+        assert!(again.contains("6 already ingested"), "{again}");
         place.ok(&["check"]);
-        let told = place.ok(&["export", "--to", "back"]).stderr;
-        assert!(told.contains("6 files"), "{told}");
-        let anew = "4 of them were compressed again: the same content in another container";
-        assert!(told.contains(anew), "{told}");
+        let stderr = place.ok(&["export", "--to", "back"]).stderr;
+        assert!(stderr.contains("6 files"), "{stderr}");
+        let recompressed = "4 of them were compressed again, so their compressed bytes may differ";
+        assert!(stderr.contains(recompressed), "{stderr}");
         for (name, bytes) in &files {
             let name = name.replace("p/", "back/");
             assert_eq!(content(&place, &name), text, "{name}");
@@ -102,7 +102,7 @@ fn two_names_of_a_broken_archive_are_stored_once() {
     let ran = place.tsql(&["ingest", "p"]);
     assert_eq!(ran.code, Some(1));
     assert!(
-        ran.stderr.contains("1 with the bytes of another"),
+        ran.stderr.contains("1 identical to another source"),
         "{}",
         ran.stderr
     );
@@ -110,7 +110,7 @@ fn two_names_of_a_broken_archive_are_stored_once() {
 }
 
 #[test]
-fn a_compressed_log_that_grew_adds_only_its_new_lines() {
+fn a_grown_compressed_log_adds_only_new_lines() {
     for pack in [gzip, zstd] {
         let place = Place::new();
         place.write("p/a.json.gz", pack(&log(1, 30)));
@@ -130,22 +130,22 @@ fn a_compressed_log_that_grew_adds_only_its_new_lines() {
 }
 
 #[test]
-fn files_that_differ_in_their_compression_alone_all_come_back() {
+fn files_that_differ_only_in_compression_are_all_exported() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     place.write("p/a.json.gz", gzip(&log(10, 4)));
     place.write("p/a.json.zst", zstd(&log(20, 5)));
     place.ok(&["ingest", "p"]);
-    let told = place.ok(&["export", "--to", "back"]).stderr;
-    assert!(told.contains("3 files"), "{told}");
+    let stderr = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(stderr.contains("3 files"), "{stderr}");
     assert_eq!(content(&place, "back/p/a.json"), log(1, 3));
     assert_eq!(content(&place, "back/p/a.json.gz"), log(10, 4));
     assert_eq!(content(&place, "back/p/a.json.zst"), log(20, 5));
 }
 
-/// Rows of a Parquet file may have any names.
+/// Rows of a Parquet file may have arbitrary names.
 #[test]
-fn names_that_cannot_be_files_come_back_under_others() {
+fn names_invalid_as_file_names_are_exported_under_others() {
     let place = Place::new();
     let rows = [
         ("'plain.txt'", "plain"),
@@ -164,8 +164,8 @@ fn names_that_cannot_be_files_come_back_under_others() {
     place.ok(&["init"]);
     place.ok(&[&sql, "--format", "parquet", "-o", "hub.parquet"]);
     place.ok(&["ingest", "hub.parquet"]);
-    let told = place.ok(&["export", "--to", "back"]).stderr;
-    assert!(told.contains("10 files"), "{told}");
+    let stderr = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(stderr.contains("10 files"), "{stderr}");
     for (name, text) in [
         ("plain.txt", "plain"),
         ("a%00b", "zero"),
@@ -177,8 +177,8 @@ fn names_that_cannot_be_files_come_back_under_others() {
     ] {
         assert_eq!(content(&place, &format!("back/{name}")), text, "{name}");
     }
-    assert!(told.contains("a\\u{0}b: written as a%00b"), "{told}");
-    assert!(told.contains("f: written as f~2"), "{told}");
+    assert!(stderr.contains("a\\u{0}b: written as a%00b"), "{stderr}");
+    assert!(stderr.contains("f: written as f~2"), "{stderr}");
     let mut others: Vec<String> = ["back/x/_/y~2", "back/x/_/y~3"]
         .map(|name| content(&place, name))
         .to_vec();
@@ -190,7 +190,7 @@ fn names_that_cannot_be_files_come_back_under_others() {
         fs::read_to_string(long.next().unwrap().path()).unwrap(),
         "long"
     );
-    // They are taken in again as what they were.
+    // Another ingest restores their attributes.
     let names = "SELECT name, platform, size_bytes FROM sources ORDER BY name";
     let before = place.rows(names);
     place.ok(&["init", "again"]);
@@ -200,7 +200,7 @@ fn names_that_cannot_be_files_come_back_under_others() {
 }
 
 #[test]
-fn files_that_are_there_are_not_replaced_unasked() {
+fn existing_files_are_not_overwritten_by_default() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     place.write("p/b.json", log(10, 3));
@@ -209,9 +209,9 @@ fn files_that_are_there_are_not_replaced_unasked() {
     place.ok(&["ingest", "p"]);
     let to = ["export", "--to", "back"];
     place.ok(&to);
-    // The same once more, and over the very files that were ingested: all may stay.
+    // A repeated export, and one over the ingested files, leave all files unchanged.
     let again = place.ok(&to).stderr;
-    assert!(again.contains("4 of them existed already"), "{again}");
+    assert!(again.contains("4 of them already existed"), "{again}");
     let original = place.read("p/c.json.gz");
     place.ok(&["export", "--to", "."]);
     assert_eq!(place.read("p/c.json.gz"), original);
@@ -220,15 +220,15 @@ fn files_that_are_there_are_not_replaced_unasked() {
     fs::remove_file(place.path().join("back/p/b.json")).unwrap();
     fs::create_dir(place.path().join("back/p/b.json")).unwrap();
     fs::remove_file(place.path().join("back/p/c.json.gz")).unwrap();
-    let refused = place.tsql(&to);
-    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    for told in [
-        "p/a.json: another file is at back/p/a.json already",
-        "p/b.json: a folder is at back/p/b.json already",
+    let ran = place.tsql(&to);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for message in [
+        "p/a.json: another file already exists at back/p/a.json",
+        "p/b.json: a folder already exists at back/p/b.json",
         "hint: --overwrite",
         "2 files not written",
     ] {
-        assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
+        assert!(ran.stderr.contains(message), "{message}: {}", ran.stderr);
     }
     assert_eq!(place.read("back/p/a.json"), b"mine");
     assert_eq!(content(&place, "back/p/c.json.gz"), log(20, 3));
@@ -239,22 +239,23 @@ fn files_that_are_there_are_not_replaced_unasked() {
 }
 
 #[test]
-fn a_file_that_changed_without_growing_is_told() {
+fn a_changed_file_that_did_not_grow_is_reported() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     place.ok(&["ingest", "p"]);
     place.write("p/a.json", log(5, 3));
     let ran = place.ok(&["ingest", "p"]);
-    let told = "p/a.json: the store has another one of this name; this one is p/a~2.json there";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    // What is not new is not told again.
+    let expected =
+        "p/a.json: the store has another source of this name; this one is stored as p/a~2.json";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    // Known files are not reported again.
     let again = place.ok(&["ingest", "p"]).stderr;
-    assert!(!again.contains("another one"), "{again}");
+    assert!(!again.contains("another source"), "{again}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_name_that_is_no_utf8_comes_back_as_it_was() {
+fn a_name_that_is_not_utf8_is_exported_unchanged() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     let place = Place::new();
@@ -289,11 +290,11 @@ fn a_name_that_is_no_utf8_comes_back_as_it_was() {
 }
 
 #[test]
-fn an_export_of_nothing_says_so() {
+fn an_empty_export_is_reported() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     place.ok(&["ingest", "p"]);
-    for (args, told) in [
+    for (args, expected) in [
         (
             vec!["--to", "x", "--where", "path = 'p/a.json'"],
             "no sample of GraphNet matches `path = 'p/a.json'`",
@@ -313,13 +314,13 @@ fn an_export_of_nothing_says_so() {
     ] {
         let ran = place.tsql(&[&["export"], args.as_slice()].concat());
         assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     }
     assert!(!place.path().join("x").exists());
 }
 
-/// All columns of all records, and what the ledger says of their files.
-fn all(place: &Place, store: &str) -> Vec<String> {
+/// Returns all columns of all records and sources.
+fn all_rows(place: &Place, store: &str) -> Vec<String> {
     let records = "SELECT dataset, platform, collection, split, graph_id, runtime_ns, min_ns, repeat_count, \
         error_no, error_message, baseline_ns, measured_at, environment_id, source_id, line, flags \
         FROM records ORDER BY source_id, line";
@@ -332,7 +333,8 @@ fn all(place: &Place, store: &str) -> Vec<String> {
     found
 }
 
-/// Sources of every kind under platforms that nothing in an export says but its list, each with a label `night`.
+/// Returns a store with sources of every kind, each with a label `night`. Only the export list contains their
+/// platforms.
 pub(crate) fn place_of_all_kinds() -> Place {
     let place = Place::new();
     let measured = |first: u32| -> String {
@@ -395,27 +397,27 @@ pub(crate) fn place_of_all_kinds() -> Place {
 }
 
 #[test]
-fn what_was_given_back_is_taken_in_as_what_it_was() {
+fn exported_files_are_ingested_with_their_attributes() {
     let place = place_of_all_kinds();
-    let before = all(&place, ".tsql");
+    let before = all_rows(&place, ".tsql");
     assert!(
         before[0].contains("night") && before[0].contains("tpu-x"),
         "{before:?}"
     );
     place.ok(&["export", "--to", "back"]);
-    // Into the same store: nothing is new.
+    // An ingest into the same store adds nothing.
     let same = place.tsql(&["ingest", "back"]).stderr;
     assert!(same.contains("files            0 ("), "{same}");
-    assert_eq!(all(&place, ".tsql"), before);
-    // Into a new one, whole, or file by file from elsewhere.
+    assert_eq!(all_rows(&place, ".tsql"), before);
+    // Ingests into a new store: the whole export, and file by file from another folder.
     place.ok(&["init", "new"]);
     let ran = place.tsql(&["ingest", "back", "--store", "new"]);
     assert!(
-        ran.stderr.contains("taken as tsql-export.json says"),
+        ran.stderr.contains("ingested as tsql-export.json states"),
         "{}",
         ran.stderr
     );
-    assert_eq!(all(&place, "new"), before);
+    assert_eq!(all_rows(&place, "new"), before);
     place.ok(&["check", "--store", "new"]);
     fs::rename(place.path().join("back"), place.path().join("moved")).unwrap();
     place.ok(&["init", "one"]);
@@ -426,7 +428,7 @@ fn what_was_given_back_is_taken_in_as_what_it_was() {
         place.ok(&[platforms, "--store", "one"]).stdout,
         "platform\nk80\n"
     );
-    // And once more: the list of a list.
+    // A second round: the list of an export of an export.
     place.ok(&["export", "--to", "third", "--store", "new"]);
     assert_eq!(
         place.read("third/tsql-export.json"),
@@ -435,7 +437,7 @@ fn what_was_given_back_is_taken_in_as_what_it_was() {
 }
 
 #[test]
-fn a_platform_that_is_asked_for_counts_more_than_the_list() {
+fn a_requested_platform_overrides_the_export_list() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     place.ok(&["ingest", "p"]);
@@ -443,8 +445,8 @@ fn a_platform_that_is_asked_for_counts_more_than_the_list() {
     place.ok(&["init", "new"]);
     let ran = place.ok(&["ingest", "back", "--platform", "q", "--store", "new"]);
     assert!(
-        ran.stderr.contains("tsql-export.json says platform `p`")
-            && ran.stderr.contains("taken as `q`"),
+        ran.stderr.contains("tsql-export.json states platform `p`")
+            && ran.stderr.contains("ingested as `q`"),
         "{}",
         ran.stderr
     );
@@ -456,21 +458,21 @@ fn a_platform_that_is_asked_for_counts_more_than_the_list() {
 }
 
 #[test]
-fn a_list_that_is_none_is_told_before_anything_is_read() {
+fn an_invalid_export_list_is_reported_before_reading() {
     let place = Place::new();
     place.write("back/p/a.json", log(1, 3));
-    for (text, told) in [
-        ("{", "no list of exported files"),
+    for (text, expected) in [
+        ("{", "invalid list of exported files"),
         ("{\"tsql_export\": 9, \"files\": []}", "9"),
     ] {
         place.write("back/tsql-export.json", text);
         let ran = place.tsql(&["ingest", "back"]);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
 }
 
-/// An export of a part beside another one keeps the list of both.
+/// The list of a second partial export contains the files of both.
 #[test]
 fn exports_into_one_folder_share_their_list() {
     let place = Place::new();
@@ -497,9 +499,9 @@ fn exports_into_one_folder_share_their_list() {
     );
 }
 
-/// A GraphNet log that grew has two rows in the ingest log, and its runs once.
+/// A grown GraphNet log has two rows in the ingest log, and each run once.
 #[test]
-fn runs_of_a_log_that_grew_count_once() {
+fn runs_of_a_grown_log_count_once() {
     let text = fs::read_to_string(crate::graphnet::own().join("logs/run.log")).unwrap();
     let second = text.match_indices("[Processing]").nth(2).unwrap().0;
     let cut = text[..second].rfind('\n').unwrap() + 1;
@@ -527,7 +529,7 @@ fn runs_of_a_log_that_grew_count_once() {
             whole.read("report/scores.csv")
         );
     }
-    // And so in every other question: a row of the ingest log is no file.
+    // No query or source of tsql joins rows of the ingest log as files.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for folder in ["queries", "src", "schemas"] {
         let mut folders = vec![root.join(folder)];
@@ -558,9 +560,9 @@ fn runs_of_a_log_that_grew_count_once() {
     }
 }
 
-/// One more: a plain file beside a compressed one of the same lines, then more lines in the latter.
+/// A plain file and a compressed one of the same lines. The compressed one then grows.
 #[test]
-fn a_line_is_a_line_in_every_container() {
+fn equal_lines_count_once_in_every_container() {
     let place = Place::new();
     place.write("p/a.json", line(1, "0.5"));
     place.write("p/a.json.gz", gzip(&line(1, "0.5")));
@@ -569,7 +571,7 @@ fn a_line_is_a_line_in_every_container() {
     place.assert_sound(&["p/a.json"]);
 }
 
-/// Names below a folder, those of hidden files and temporary ones among them.
+/// Returns the names below a folder, with hidden and temporary files.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -584,30 +586,30 @@ fn an_export_that_fails_or_is_killed_leaves_no_temporary_files() {
     let place = Place::new();
     place.write("p/a.json", log(0, 2000));
     place.ok(&["ingest", "-q", "p"]);
-    // A limit of 8 KiB for each file, in blocks of 512 bytes.
+    // A limit of 8 KiB per file, in blocks of 512 bytes.
     let script = "ulimit -f 16; exec \"$0\" export --to back";
     let limited = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
         .current_dir(place.path())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&limited.stderr);
-    assert_eq!(limited.status.code(), Some(1), "{told}");
+    let stderr = String::from_utf8_lossy(&limited.stderr);
+    assert_eq!(limited.status.code(), Some(1), "{stderr}");
     assert!(
-        told.contains("p/a.json: ") && told.contains("File too large"),
-        "{told}"
+        stderr.contains("p/a.json: ") && stderr.contains("File too large"),
+        "{stderr}"
     );
     assert_eq!(names(&place.path().join("back")), ["p"]);
     assert!(names(&place.path().join("back/p")).is_empty());
-    // What a killed one has left goes with the next.
+    // The next export deletes leftovers of a killed one.
     let mut child = place.command(&["export", "--to", "back"]).spawn().unwrap();
     let back = place.path().join("back");
-    let is_begun = || {
+    let is_started = || {
         names(&back)
             .iter()
             .any(|name| back.join(name).join("lock").exists())
     };
-    while !is_begun() && child.try_wait().unwrap().is_none() {
+    while !is_started() && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
     child.kill().unwrap();
@@ -618,7 +620,7 @@ fn an_export_that_fails_or_is_killed_leaves_no_temporary_files() {
 }
 
 #[test]
-fn nothing_is_written_into_the_tables_of_a_store() {
+fn exports_into_store_tables_are_rejected() {
     let place = Place::new();
     place.write("p/a.json", log(0, 3));
     place.ok(&["ingest", "-q", "p"]);
@@ -634,8 +636,8 @@ fn nothing_is_written_into_the_tables_of_a_store() {
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let ran = place.tsql(&args);
             assert_ne!(ran.code, Some(0), "{args:?}");
-            let told = "it belongs to the store `";
-            assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+            let expected = "it belongs to the store `";
+            assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         }
     }
     assert_eq!(names(&place.path().join(".tsql")), before);

@@ -1,4 +1,4 @@
-//! A proxy between a client and an S3 server that does to requests what networks and servers do.
+//! A proxy between a client and an S3 server that injects network and server faults.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,27 +6,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What is done to a request.
+/// Fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is done; the answer is dropped.
-    AnswerLost,
-    /// It is done; the answer says that it was not.
+    /// The server executes the request, and the response is dropped.
+    ResponseLost,
+    /// The server executes the request, and the response reports a failure.
     UnavailableAfter,
-    /// It is not done: another request for the same object is said to be under way.
+    /// The request is not executed. The response reports a concurrent request for the same object.
     ConflictInstead,
-    /// It is not done: the server is busy.
+    /// The request is not executed. The response reports a busy server.
     SlowDownInstead,
-    /// Half of the answer's body, then nothing.
+    /// Half of the response body, then nothing.
     BodyCut,
-    /// The answer comes in drops.
+    /// The response arrives in small pieces.
     BodySlow,
-    /// The connection is broken before anything is done.
+    /// The connection is reset before the request is executed.
     Reset,
 }
 
 pub(crate) const FAULTS: [Fault; 7] = [
-    Fault::AnswerLost,
+    Fault::ResponseLost,
     Fault::UnavailableAfter,
     Fault::ConflictInstead,
     Fault::SlowDownInstead,
@@ -43,7 +43,7 @@ pub(crate) struct Proxy {
 
 struct State {
     server: u16,
-    /// One of so many requests is treated badly; 0 for none.
+    /// One of this many requests gets a fault, or none for 0.
     one_in: AtomicU64,
     random: Mutex<u64>,
     requests: AtomicU64,
@@ -52,7 +52,7 @@ struct State {
 }
 
 impl Proxy {
-    /// Begins to stand before the server at this port.
+    /// Starts a proxy of the server at this port.
     pub(crate) fn start(server: u16, one_in: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -83,8 +83,8 @@ impl Proxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Requests so far, and how many of them met each fault.
-    pub(crate) fn told(&self) -> (u64, Vec<(Fault, u64)>) {
+    /// Returns the number of requests, and of each fault.
+    pub(crate) fn counts(&self) -> (u64, Vec<(Fault, u64)>) {
         let count = |(fault, count): (&Fault, &AtomicU64)| (*fault, count.load(Ordering::Relaxed));
         let faults = FAULTS.iter().zip(&self.state.done).map(count);
         (
@@ -102,7 +102,7 @@ impl Drop for Proxy {
 }
 
 impl State {
-    /// What is done to a request; only one that creates an object meets conflicts.
+    /// Returns the fault of a request. Only requests that create an object get conflicts.
     fn draw(&self, creates: bool) -> Option<Fault> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let one_in = self.one_in.load(Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl State {
         Some(FAULTS[choice])
     }
 
-    /// Answers the requests of one connection.
+    /// Serves the requests of one connection.
     fn serve(&self, mut client: TcpStream) {
         let _ = client.set_nodelay(true);
         while let Ok(Some(request)) = read_request(&mut client) {
@@ -145,36 +145,40 @@ impl State {
                 }
                 continue;
             }
-            let Ok(answer) = self.forward(&request) else {
+            let Ok(response) = self.forward(&request) else {
                 return;
             };
             let sent = match fault {
-                Some(Fault::AnswerLost) => return,
+                Some(Fault::ResponseLost) => return,
                 Some(Fault::UnavailableAfter) => {
                     client.write_all(&refusal("503 Service Unavailable", "ServiceUnavailable"))
                 }
                 Some(Fault::BodyCut) => {
-                    let body = body_begin(&answer);
-                    let half = body + (answer.len() - body) / 2;
-                    let _ = client.write_all(&answer[..half]);
+                    let body = body_begin(&response);
+                    let half = body + (response.len() - body) / 2;
+                    let _ = client.write_all(&response[..half]);
                     return;
                 }
-                Some(Fault::BodySlow) => answer.chunks(answer.len() / 8 + 1).try_for_each(|drop| {
-                    std::thread::sleep(Duration::from_millis(20));
-                    client.write_all(drop)
-                }),
-                _ => client.write_all(&answer),
+                Some(Fault::BodySlow) => {
+                    response
+                        .chunks(response.len() / 8 + 1)
+                        .try_for_each(|drop| {
+                            std::thread::sleep(Duration::from_millis(20));
+                            client.write_all(drop)
+                        })
+                }
+                _ => client.write_all(&response),
             };
             if sent.is_err() {
                 return;
             }
-            // The server was asked to close, and so says its answer.
+            // The request and its response ask for the end of the connection.
             let _ = client.shutdown(Shutdown::Write);
             return;
         }
     }
 
-    /// The server's whole answer.
+    /// Returns the whole response of the server.
     fn forward(&self, request: &[u8]) -> io::Result<Vec<u8>> {
         let mut server = TcpStream::connect(("127.0.0.1", self.server))?;
         server.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -186,9 +190,9 @@ impl State {
         server.write_all(&request[..line_end])?;
         server.write_all(b"Connection: close\r\n")?;
         server.write_all(&request[line_end..])?;
-        let mut answer = Vec::new();
-        server.read_to_end(&mut answer)?;
-        Ok(answer)
+        let mut response = Vec::new();
+        server.read_to_end(&mut response)?;
+        Ok(response)
     }
 }
 
@@ -202,12 +206,12 @@ fn refusal(status: &str, code: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn body_begin(answer: &[u8]) -> usize {
-    let head = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    head.map_or(answer.len(), |head| head + 4)
+fn body_begin(response: &[u8]) -> usize {
+    let head = response.windows(4).position(|four| four == b"\r\n\r\n");
+    head.map_or(response.len(), |head| head + 4)
 }
 
-/// One request with its body; `None` where the connection ends.
+/// Reads a request with its body, or returns `None` at the end of the connection.
 fn read_request(client: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
     let mut request = Vec::new();
     let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Features that other programs computed: which rows are taken, what is told of the others, and where they are used.
+//! Features of other programs: imported rows, reports of rejected rows, and uses of features.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::support::{Place, log};
 
-/// Four programs of one task, and their keys by the lines of their log.
-fn four() -> (Place, Vec<String>) {
+/// Returns a store of four programs of one task, and their keys by line.
+fn four_programs() -> (Place, Vec<String>) {
     let place = Place::new();
     place.write("logs/a/x.json", log(1, 4));
     place.ok(&["ingest", "-q", "logs", "--platform", "a"]);
@@ -26,8 +26,8 @@ fn import(place: &Place, file: &str, more: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn rows_that_fit_are_taken_once_and_the_others_told_with_their_lines() {
-    let (place, keys) = four();
+fn matching_rows_are_imported_once_and_others_reported_by_line() {
+    let (place, keys) = four_programs();
     let unknown = "0123456789abcdef0123456789abcdef";
     let mut rows = "config_key,a,b\n".to_owned();
     for (key, numbers) in [
@@ -44,67 +44,68 @@ fn rows_that_fit_are_taken_once_and_the_others_told_with_their_lines() {
         writeln!(rows, "{key},{numbers}").unwrap();
     }
     place.write("x.csv", rows);
-    let told = import(&place, "x.csv", &[], 1);
+    let stderr = import(&place, "x.csv", &[], 1);
     for line in [
         format!("x.csv:5: line 3 has other numbers for {}", keys[1]),
         format!("x.csv:6: no configuration of the store has the key {unknown}"),
-        "x.csv:7: `config_key` is NULL, or no key of 32 hexadecimal digits".to_owned(),
+        "x.csv:7: `config_key` is NULL or not a key of 32 hexadecimal digits".to_owned(),
         "x.csv:8: number 1 is NaN".to_owned(),
         "x.csv:9: number 1 is NULL".to_owned(),
-        "x.csv:10: number 1 is beyond float32".to_owned(),
-        "refused: 3 rows with a number that is none".to_owned(),
-        "ansor@1: 9 rows of 2 numbers, 2 new, 0 there already, 1 twice".to_owned(),
-        "missing: 2 configurations of the same graphs, 2 have such features".to_owned(),
+        "x.csv:10: number 1 is outside the range of float32".to_owned(),
+        "rejected: 3 rows with a NULL, infinite or missing number".to_owned(),
+        "ansor@1: 9 rows of 2 numbers, 2 new, 0 known, 1 repeated".to_owned(),
+        "missing: 2 configurations of the same graphs; 2 have these features".to_owned(),
     ] {
-        assert!(told.contains(&line), "{line}: {told}");
+        assert!(stderr.contains(&line), "{line}: {stderr}");
     }
     let sql = "SELECT r.line, f.name, f.version, f.numbers[1], f.numbers[2] FROM records AS r \
                JOIN features AS f ON f.config_key = r.config_key ORDER BY r.line";
     assert_eq!(place.rows(sql), ["1,ansor,1,1.0,0.5", "2,ansor,1,2.0,-3.0"]);
     let versions = "SELECT count(*), count(DISTINCT config_key) FROM features";
-    let told = import(&place, "x.csv", &[], 1);
-    assert!(told.contains("0 new, 3 there already, 0 twice"), "{told}");
+    let stderr = import(&place, "x.csv", &[], 1);
+    assert!(stderr.contains("0 new, 3 known, 0 repeated"), "{stderr}");
     assert_eq!(place.rows(versions), ["2,2"]);
-    // Rows of other lengths are those of another version.
+    // Rows of another length belong to another revision.
     let lists: String = keys
         .iter()
         .map(|key| format!("{{\"config_key\": \"{key}\", \"feature\": [1, 2, 3.5]}}\n"))
         .collect();
     place.write("y.jsonl", lists);
-    let told = import(&place, "y.jsonl", &[], 1);
+    let stderr = import(&place, "y.jsonl", &[], 1);
     assert!(
-        told.contains("y.jsonl:1: 3 numbers, ansor@1 has 2")
-            && told.contains("refused: 4 rows with more or fewer numbers than the others"),
-        "{told}"
+        stderr.contains("y.jsonl:1: 3 numbers, expected 2 as in ansor@1")
+            && stderr.contains("rejected: 4 rows with more or fewer numbers than the others"),
+        "{stderr}"
     );
-    let told = import(&place, "y.jsonl", &["--revision", "2"], 0);
+    let stderr = import(&place, "y.jsonl", &["--revision", "2"], 0);
     assert!(
-        told.contains("ansor@2: 4 rows of 3 numbers, 4 new"),
-        "{told}"
+        stderr.contains("ansor@2: 4 rows of 3 numbers, 4 new"),
+        "{stderr}"
     );
-    for (more, said) in [
-        (["--revision", "4"], "ansor has 2 versions"),
-        (["--revision", "0"], "versions count from 1"),
+    for (more, expected) in [
+        (["--revision", "4"], "ansor has 2 revisions"),
+        (["--revision", "0"], "revisions are counted from 1"),
         (["--column", "none"], "it has no column `none`"),
     ] {
-        let told = import(&place, "y.jsonl", &more, 2);
-        assert!(told.contains(said), "{told}");
+        let stderr = import(&place, "y.jsonl", &more, 2);
+        assert!(stderr.contains(expected), "{stderr}");
     }
     place.write("none.csv", "config_key,a\n");
     assert!(import(&place, "none.csv", &[], 2).contains("it has no rows"));
     place.write("keyless.csv", "key,a\n1,2\n");
     assert!(
-        import(&place, "keyless.csv", &[], 2).contains("no column `config_key`, but `key`, `a`")
+        import(&place, "keyless.csv", &[], 2)
+            .contains("no column `config_key`, and has `key`, `a`")
     );
     let renamed = place.tsql(&["import", "features", "x.csv", "--name", "An-sor"]);
-    assert!(renamed.code == Some(2) && renamed.stderr.contains("no name for features"));
+    assert!(renamed.code == Some(2) && renamed.stderr.contains("not a valid name for features"));
     assert_eq!(place.rows(versions), ["6,4"]);
     place.ok(&["check"]);
 }
 
 #[test]
-fn files_for_training_have_them_with_their_version() {
-    let (place, keys) = four();
+fn training_files_contain_features_with_their_revision() {
+    let (place, keys) = four_programs();
     let lists: String = keys[..3]
         .iter()
         .zip(1..)
@@ -120,12 +121,12 @@ fn files_for_training_have_them_with_their_version() {
         "files",
         "--features",
     ];
-    let told = place
+    let stderr = place
         .tsql(&[&export[..], &["workload_shape,ansor"]].concat())
         .stderr;
     assert!(
-        told.contains("1 rows without `ansor`: it cannot be computed"),
-        "{told}"
+        stderr.contains("1 rows without `ansor`: the feature cannot be computed"),
+        "{stderr}"
     );
     let written = place.ok(&[&export[..], &["workload_shape,ansor", "--skip-null"]].concat());
     assert!(
@@ -157,7 +158,7 @@ fn files_for_training_have_them_with_their_version() {
     );
     assert_eq!(manifest["rows"]["features"][1], "ansor@1");
     place.ok(&["export", "--verify", "files"]);
-    // A newer version changes nothing of what names the old one.
+    // A newer revision does not change exports that name the old one.
     place.ok(&[
         "import",
         "features",
@@ -168,31 +169,31 @@ fn files_for_training_have_them_with_their_version() {
         "2",
     ]);
     place.ok(&["export", "--verify", "files"]);
-    let told = place.tsql(&[&export[..], &["none"]].concat());
+    let ran = place.tsql(&[&export[..], &["none"]].concat());
     assert!(
-        told.code == Some(2) && told.stderr.contains("ansor@1, ansor@2"),
+        ran.code == Some(2) && ran.stderr.contains("ansor@1, ansor@2"),
         "{}",
-        told.stderr
+        ran.stderr
     );
-    // Another store has them by the same keys.
+    // Another store has the features under the same keys.
     place.ok(&["copy", ".tsql", "t"]);
-    let there = place.ok(&[
+    let copied = place.ok(&[
         "--store",
         "t",
         "SELECT count(*) FROM features JOIN configurations USING (config_key)",
     ]);
-    assert_eq!(there.stdout.lines().nth(1), Some("6"));
+    assert_eq!(copied.stdout.lines().nth(1), Some("6"));
 }
 
-/// Any name goes, words of SQL, too, but those of the other columns.
+/// Any name is valid, also SQL keywords, except names of other columns.
 #[test]
-fn names_are_columns_of_the_files_unless_they_are_taken() {
-    let (place, keys) = four();
+fn feature_names_become_columns_unless_reserved() {
+    let (place, keys) = four_programs();
     let rows = keys
         .iter()
         .map(|key| format!("{{\"config_key\": \"{key}\", \"f\": [7]}}\n"));
     place.write("f.jsonl", rows.collect::<String>());
-    for (name, is_taken) in [
+    for (name, is_reserved) in [
         ("select", false),
         ("config_id", false),
         ("numbers", false),
@@ -204,19 +205,28 @@ fn names_are_columns_of_the_files_unless_they_are_taken() {
         place.ok(&["import", "features", "f.jsonl", "--name", name]);
         let args = ["export", "--format", "training", "--features", name, "-o"];
         let exported = place.tsql(&[&args[..], &[name]].concat());
-        assert_eq!(exported.code == Some(0), !is_taken, "{}", exported.stderr);
-        let told = exported.stderr;
-        assert_eq!(told.contains("another column here"), is_taken, "{told}");
-        if !is_taken {
+        assert_eq!(
+            exported.code == Some(0),
+            !is_reserved,
+            "{}",
+            exported.stderr
+        );
+        let stderr = exported.stderr;
+        assert_eq!(
+            stderr.contains("the name of another column"),
+            is_reserved,
+            "{stderr}"
+        );
+        if !is_reserved {
             let file = format!("SELECT DISTINCT \"{name}\" FROM '{name}/all/*.parquet'");
             assert_eq!(place.rows(&file), ["[7.0]"]);
         }
     }
 }
 
-/// The runs of a log have the features of the sample that it names by its path.
+/// Runs of a log have the features of the sample at the path in the log.
 #[test]
-fn runs_of_graphnet_have_the_features_of_their_samples() {
+fn graphnet_runs_have_the_features_of_their_samples() {
     let place = Place::new();
     place.ok(&["ingest", "-q", crate::graphnet::own().to_str().unwrap()]);
     let runs = "SELECT runs.source_id || ':' || runs.line FROM runs JOIN records USING (source_id, line) \
@@ -235,7 +245,7 @@ fn runs_of_graphnet_have_the_features_of_their_samples() {
         "-o",
         "files",
     ]);
-    // As its model.py reads, line by line; a line with two calls after each other is one of the last.
+    // Counted line by line in its model.py. A line with two chained calls counts as the last one.
     let ops = "Tensor.chunk:1 Tensor.mean:1 add:1 batch_norm:1 conv2d:1 getitem:2 iadd:1 linear:1 mul:1 relu:1 setitem:1 zeros:1";
     let manifest = fs::read_to_string(place.path().join("files/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
@@ -269,15 +279,15 @@ fn runs_of_graphnet_have_the_features_of_their_samples() {
             .unwrap()
             .iter()
             .zip(&names);
-        let there = counts.filter_map(|(count, name)| {
+        let found = counts.filter_map(|(count, name)| {
             let count = count.as_f64().unwrap();
             (count > 0.0).then(|| format!("{name}:{count}"))
         });
-        let there: Vec<String> = there.collect();
-        assert_eq!(there.join(" "), ops);
+        let found: Vec<String> = found.collect();
+        assert_eq!(found.join(" "), ops);
         let tensors = row["graphnet_tensor_histogram"].as_array().unwrap();
-        // Three parameters of 8 * 3 * 3 * 3, 12 * 8 and 12 numbers.
-        let told = [0, 25].map(|place: usize| tensors[place].as_f64().unwrap());
-        assert_eq!(told, [3.0, 324.0]);
+        // Three parameters with 8 * 3 * 3 * 3, 12 * 8 and 12 elements.
+        let counted = [0, 25].map(|place: usize| tensors[place].as_f64().unwrap());
+        assert_eq!(counted, [3.0, 324.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Files as tables: what the command writes it reads, and what is no file is told.
+//! Files as tables: written files are readable, and missing files are reported.
 
 use std::fs;
 use std::process::Command;
@@ -6,12 +6,12 @@ use std::process::Command;
 use crate::engines::python;
 use crate::support::Place;
 
-/// Rows that are hard to write: NULL, quotes, tabs and line ends, nested values.
+/// Rows with special values: NULL, quotes, tabs, line ends and nested values.
 const ROWS: &str = "SELECT * FROM (VALUES \
     (1, 'plain', 1.5), (2, E'tab\\tand\\nline \\\\ \"q\"', -0.25), (3, NULL, NULL)) AS t(id, name, x)";
 
 #[test]
-fn every_format_that_is_written_is_read() {
+fn every_written_format_is_readable() {
     let place = Place::new();
     place.ok(&[ROWS, "-o", "rows.parquet"]);
     for ending in [
@@ -54,7 +54,7 @@ fn every_format_that_is_written_is_read() {
 }
 
 #[test]
-fn columns_of_several_files_are_told_by_name() {
+fn columns_of_several_files_are_matched_by_name() {
     let place = Place::new();
     place.write("logs/1.csv", "a,b\n1,2\n");
     place.write("logs/2.csv", "b,a\n3,4\n");
@@ -63,7 +63,7 @@ fn columns_of_several_files_are_told_by_name() {
     assert_eq!(rows, ["1,2.0,", "4,3.0,", "5,6.5,x"]);
 }
 
-/// `*` is a part of one name and `**` any folders; a folder without files of its own stands for those of its subfolders.
+/// `*` matches within one name and `**` any folders. A folder without files reads its subfolders.
 #[test]
 fn files_in_subfolders_are_read() {
     let place = Place::new();
@@ -99,7 +99,7 @@ fn files_in_subfolders_are_read() {
     assert_eq!(odd.stdout, "n\n5\n");
     let none = place.tsql(&["SELECT * FROM 'd/*.csv'"]);
     assert!(
-        none.stderr.contains("no file has a name like that"),
+        none.stderr.contains("no file matches the pattern"),
         "{}",
         none.stderr
     );
@@ -117,7 +117,7 @@ fn files_in_subfolders_are_read() {
 }
 
 #[test]
-fn options_say_how_a_file_is_read() {
+fn options_control_how_a_file_is_read() {
     let place = Place::new();
     place.write("x.log", "# made by hand\n1;a\n2;b\n");
     let sql = "SELECT column_1 + 1, column_2 FROM \
@@ -126,7 +126,7 @@ fn options_say_how_a_file_is_read() {
 }
 
 #[test]
-fn files_that_others_have_packed_are_read() {
+fn files_compressed_by_other_tools_are_read() {
     let Some(python) = python() else { return };
     let place = Place::new();
     place.ok(&[ROWS, "-o", "rows.csv"]);
@@ -165,7 +165,7 @@ fn files_that_others_have_packed_are_read() {
 }
 
 #[test]
-fn what_a_file_holds_may_be_said() {
+fn functions_read_files_without_their_extension() {
     let place = Place::new();
     for (ending, read) in [
         ("parquet", "read_parquet"),
@@ -204,7 +204,7 @@ fn what_a_file_holds_may_be_said() {
         ),
         (
             "SELECT a FROM read_parquet('mixed.txt', sample => 1)",
-            "none: the file says all",
+            "none, the file describes itself",
         ),
         ("SELECT a FROM read_arrow('mixed.txt', 5)", "has no name"),
         ("SELECT a FROM read_parquet('mixed.txt')", "mixed.txt"),
@@ -221,7 +221,7 @@ fn what_a_file_holds_may_be_said() {
 }
 
 #[test]
-fn what_is_no_file_is_told() {
+fn missing_and_ambiguous_files_are_reported() {
     let place = Place::new();
     place.write("predictions.csv", "a\n1\n");
     place.write("empty.csv", "");
@@ -231,12 +231,12 @@ fn what_is_no_file_is_told() {
     fs::create_dir(place.path().join("none")).unwrap();
     for (path, wanted) in [
         ("predictoins.csv", "did you mean `predictions.csv`?"),
-        ("no/x.csv", "there is no such folder"),
+        ("no/x.csv", "the folder does not exist"),
         ("empty.csv", "empty"),
         ("x.log", "hint: read_csv("),
-        ("both", "several kinds: csv, jsonl"),
+        ("both", "several formats: csv, jsonl"),
         ("none", "the folder has no files"),
-        ("no*.csv", "no file has a name like that"),
+        ("no*.csv", "no file matches the pattern"),
     ] {
         let ran = place.tsql(&[&format!("SELECT * FROM '{path}'")]);
         assert!(ran.stderr.contains(wanted), "{path}: {}", ran.stderr);
@@ -245,11 +245,11 @@ fn what_is_no_file_is_told() {
 }
 
 #[test]
-fn a_file_is_written_whole_or_not_at_all() {
+fn writes_are_all_or_nothing() {
     let place = Place::new();
     let ran = place.tsql(&["SELECT 1", "-o", "x.xlsx"]);
     assert!(
-        ran.stderr.contains("its ending names no format"),
+        ran.stderr.contains("has no known extension"),
         "{}",
         ran.stderr
     );
@@ -264,9 +264,9 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
 }
 
-/// Parquet's least and greatest values of a column leave NaN out.
+/// Minimum and maximum of a Parquet column ignore NaN.
 #[test]
-fn a_column_of_nan_and_one_value_has_both() {
+fn a_column_of_nan_and_one_value_returns_both() {
     let place = Place::new();
     place.ok(&[
         "SELECT n, CASE WHEN n > 4 THEN 1.0 ELSE CAST('NaN' AS DOUBLE) END AS x FROM generate_series(1, 9) AS t(n)",

@@ -1,4 +1,4 @@
-//! What a model is told of graphs, by SQL: against NumPy on real files, and by hand.
+//! Features of graphs in SQL, compared with NumPy on real files and with hand computations.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::engines::{python, run};
 use crate::npz::{array, npz};
 use crate::support::{Place, shared};
 
-/// The rows of a question as JSON.
+/// Returns the rows of a query as JSON.
 fn rows(place: &Place, sql: &str) -> Vec<Value> {
     let lines = place.ok(&[sql, "--format", "jsonl"]).stdout;
     lines
@@ -27,7 +27,7 @@ fn numbers(value: &Value) -> Vec<f64> {
         .collect()
 }
 
-/// Numbers of 32 bits, as they are printed and as Python prints them.
+/// Returns the bits of 32-bit numbers, whose texts may differ between Rust and Python.
 fn narrow(value: &Value) -> Vec<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "they were of 32 bits")]
     let bits = |number: f64| (number as f32).to_bits();
@@ -35,7 +35,7 @@ fn narrow(value: &Value) -> Vec<u32> {
 }
 
 #[test]
-fn features_of_real_graphs_are_those_of_numpy() {
+fn features_of_real_graphs_match_numpy() {
     let (Some(shared), Some(python)) = (shared(), python()) else {
         return;
     };
@@ -74,7 +74,7 @@ fn features_of_real_graphs_are_those_of_numpy() {
         }
     }
     assert!(layouts > 9, "{layouts} neighbourhoods");
-    // As files for training each graph has the arrays of its file, with edges by node.
+    // In training files each graph has the arrays of its file, with edges by node.
     place.ok(&[
         "export",
         "--format",
@@ -85,15 +85,15 @@ fn features_of_real_graphs_are_those_of_numpy() {
         "graphs",
     ]);
     let exported = place.path().join("graphs");
-    let told = run(
+    let compared = run(
         &python,
         "graph_features.py",
         &["csr", folder, exported.to_str().unwrap()],
     );
-    let parts: BTreeMap<String, usize> = serde_json::from_value(told["parts"].clone()).unwrap();
+    let parts: BTreeMap<String, usize> = serde_json::from_value(compared["parts"].clone()).unwrap();
     assert_eq!(parts.values().sum::<usize>(), expected.len());
     let verified = place.ok(&["export", "--verify", "graphs"]);
-    assert!(verified.stderr.contains("the same"), "{}", verified.stderr);
+    assert!(verified.stderr.contains("identical"), "{}", verified.stderr);
     std::fs::remove_file(exported.join("test/tile-xla/d6f5f54247bd1e58a10b9e7062c636ab.npz"))
         .unwrap();
     let damaged = place.tsql(&["export", "--verify", "graphs"]);
@@ -104,7 +104,8 @@ fn features_of_real_graphs_are_those_of_numpy() {
     );
 }
 
-/// A chain of four nodes, a parameter, two dots of which the second is configurable, and an addition of that and the parameter.
+/// Returns a graph of four nodes: a parameter, two dots of which the second is configurable, and the sum of that dot
+/// and the parameter.
 fn small() -> Vec<u8> {
     let mut features = vec![0.0; 4 * 140];
     for (node, size) in [(0, 4.0), (1, -2.0), (2, 8.0), (3, 1.0)] {
@@ -127,28 +128,28 @@ fn small() -> Vec<u8> {
 }
 
 #[test]
-fn features_of_a_small_graph_are_those_by_hand() {
+fn features_of_a_small_graph_match_hand_computation() {
     let place = Place::new();
     place.write("npz/layout/xla/random/train/small.npz", small());
     place.ok(&["ingest", "-q", "npz"]);
-    let told = |sql: &str| place.rows(sql).join(" ");
+    let row_text = |sql: &str| place.rows(sql).join(" ");
     let pooled = "SELECT f[22] FROM (SELECT node_features_NAME(features) AS f FROM nodes)";
     for (name, value) in [("sum", "11.0"), ("mean", "2.75"), ("max", "8.0")] {
-        assert_eq!(told(&pooled.replace("NAME", name)), value);
+        assert_eq!(row_text(&pooled.replace("NAME", name)), value);
     }
     let counted = "SELECT concat_ws(' ', h[64], h[35], h[3], list_sum(h)) FROM (SELECT op_histogram(opcode) AS h FROM nodes)";
     assert_eq!(
-        told(&counted.replace("list_sum(h)", "cardinality(h)")),
+        row_text(&counted.replace("list_sum(h)", "cardinality(h)")),
         "1.0 2.0 1.0 121"
     );
     let near = "SELECT array_to_string(khop(edges, node_count, slots, K), ' ') FROM stored.graphs";
     for (hops, nodes) in [("0", "2"), ("1", "1 2 3"), ("2", "0 1 2 3")] {
-        assert_eq!(told(&near.replace('K', hops)), nodes);
+        assert_eq!(row_text(&near.replace('K', hops)), nodes);
     }
     let parts = "SELECT string_agg(concat(s['segment'], ':', s['node'], '@', s['distance']), ' ') FROM \
                  (SELECT unnest(segments(edges, node_count, argument_count, 2, 1)) AS s FROM stored.graphs)";
     assert_eq!(
-        told(parts),
+        row_text(parts),
         "0:0@0 0:1@0 0:2@1 0:3@1 1:2@0 1:3@0 1:0@1 1:1@1"
     );
     for (wrong, reason) in [
@@ -172,18 +173,18 @@ fn features_of_a_small_graph_are_those_by_hand() {
             ran.stderr
         );
     }
-    // No node, no histogram.
+    // Without nodes there is no histogram.
     let none = "SELECT op_histogram(opcode) IS NULL AND node_features_max(features) IS NULL AND \
                 graphnet_op_histogram(op) IS NULL FROM nodes WHERE false";
-    assert_eq!(told(none), "true");
+    assert_eq!(row_text(none), "true");
 }
 
 #[test]
-fn captured_graphs_are_counted_by_name_and_tensor() {
+fn captured_graphs_have_operation_and_tensor_histograms() {
     let place = Place::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data/graphnet/samples");
     place.ok(&["ingest", "-q", data]);
-    // By hand from model.py: the names that it has are all in the list, so that nothing is counted as another.
+    // All operations of model.py are in the list, so `other` stays zero.
     let counts = "SELECT op, count(*) AS n FROM nodes GROUP BY op ORDER BY op";
     let named: BTreeMap<String, f64> = rows(&place, counts)
         .iter()
@@ -194,8 +195,8 @@ fn captured_graphs_are_counted_by_name_and_tensor() {
             )
         })
         .collect();
-    let told = rows(&place, "SELECT graphnet_op_histogram(op) AS h FROM nodes");
-    let histogram = numbers(&told[0]["h"]);
+    let histograms = rows(&place, "SELECT graphnet_op_histogram(op) AS h FROM nodes");
+    let histogram = numbers(&histograms[0]["h"]);
     let names = &function("graphnet_op_histogram").unwrap().elements[0].names;
     assert_eq!(
         (histogram.len(), names.len(), names[292].as_str()),
@@ -211,17 +212,20 @@ fn captured_graphs_are_counted_by_name_and_tensor() {
                    sum(CASE WHEN kind = 'parameter' THEN element_count END) AS elements, count(*) AS tensors, \
                    sum(CASE WHEN array_length(shape) = 4 THEN 1 END) AS images FROM tensors";
     let known = &rows(&place, tensors)[0];
-    let told = rows(
+    let histograms = rows(
         &place,
         "SELECT graphnet_tensor_histogram(kind, dtype, shape) AS h FROM tensors",
     );
-    let histogram = numbers(&told[0]["h"]);
+    let histogram = numbers(&histograms[0]["h"]);
     let names = &function("graphnet_tensor_histogram").unwrap().elements[0].names;
-    let of = |name: &str| histogram[names.iter().position(|one| one == name).unwrap()];
-    assert_eq!(Some(of("parameters")), known["parameters"].as_f64());
-    assert_eq!(Some(of("parameter_elements")), known["elements"].as_f64());
-    assert_eq!(Some(of("rank_4")), known["images"].as_f64());
-    let kinds = ["parameters", "buffers", "inputs", "symints"].map(of);
+    let count_of = |name: &str| histogram[names.iter().position(|one| one == name).unwrap()];
+    assert_eq!(Some(count_of("parameters")), known["parameters"].as_f64());
+    assert_eq!(
+        Some(count_of("parameter_elements")),
+        known["elements"].as_f64()
+    );
+    assert_eq!(Some(count_of("rank_4")), known["images"].as_f64());
+    let kinds = ["parameters", "buffers", "inputs", "symints"].map(count_of);
     assert_eq!(Some(kinds.iter().sum::<f64>()), known["tensors"].as_f64());
 }
 
@@ -259,7 +263,7 @@ fn every_element_of_a_feature_has_a_name() {
             .eq(expected)
     );
     let place = Place::new();
-    let told = place
+    let stdout = place
         .ok(&["describe", "--function", "tlp_tokens", "--format", "csv"])
         .stdout;
     for line in [
@@ -267,17 +271,17 @@ fn every_element_of_a_feature_has_a_name() {
         "llvm[22],step_1_is_CI",
         "cuda[799],step_39_argument_8",
     ] {
-        assert!(told.lines().any(|one| one == line), "{line}");
+        assert!(stdout.lines().any(|one| one == line), "{line}");
     }
-    let told = place
+    let stdout = place
         .ok(&["describe", "--function", "op_histogram", "--format", "csv"])
         .stdout;
-    assert!(told.lines().any(|one| one == "[26],convolution"));
+    assert!(stdout.lines().any(|one| one == "[26],convolution"));
 }
 
-/// Networks whose layers everybody knows.
+/// Expected counts come from the published layers of these networks.
 #[test]
-fn blocks_of_known_networks_are_their_layers() {
+fn blocks_of_known_networks_match_their_layers() {
     let Some(shared) = shared() else {
         return;
     };
@@ -303,7 +307,7 @@ fn blocks_of_known_networks_are_their_layers() {
         }
     }
     place.ok(&["ingest", "-q", "samples"]);
-    let told = |path: &str| {
+    let blocks = |path: &str| {
         let sql = format!(
             "SELECT b.occurrence_count, b.node_count, b.input_count FROM blocks AS b JOIN samples AS s ON s.graph_id = b.graph_id \
              WHERE s.path LIKE '%{path}' ORDER BY b.block"
@@ -311,16 +315,16 @@ fn blocks_of_known_networks_are_their_layers() {
         place.rows(&sql)
     };
     // BERT: twelve layers.
-    let bert = told("bert-base-multilingual-cased");
+    let bert = blocks("bert-base-multilingual-cased");
     assert!(bert[0].starts_with("12,"), "{bert:?}");
-    // ResNet-50 has 16 bottlenecks in stages of 3, 4, 6, 3, of which the first of each stage halves the image or widens it: 12 are alike, of three
-    // convolutions with norms and activations and an addition; of those that halve there are three.
-    let resnet = told("torchvision/resnet50");
+    // ResNet-50 has 16 bottlenecks in stages of 3, 4, 6 and 3. The first of each stage halves the image or widens it.
+    // 12 are equal: three convolutions with norms and activations, and an addition. Three halve the image.
+    let resnet = blocks("torchvision/resnet50");
     assert_eq!(resnet[0], "12,10,1");
     assert_eq!(resnet[1], "3,12,1");
-    // ResNet-18 has stages of two blocks of two convolutions. Three are alike: a block that widens (9 operations) and one that does not
-    // (7). The first has two of the latter.
-    assert_eq!(told("torchvision/resnet18"), ["3,16,1", "2,7,1"]);
+    // ResNet-18 has stages of two blocks of two convolutions. Three stages are equal: a widening block (9 operations)
+    // and a plain one (7). The first stage has two plain blocks.
+    assert_eq!(blocks("torchvision/resnet18"), ["3,16,1", "2,7,1"]);
     let members = "SELECT count(*), count(DISTINCT node), count(DISTINCT n.op) FROM block_members AS m JOIN nodes AS n USING (graph_id, node) \
                    JOIN samples AS s USING (graph_id) WHERE s.path LIKE '%torchvision/resnet50' AND m.block = 0 AND m.place = 0";
     assert_eq!(place.rows(members), ["12,12,1"]);

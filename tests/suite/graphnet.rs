@@ -1,4 +1,4 @@
-//! GraphNet from files to answers and back: our own small samples, and the real ones where they are.
+//! GraphNet: ingest, queries and export of small samples, and of real ones if present.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::support::{Place, shared};
 
-/// Our own samples and logs.
+/// Returns the folder of samples and logs of this repository.
 pub(crate) fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/graphnet")
 }
 
-/// Path below `root` and content of every file.
+/// Returns the path below `root` and the content of every file.
 pub(crate) fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -49,18 +49,18 @@ fn assert_same_files(one: &Path, other: &Path) {
 }
 
 #[test]
-fn samples_and_logs_come_back_and_are_taken_once() {
+fn samples_and_logs_round_trip_and_are_stored_once() {
     let place = Place::new();
     let own = own();
     let input = own.to_str().unwrap();
-    let told = place.ok(&["ingest", input]).stderr;
+    let stderr = place.ok(&["ingest", input]).stderr;
     assert!(
-        told.contains("samples          3 (1 like another, 0 notes)"),
-        "{told}"
+        stderr.contains("samples          3 (1 similar to another, 0 notes)"),
+        "{stderr}"
     );
     assert!(
-        told.contains("records          7 (1 failed when measured)"),
-        "{told}"
+        stderr.contains("records          7 (1 failed when measured)"),
+        "{stderr}"
     );
     for _ in 0..2 {
         place.ok(&["check"]);
@@ -75,13 +75,13 @@ fn samples_and_logs_come_back_and_are_taken_once() {
         place.ok(&["optimize"]);
         place.ok(&["vacuum", "--retain", "0s"]);
     }
-    let kept =
+    let texts =
         "SELECT count(*) FROM source_segments WHERE text_id IS NOT NULL AND name LIKE '%meta.py'";
-    assert_eq!(place.rows(kept), ["0"], "columns give them back");
+    assert_eq!(place.rows(texts), ["0"], "columns give them back");
 }
 
 #[test]
-fn archives_and_the_hubs_parquet_are_the_same_samples() {
+fn archives_and_hub_parquet_contain_the_same_samples() {
     let place = Place::new();
     let own = own();
     let packed = Command::new("tar")
@@ -104,7 +104,7 @@ fn archives_and_the_hubs_parquet_are_the_same_samples() {
         "{again}"
     );
 
-    // The hub's own file says in which folder each sample belongs.
+    // The Parquet file of the hub contains the folder of each sample.
     let query =
         "SELECT path, content, 'full_graph' AS source_folder FROM 'hub.parquet' ORDER BY path DESC";
     place.ok(&[query, "--format", "parquet", "-o", "full.parquet"]);
@@ -133,7 +133,7 @@ fn archives_and_the_hubs_parquet_are_the_same_samples() {
 }
 
 #[test]
-fn views_say_what_the_files_say() {
+fn views_match_the_files() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     let ops = "SELECT name, op, op_kind, attributes, output_types FROM sample_nodes \
@@ -173,7 +173,7 @@ fn views_say_what_the_files_say() {
             "graphnet/paddle_samples/ours/tiny/shape_patches_tall,3,8"
         ]
     );
-    // As many operations as the sample says, for variants too.
+    // The number of operations equals the number in the sample, also for variants.
     let nodes = "SELECT s.path, s.node_count, count(n.node), count(n.name) FROM samples AS s \
                  LEFT JOIN sample_nodes AS n USING (sample_id) WHERE s.framework = 'paddle' \
                  GROUP BY s.path, s.node_count ORDER BY s.path";
@@ -208,7 +208,7 @@ fn views_say_what_the_files_say() {
 }
 
 #[test]
-fn one_sample_is_written_alone_and_lists_are_kept() {
+fn one_sample_exports_alone_and_subsets_are_stored() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     place.ok(&["export", "--to", "one", "--where", "path LIKE '%/tiny'"]);
@@ -221,15 +221,15 @@ fn one_sample_is_written_alone_and_lists_are_kept() {
     let query = "SELECT path FROM samples WHERE variant_of IS NULL";
     let create = ["subset", "create", "all", "--query", query];
     place.ok(&create);
-    let drawn = [
+    let random = [
         &create[..2],
         &["two"],
         &create[3..],
         &["--random", "2", "--seed", "5"],
     ]
     .concat();
-    place.ok(&drawn);
-    place.ok(&drawn);
+    place.ok(&random);
+    place.ok(&random);
     let shown = place.ok(&["subset", "show", "two"]).stdout;
     assert_eq!(
         shown,
@@ -255,36 +255,36 @@ fn one_sample_is_written_alone_and_lists_are_kept() {
         place
             .tsql(&many)
             .stderr
-            .contains("9 are to be drawn, but the query gives 3")
+            .contains("cannot draw 9 values, the query returns 3")
     );
     let unknown = place.tsql(&["subset", "show", "tow"]).stderr;
     assert!(unknown.contains("there are all@1, two@1"), "{unknown}");
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_says_what_is_known() {
+fn a_dry_run_writes_nothing_and_reports_known_files() {
     let place = Place::new();
     let own = own();
     let samples = own.join("samples");
-    let told = place
+    let stderr = place
         .ok(&["ingest", "--dry-run", own.to_str().unwrap()])
         .stderr;
     assert!(
-        told.contains("1 sample with the same graph but for numbers"),
-        "{told}"
+        stderr.contains("1 sample with the same graph except for numbers"),
+        "{stderr}"
     );
     assert!(fs::read_dir(place.path()).unwrap().next().is_none());
     place.ok(&["ingest", samples.join("ours/convnet").to_str().unwrap()]);
     let before = place.rows("SELECT count(*) FROM sources");
-    let told = place
+    let stderr = place
         .ok(&["ingest", "--dry-run", samples.to_str().unwrap()])
         .stderr;
-    assert!(told.contains("1 sample with the same files"), "{told}");
+    assert!(stderr.contains("1 sample with the same files"), "{stderr}");
     assert_eq!(place.rows("SELECT count(*) FROM sources"), before);
 }
 
 #[test]
-fn a_log_that_has_grown_adds_its_new_records_only() {
+fn a_grown_log_adds_only_new_records() {
     let place = Place::new();
     let whole = fs::read_to_string(own().join("logs/run.log")).unwrap();
     let at: Vec<usize> = whole
@@ -314,7 +314,7 @@ fn a_log_that_has_grown_adds_its_new_records_only() {
 }
 
 #[test]
-fn what_an_interrupted_ingest_has_left_does_not_stand_for_a_file_that_has_changed() {
+fn leftovers_of_an_interrupted_ingest_do_not_replace_a_changed_file() {
     let place = Place::new();
     let whole = fs::read_to_string(own().join("logs/run.log")).unwrap();
     let third = whole.match_indices("[Processing]").nth(2).unwrap().0;
@@ -324,7 +324,7 @@ fn what_an_interrupted_ingest_has_left_does_not_stand_for_a_file_that_has_change
         place.write(&format!("paddle_samples/{name}"), bytes);
     }
     place.ok(&["ingest", "logs", "paddle_samples"]);
-    // As if the run had been killed before it came to the ledger: entries of other tables prove that it did.
+    // Simulates a kill before the commit to the ingest log. Entries of other tables are evidence of the run.
     fs::remove_dir_all(place.path().join(".tsql/sources")).unwrap();
     place.ok(&["check", "--repair"]);
     place.write("logs/run.log", &whole);
@@ -334,13 +334,13 @@ fn what_an_interrupted_ingest_has_left_does_not_stand_for_a_file_that_has_change
         assert_eq!(place.rows(&counts), ["4,4"]);
     }
     place.assert_sound(&["logs/run.log", model]);
-    let kept = "SELECT count(*) FROM source_segments WHERE text_id IS NOT NULL \
+    let texts = "SELECT count(*) FROM source_segments WHERE text_id IS NOT NULL \
                 AND (name LIKE '%.log' OR name LIKE '%tiny/model.py')";
-    assert_eq!(place.rows(kept), ["1"]);
+    assert_eq!(place.rows(texts), ["1"]);
 }
 
 #[test]
-fn every_ready_made_question_has_an_answer() {
+fn every_built_in_query_returns_rows() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;
@@ -353,7 +353,7 @@ fn every_ready_made_question_has_an_answer() {
             "{name}"
         );
     }
-    // The curves go through the scores at one tolerance.
+    // The curves contain the scores at one tolerance.
     for t in ["-5", "2"] {
         let scores = place
             .ok(&["queries", "graphnet-scores", "--set", &format!("t={t}")])
@@ -382,11 +382,11 @@ fn every_ready_made_question_has_an_answer() {
 
 #[cfg(feature = "plot")]
 #[test]
-fn reports_are_drawn() {
+fn reports_contain_plots_and_scores() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
-    let told = place.ok(&["report", "graphnet", "--to", "report", "--by", "compiler"]);
-    assert!(told.stdout.contains("inductor,7,"), "{}", told.stdout);
+    let ran = place.ok(&["report", "graphnet", "--to", "report", "--by", "compiler"]);
+    assert!(ran.stdout.contains("inductor,7,"), "{}", ran.stdout);
     let found = files(&place.path().join("report"));
     assert_eq!(found.len(), 8);
     let svg = String::from_utf8(found["error_aware_speedup_score.svg"].clone()).unwrap();
@@ -406,7 +406,7 @@ fn reports_are_drawn() {
     assert_eq!((none.code, none.stdout.as_str()), (Some(1), ""));
     assert!(
         none.stderr
-            .contains("no benchmark runs of GraphNet where compiler = 'gcc'"),
+            .contains("no GraphNet benchmark runs where compiler = 'gcc'"),
         "{}",
         none.stderr
     );
@@ -417,15 +417,15 @@ fn reports_are_drawn() {
 }
 
 #[test]
-fn graphs_and_logs_are_kept_as_columns() {
+fn graphs_and_logs_are_stored_as_columns() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     let texts = "SELECT name FROM source_segments WHERE text_id IS NOT NULL AND same_as IS NULL \
                  AND (name LIKE '%paddle%model.py' OR name LIKE '%.log')";
     assert_eq!(place.rows(texts), Vec::<String>::new());
-    let kept = "SELECT count(text), count(*) FROM stored.runs";
-    assert_eq!(place.rows(kept), ["7,7"]);
-    // A log without a record has no row to be kept in.
+    let counts = "SELECT count(text), count(*) FROM stored.runs";
+    assert_eq!(place.rows(counts), ["7,7"]);
+    // A log without a record has no row that could contain its text.
     place.write(
         "more/empty.log",
         "x [Config] model: y\nx [Result] status: failed\n\u{feff}",
@@ -437,19 +437,22 @@ fn graphs_and_logs_are_kept_as_columns() {
 
 #[cfg(feature = "plot")]
 #[test]
-fn pictures_have_the_size_that_is_asked_for() {
+fn plots_have_the_requested_size() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     let report = |width: &str| {
-        let told = place.tsql(&["report", "graphnet", "--to", "report", "--width", width]);
-        (told.code, told.stderr)
+        let ran = place.tsql(&["report", "graphnet", "--to", "report", "--width", width]);
+        (ran.code, ran.stderr)
     };
     assert_eq!(report("3200").0, Some(0));
     let found = files(&place.path().join("report"));
     assert_eq!(found["speedups.png"][16..24], [0, 0, 12, 128, 0, 0, 7, 8]);
-    let (code, told) = report("80");
+    let (code, stderr) = report("80");
     assert_eq!(code, Some(2));
-    assert!(told.contains("800 to 8000 pixels wide, not `80`"), "{told}");
+    assert!(
+        stderr.contains("800 to 8000 pixels wide, found `80`"),
+        "{stderr}"
+    );
 }
 
 fn number(row: &str, column: usize) -> f64 {
@@ -461,11 +464,11 @@ fn close(one: f64, other: f64) -> bool {
 }
 
 #[test]
-fn scores_of_upstreams_logs_are_upstreams() {
+fn scores_of_upstream_logs_match_upstream() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let logs = shared.join("data/graphnet/logs");
-    // One of them names no hardware.
+    // One of the logs names no hardware.
     let nameless = logs.join("synth_all_fail_3.log");
     assert_eq!(
         place.tsql(&["ingest", logs.to_str().unwrap()]).code,
@@ -473,7 +476,7 @@ fn scores_of_upstreams_logs_are_upstreams() {
     );
     let nameless = nameless.to_str().unwrap();
     place.ok(&["ingest", nameless, "--platform", "SYNTH-GPU 80GB"]);
-    let (mut asked, mut wanted) = (String::new(), Vec::new());
+    let (mut script, mut wanted) = (String::new(), Vec::new());
     for entry in fs::read_dir(shared.join("golden/graphnet/out")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -496,7 +499,7 @@ fn scores_of_upstreams_logs_are_upstreams() {
                      speedup_statistics({arguments})['es']"
                 )
             });
-            asked += &format!(
+            script += &format!(
                 "SELECT {} FROM runs JOIN sources USING (source_id) WHERE name LIKE '%{stem}%';\n",
                 columns.collect::<Vec<_>>().join(", ")
             );
@@ -511,8 +514,8 @@ fn scores_of_upstreams_logs_are_upstreams() {
             wanted.push((format!("{stem} {settings}"), expected.collect::<Vec<f64>>()));
         }
     }
-    // All of them in one session: a head and a row each.
-    place.write("scores.sql", asked);
+    // All queries run in one session. Each returns a header and a row.
+    place.write("scores.sql", script);
     let out = place.ok(&["--format", "tsv", "-f", "scores.sql"]).stdout;
     let rows: Vec<&str> = out.lines().skip(1).step_by(2).collect();
     assert_eq!(rows.len(), wanted.len());
@@ -538,7 +541,7 @@ fn scores_of_upstreams_logs_are_upstreams() {
 }
 
 #[test]
-fn the_papers_tables_follow_from_its_formula() {
+fn published_tables_follow_from_the_formula() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let table = shared.join("golden/graphnet/paper_tables_3_6.csv");
@@ -556,7 +559,7 @@ fn the_papers_tables_follow_from_its_formula() {
 }
 
 #[test]
-fn real_samples_are_counted_as_cpython_counts_them() {
+fn real_sample_counts_match_cpython() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let archive = shared.join("data/graphnet/samples.tar.zst");
@@ -603,7 +606,7 @@ fn real_samples_are_counted_as_cpython_counts_them() {
                WHERE n.op_kind IN ('call_function', 'call_method') AND g.unparsed_count = 0 AND n.path IN \
                (SELECT path FROM samples WHERE variant_of IS NULL) GROUP BY op";
     let mut names = counted["ops"].as_object().unwrap().clone();
-    // Of an opaque file they count what cannot be counted here.
+    // CPython also counts operations of graphs that tsql cannot parse completely.
     for row in place.rows(sql) {
         let (op, count) = row.split_once(',').unwrap();
         let theirs = names.remove(op).unwrap_or_default().as_u64().unwrap_or(0);

@@ -1,8 +1,8 @@
-//! Random histories of files, against a simple model: what grows adds its new lines, what was cut is completed,
-//! what comes under another name is stored once, what changed stands beside; and upkeep between them changes
+//! Random histories of files, compared with a simple model. Grown files add their new lines, truncated lines are
+//! completed, other names are stored once, and changed files are additional sources. Maintenance in between changes
 //! nothing.
 //!
-//! `TSQL_TEST_CASES=200` asks for more of them, `TSQL_TEST_SEED` for others.
+//! `TSQL_TEST_CASES=200` runs more cases, `TSQL_TEST_SEED` runs others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,13 +22,13 @@ const NAMES: [&str; 3] = ["a.jsonl", "b.jsonl", "c.jsonl"];
 
 const SEED: u64 = 17;
 
-/// Lines of each of the two texts that files are beginnings of.
+/// Lines of each of the two texts. Files are prefixes of these texts.
 const LINES: usize = 5;
 
-/// What happens to the store.
+/// Operation on the store.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A file has the beginning of a text, and is ingested.
+    /// A file gets a prefix of a text, and is ingested.
     File {
         name: usize,
         text: usize,
@@ -39,12 +39,12 @@ enum Step {
         again: bool,
     },
     Vacuum,
-    Mend,
+    Repair,
 }
 
-/// A file: mostly one of the same two texts, so that files grow and meet.
+/// Generates a file: mostly of the same two texts, so that files grow and become equal.
 fn file() -> impl Strategy<Value = Step> {
-    // A file begins with a whole line: by that it is known.
+    // A file begins with a whole line, which identifies it.
     let cuts = 2..3 * LINES;
     (0..NAMES.len(), 0..2_usize, cuts).prop_map(|(name, text, cut)| Step::File { name, text, cut })
 }
@@ -54,7 +54,7 @@ fn upkeep() -> impl Strategy<Value = Step> {
         Just(Step::Fold),
         any::<bool>().prop_map(|again| Step::Optimize { again }),
         Just(Step::Vacuum),
-        Just(Step::Mend),
+        Just(Step::Repair),
     ]
 }
 
@@ -64,8 +64,9 @@ fn line(text: usize, line: usize) -> String {
     )
 }
 
-/// The beginning of a text: of each line there is a half, the line without its end, and the whole line.
-fn begin(text: usize, cut: usize) -> String {
+/// Returns a prefix of a text. Each line has three cuts: half of the line, the line without its line feed, and the
+/// whole line.
+fn prefix(text: usize, cut: usize) -> String {
     let whole: String = (0..cut / 3)
         .map(|number| line(text, number) + "\n")
         .collect();
@@ -77,35 +78,35 @@ fn begin(text: usize, cut: usize) -> String {
     }
 }
 
-/// A file as the store is to have it.
+/// Expected file of the store.
 #[derive(Debug)]
 struct Known {
     bytes: String,
-    /// The file whose records are its own.
+    /// Name of the file that has its records.
     same_as: Option<String>,
 }
 
-/// What the store is to have, by name.
+/// Expected content of the store, by name.
 #[derive(Debug, Default)]
 struct Model(BTreeMap<String, Known>);
 
 impl Model {
-    /// A file is given; `false` where it may be said to be one of several others, or has become one.
-    fn take(&mut self, given: &str, bytes: &str) -> bool {
+    /// Ingests a file. Returns `false` if it equals several other files, or has become equal to one.
+    fn ingest(&mut self, path: &str, bytes: &str) -> bool {
         let numbered = |copy: usize| match copy {
-            1 => given.to_owned(),
-            copy => given.replace('.', &format!("~{copy}.")),
+            1 => path.to_owned(),
+            copy => path.replace('.', &format!("~{copy}.")),
         };
-        let there = (1..)
+        let names = (1..)
             .map(numbered)
             .take_while(|name| self.0.contains_key(name));
-        let there: Vec<String> = there.collect();
-        let begun = there
+        let names: Vec<String> = names.collect();
+        let prefix = names
             .iter()
             .filter(|name| bytes.starts_with(&self.0[*name].bytes))
             .max_by_key(|name| self.0[*name].bytes.len());
-        if let Some(begun) = begun {
-            let known = self.0.get_mut(begun).unwrap();
+        if let Some(prefix) = prefix {
+            let known = self.0.get_mut(prefix).unwrap();
             if known.bytes == bytes {
                 return true;
             }
@@ -118,16 +119,14 @@ impl Model {
         let twins = twins.filter(|(_, known)| known.bytes == bytes && known.same_as.is_none());
         let twins: Vec<String> = twins.map(|(name, _)| name.clone()).collect();
         let same_as = twins.first().cloned();
-        let goes_on = begun.filter(|begun| same_as.is_some() && self.0[*begun].same_as == same_as);
-        let name = goes_on
-            .cloned()
-            .unwrap_or_else(|| numbered(there.len() + 1));
+        let grown = prefix.filter(|prefix| same_as.is_some() && self.0[*prefix].same_as == same_as);
+        let name = grown.cloned().unwrap_or_else(|| numbered(names.len() + 1));
         let bytes = bytes.to_owned();
         self.0.insert(name, Known { bytes, same_as });
         twins.len() < 2
     }
 
-    /// Files that have grown to be the same, each with records of its own: `check` says so.
+    /// Returns whether two files with separate records have grown to be equal, which `check` reports.
     fn has_twins(&self) -> bool {
         let own = self.0.values().filter(|known| known.same_as.is_none());
         let mut seen = BTreeSet::new();
@@ -135,8 +134,8 @@ impl Model {
             .all(|bytes| seen.insert(bytes))
     }
 
-    /// Each file, its bytes, and its own records: lines that are whole.
-    fn says(&self) -> BTreeMap<String, (usize, usize)> {
+    /// Returns the number of bytes and records of each file. Records are whole lines.
+    fn state(&self) -> BTreeMap<String, (usize, usize)> {
         let records = |known: &Known| match known.same_as {
             None => known
                 .bytes
@@ -145,21 +144,21 @@ impl Model {
                 .count(),
             Some(_) => 0,
         };
-        let said = |known: &Known| (known.bytes.len(), records(known));
+        let counts = |known: &Known| (known.bytes.len(), records(known));
         self.0
             .iter()
-            .map(|(name, known)| (name.clone(), said(known)))
+            .map(|(name, known)| (name.clone(), counts(known)))
             .collect()
     }
 }
 
-/// What the store says of its files.
-async fn says(store: &Store) -> BTreeMap<String, (usize, usize)> {
+/// Returns the number of bytes and records of each file of the store.
+async fn stored_state(store: &Store) -> BTreeMap<String, (usize, usize)> {
     let sql = "SELECT f.name, f.size_bytes, coalesce(r.count, 0) FROM files AS f LEFT JOIN \
                (SELECT source_id, count(*) AS count FROM records GROUP BY 1) AS r USING (source_id)";
     let context = store.session().await.unwrap();
     let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
-    let mut says = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for batch in rows {
         let number = |column: usize, row: usize| {
             let value = batch.column(column).as_primitive::<Int64Type>().value(row);
@@ -169,22 +168,22 @@ async fn says(store: &Store) -> BTreeMap<String, (usize, usize)> {
             arrow::compute::cast(batch.column(0), &arrow::datatypes::DataType::Utf8).unwrap();
         for row in 0..batch.num_rows() {
             let name = names.as_string::<i32>().value(row).to_owned();
-            assert_eq!(says.insert(name, (number(1, row), number(2, row))), None);
+            assert_eq!(found.insert(name, (number(1, row), number(2, row))), None);
         }
     }
-    says
+    found
 }
 
 async fn step(store: &Store, folder: &Path, model: &mut Model, step: &Step) -> bool {
     match *step {
         Step::File { name, text, cut } => {
-            let (path, bytes) = (folder.join(NAMES[name]), begin(text, cut));
+            let (path, bytes) = (folder.join(NAMES[name]), prefix(text, cut));
             fs::write(&path, &bytes).unwrap();
             let options = IngestOptions::default().platform("p");
             let input = path.to_str().unwrap().to_owned();
             let report = store.ingest(&[input], &options).await.unwrap();
             assert!(report.failed_files.is_empty(), "{report:?}");
-            return model.take(NAMES[name], &bytes);
+            return model.ingest(NAMES[name], &bytes);
         }
         Step::Fold => drop(store.merge_small_files().await.unwrap()),
         Step::Optimize { again } => {
@@ -195,15 +194,15 @@ async fn step(store: &Store, folder: &Path, model: &mut Model, step: &Step) -> b
             let options = VacuumOptions::default().retain(Duration::ZERO);
             store.vacuum(&options).await.unwrap();
         }
-        Step::Mend => {
-            let mended = store.repair().await.unwrap();
-            assert!(mended.is_empty(), "nothing is wrong: {mended:?}");
+        Step::Repair => {
+            let repaired = store.repair().await.unwrap();
+            assert!(repaired.is_empty(), "nothing is wrong: {repaired:?}");
         }
     }
     true
 }
 
-/// The store after these steps says what the model says, and gives every file back.
+/// Runs the steps and compares the store with the model. Every file must export unchanged.
 async fn holds(steps: &[Step]) -> bool {
     let place = tempfile::tempdir().unwrap();
     let store = Store::create("memory:").await.unwrap();
@@ -213,7 +212,7 @@ async fn holds(steps: &[Step]) -> bool {
             break;
         }
     }
-    assert_eq!(says(&store).await, model.says(), "{model:?}");
+    assert_eq!(stored_state(&store).await, model.state(), "{model:?}");
     let back = place.path().join("back");
     let exported = store
         .export(&back, &ExportOptions::default())
@@ -246,19 +245,19 @@ fn check(usual: u64, steps: impl Strategy<Value = Vec<Step>>) {
 }
 
 #[test]
-fn a_copy_ends_with_half_a_line_that_its_original_has_whole() {
+fn a_copy_may_end_within_a_line_of_its_original() {
     let file = |name, cut| Step::File { name, text: 1, cut };
     let steps = [file(1, 10), file(2, 10), file(1, 12)];
     assert!(Runtime::new().unwrap().block_on(holds(&steps)));
 }
 
 #[test]
-fn the_ledger_says_of_files_what_a_model_says() {
+fn the_ingest_log_matches_a_model() {
     check(6, proptest::collection::vec(file(), 2..12));
 }
 
 #[test]
-fn upkeep_in_any_order_changes_no_answer() {
+fn maintenance_in_any_order_changes_no_result() {
     let either = prop_oneof![2 => file(), 3 => upkeep()];
     let first = (file(), proptest::collection::vec(either, 2..9));
     check(

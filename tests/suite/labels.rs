@@ -1,15 +1,15 @@
-//! Labels of sources: every way in takes them, and questions go by them.
+//! Labels of sources: every kind of ingest accepts them, and queries filter by them.
 
 use std::fs;
 
 use crate::exports::place_of_all_kinds;
 use crate::support::{Place, log};
 
-/// Key and value of all labels, by the names of the sources.
+/// Key and value of all labels, by source name.
 const ALL: &str =
     "SELECT name, key, value FROM labels JOIN files USING (source_id) ORDER BY name, key";
 
-/// Records with a label.
+/// Returns the number of records with a label.
 fn records(place: &Place, label: &str) -> Vec<String> {
     let (key, value) = label.split_once('=').unwrap();
     place.rows(&format!(
@@ -19,7 +19,7 @@ fn records(place: &Place, label: &str) -> Vec<String> {
 }
 
 #[test]
-fn sources_of_every_kind_have_labels_and_come_back_with_them() {
+fn labels_of_every_kind_of_source_round_trip() {
     let place = place_of_all_kinds();
     let of_nights = "SELECT value, count(*) > 0, min(dataset) FROM labels JOIN files USING (source_id) \
         WHERE key = 'night' GROUP BY value ORDER BY value";
@@ -47,7 +47,7 @@ fn sources_of_every_kind_have_labels_and_come_back_with_them() {
     place.ok(&["optimize", "--again"]);
     place.ok(&["check"]);
     assert_eq!(place.rows(ALL), all);
-    // What is asked for counts more than what an export says.
+    // Labels of the command override labels of the export list.
     place.ok(&["export", "--to", "back"]);
     let place = Place {
         folder: place.folder,
@@ -62,7 +62,7 @@ fn sources_of_every_kind_have_labels_and_come_back_with_them() {
         "--label",
         "from=back",
     ];
-    assert_eq!(place.tsql(&again).code, Some(1), "a line is refused");
+    assert_eq!(place.tsql(&again).code, Some(1), "a line is rejected");
     let keys = "SELECT key, count(DISTINCT value), count(*) = (SELECT count(*) FROM files) FROM labels \
         GROUP BY key ORDER BY key";
     assert_eq!(
@@ -73,11 +73,11 @@ fn sources_of_every_kind_have_labels_and_come_back_with_them() {
 }
 
 #[test]
-fn a_file_that_grows_keeps_its_labels_and_gets_new_values() {
+fn a_growing_file_retains_labels_and_gets_new_values() {
     let place = Place::new();
     let ingest = |labels: &[&str]| {
-        let given = labels.iter().flat_map(|label| ["--label", label]);
-        let args: Vec<&str> = ["ingest", "p"].into_iter().chain(given).collect();
+        let options = labels.iter().flat_map(|label| ["--label", label]);
+        let args: Vec<&str> = ["ingest", "p"].into_iter().chain(options).collect();
         place.ok(&args).stderr
     };
     place.write("p/a.json", log(1, 3));
@@ -102,16 +102,16 @@ fn a_file_that_grows_keeps_its_labels_and_gets_new_values() {
     let segments = "SELECT replace(labels, chr(10), ' ') FROM source_segments ORDER BY segment";
     let of_segments = ["driver=550.54 \u{3b2}=1 night=7", "by=me night=8"];
     assert_eq!(place.rows(segments), of_segments);
-    // Growing without labels changes none.
+    // A grown file without labels changes no label.
     place.write("p/a.json", log(1, 6));
     ingest(&[]);
     assert_eq!(place.rows(ALL), now);
-    // What is there already keeps its own, and that is told; another name of it has its own.
+    // A known file retains its labels, and a note reports that. Another name of it has separate labels.
     place.write("p/b.json", log(1, 6));
-    let told = ingest(&["night=9"]);
+    let stderr = ingest(&["night=9"]);
     assert!(
-        told.contains("note: 1 file contained no new records,"),
-        "{told}"
+        stderr.contains("note: 1 file contained no new records,"),
+        "{stderr}"
     );
     assert_eq!(place.rows(ALL), [&now[..], &["p/b.json,night,9"]].concat());
     assert!(!ingest(&[]).contains("note: "));
@@ -124,7 +124,7 @@ fn a_file_that_grows_keeps_its_labels_and_gets_new_values() {
 }
 
 #[test]
-fn a_stream_has_the_labels_that_it_was_sent_with_last() {
+fn a_stream_has_its_most_recent_labels() {
     let place = Place::new();
     let append = |label: &str, text: &str| {
         let args = [
@@ -147,56 +147,59 @@ fn a_stream_has_the_labels_that_it_was_sent_with_last() {
     append("driver=2", &log(1, 6));
     let both = ["streams/p/s.json,driver,2", "streams/p/s.json,night,7"];
     assert_eq!(place.rows(ALL), both);
-    let told = append("night=8", &log(1, 6));
+    let stderr = append("night=8", &log(1, 6));
     assert!(
-        told.contains("note: 1 file contained no new records,"),
-        "{told}"
+        stderr.contains("note: 1 file contained no new records,"),
+        "{stderr}"
     );
     assert_eq!(place.rows(ALL), both);
     place.assert_sound(&[]);
 }
 
 #[test]
-fn what_is_no_label_is_refused_before_anything_is_read() {
+fn invalid_labels_are_rejected_before_reading() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
     let long = format!("k={}", "v".repeat(1001));
     for (labels, wanted) in [
         (vec!["night"], "has no `=`"),
-        (vec!["=7"], "`` is no key of a label\nhint: "),
-        (vec!["a night=7"], "`a night` is no key of a label\nhint: "),
+        (vec!["=7"], "`` is not a valid key of a label\nhint: "),
+        (
+            vec!["a night=7"],
+            "`a night` is not a valid key of a label\nhint: ",
+        ),
         (vec!["night="], "`night` has no value\nhint: "),
         (
             vec!["night=7\n8"],
-            "the value of `night` cannot be kept\nhint: ",
+            "the value of `night` is not valid\nhint: ",
         ),
-        (vec![&long], "the value of `k` cannot be kept\nhint: "),
+        (vec![&long], "the value of `k` is not valid\nhint: "),
         (
             vec!["night=7", "night=8"],
-            "`night` is given twice, as `7` and as `8`\nhint: ",
+            "`night` is given twice, with `7` and `8`\nhint: ",
         ),
     ] {
-        let given = || labels.iter().flat_map(|label| ["--label", label]);
-        let ingest: Vec<&str> = ["ingest", "p"].into_iter().chain(given()).collect();
+        let options = || labels.iter().flat_map(|label| ["--label", label]);
+        let ingest: Vec<&str> = ["ingest", "p"].into_iter().chain(options()).collect();
         let append = ["append", "--stream", "s", "--platform", "p"];
-        let append: Vec<&str> = append.into_iter().chain(given()).collect();
+        let append: Vec<&str> = append.into_iter().chain(options()).collect();
         for args in [ingest, append] {
             let ran = place.tsql(&args);
             assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
             assert!(ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
         }
     }
-    let there = place.tsql(&["SELECT count(*) FROM files"]);
+    let stored = place.tsql(&["SELECT count(*) FROM files"]);
     assert!(
-        there.code == Some(2) || there.stdout.ends_with("\n0\n"),
+        stored.code == Some(2) || stored.stdout.ends_with("\n0\n"),
         "{}",
-        there.stdout
+        stored.stdout
     );
     place.ok(&[
         "ingest", "-q", "p", "--label", "night=7", "--label", "night=7",
     ]);
     assert_eq!(place.rows(ALL), ["p/a.json,night,7"]);
-    // Nor does an export bring any in.
+    // An export list with invalid labels is rejected, too.
     place.ok(&["export", "--to", "back"]);
     let list = String::from_utf8(place.read("back/tsql-export.json")).unwrap();
     place.write(
@@ -207,15 +210,15 @@ fn what_is_no_label_is_refused_before_anything_is_read() {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("tsql-export.json says of it: the value of `night`"),
+            .contains("tsql-export.json has an invalid label for it: the value of `night`"),
         "{}",
         ran.stderr
     );
 }
 
-/// Stores that know nothing of labels have none, and get them with their next file.
+/// Older stores have no labels, and get them with the next file.
 #[test]
-fn older_stores_take_labels() {
+fn older_stores_accept_labels() {
     for packed in [
         &include_bytes!("../stores/first-form.tar.zst")[..],
         &include_bytes!("../stores/records-version-3.tar.zst")[..],
@@ -253,9 +256,9 @@ mod measured {
     const LINE: &str =
         r#"{"workload_key": ["mm", 8], "steps": {"T": 1}, "repeats_ns": [400.5, 7]}"#;
 
-    /// A run that stores nothing before it ends, and is killed, has its labels in its journal.
+    /// The journal of a killed run contains its labels.
     #[test]
-    fn runs_have_labels_however_they_end() {
+    fn runs_have_labels_even_if_killed() {
         let place = Place::new();
         place.write("line.json", format!("{LINE}\n"));
         place.write("tune.sh", "cat line.json\n");
@@ -285,7 +288,7 @@ mod measured {
             .spawn()
             .unwrap();
         let journals = place.path().join("state/journals");
-        let begun = Instant::now();
+        let start = Instant::now();
         let is_there = || {
             let files = std::fs::read_dir(&journals).unwrap();
             let mut texts =
@@ -294,7 +297,7 @@ mod measured {
         };
         while !is_there() {
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                start.elapsed() < Duration::from_secs(60),
                 "no line in a journal"
             );
             std::thread::sleep(Duration::from_millis(20));
@@ -306,7 +309,7 @@ mod measured {
         assert!(resumed.status.success(), "{resumed:?}");
         assert_eq!(records(&place, "night=8"), ["1"]);
         assert_eq!(place.rows(ALL).len(), 2);
-        // Nothing is started for labels that cannot be.
+        // No command starts with invalid labels.
         let twice = ["night=8", "--label", "night=9", "--", "touch", "started"];
         let ran = measuring(&place, &with(&twice)).output().unwrap();
         assert_eq!(ran.status.code(), Some(2));

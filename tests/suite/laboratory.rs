@@ -1,5 +1,5 @@
-//! A year of a laboratory: three machines, one with a wrong name and one with a broken night, become the dataset of a paper.
-//! Every number is computed a second time, from the lines that were measured.
+//! One year of measurements: three machines, one with a wrong name and one with an invalid night, become a published
+//! dataset. Every expected number is computed from the measured lines.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::engines::python;
 use crate::publish::read_by_others;
 use crate::support::Place;
 
-/// Seconds of the first night.
+/// Time of the first night in seconds.
 const FIRST: u64 = 1_793_491_200;
 
-/// Programs of each task.
+/// Number of programs of each task.
 const PROGRAMS: u32 = 12;
 
-/// What was measured: platform, task, program, mean in ns.
+/// Measurement: platform, task, program, mean in ns.
 type Measured = (String, u32, u32, f64);
 
-/// Lines of a night on a platform: each program of three tasks takes `base` by its number, times `factor`.
+/// Returns the lines of a night: the runtime of each program of three tasks is a base by its number, times `factor`.
 fn night(night: u64, factor: f64) -> (String, Vec<(u32, u32, f64)>) {
     let (mut lines, mut measured) = (String::new(), Vec::new());
     for task in 0..3 {
@@ -39,14 +39,14 @@ fn night(night: u64, factor: f64) -> (String, Vec<(u32, u32, f64)>) {
     (lines, measured)
 }
 
-fn on(platform: &str, measured: &[(u32, u32, f64)]) -> Vec<Measured> {
+fn on_platform(platform: &str, measured: &[(u32, u32, f64)]) -> Vec<Measured> {
     let all = measured.iter();
     all.map(|(task, program, ns)| (platform.to_owned(), *task, *program, *ns))
         .collect()
 }
 
-/// Records and their sum by platform.
-fn summed(all: &[Measured]) -> BTreeMap<&str, (u64, f64)> {
+/// Returns the number of records and the sum of runtimes by platform.
+fn totals(all: &[Measured]) -> BTreeMap<&str, (u64, f64)> {
     let mut sums: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     for (platform, _, _, ns) in all {
         let sum = sums.entry(platform).or_default();
@@ -55,17 +55,17 @@ fn summed(all: &[Measured]) -> BTreeMap<&str, (u64, f64)> {
     sums
 }
 
-/// The answer of a store as JSON.
-fn asked(place: &Place, args: &[&str]) -> Value {
-    let told = place.ok(&[args, &["--format", "json"]].concat());
-    serde_json::from_str(&told.stdout).unwrap()
+/// Returns the result of a query as JSON.
+fn query_json(place: &Place, args: &[&str]) -> Value {
+    let ran = place.ok(&[args, &["--format", "json"]].concat());
+    serde_json::from_str(&ran.stdout).unwrap()
 }
 
 fn assert_summed(place: &Place, store: &[&str], wanted: &[Measured]) {
     let sql = "SELECT platform, count(*) AS records, sum(runtime_ns) AS total FROM records GROUP BY platform ORDER BY platform";
-    let found = asked(place, &[store, &[sql]].concat());
+    let found = query_json(place, &[store, &[sql]].concat());
     let found = found.as_array().unwrap();
-    let wanted = summed(wanted);
+    let wanted = totals(wanted);
     assert_eq!(found.len(), wanted.len(), "{found:?}");
     for (row, (platform, (records, total))) in found.iter().zip(wanted) {
         assert_eq!(row["platform"], platform);
@@ -91,17 +91,17 @@ fn append(place: &Place, [store, platform, stream]: [&str; 3], lines: &str) {
         "--label",
         &label,
     ];
-    let told = place.tsql_with_input(&args, lines.as_bytes());
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let ran = place.tsql_with_input(&args, lines.as_bytes());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]
-fn a_year_of_a_laboratory() {
+fn a_year_of_measurements_becomes_a_published_dataset() {
     let place = Place::new();
     let append = |store: &str, platform: &str, stream: &str, lines: &str| {
         append(&place, [store, platform, stream], lines);
     };
-    // Three machines. One has the name of another kind of GPU, and on the third the fan broke in night 7.
+    // Three machines. One has the name of another GPU, and the fan of the third broke in night 7.
     let (lines, first) = night(1, 1.0);
     append("one", "k80", "night-1", &lines);
     let (lines, second) = night(2, 0.5);
@@ -111,29 +111,29 @@ fn a_year_of_a_laboratory() {
     let (broken_lines, broken) = night(7, 9.0);
     append("three", "k80", "night-7", &broken_lines);
 
-    // Merged, twice by mistake.
+    // The stores are merged, one of them twice by mistake.
     for from in ["one", "two", "three", "two"] {
         place.ok(&["copy", from, "all"]);
     }
     let all = ["--store", "all"];
     let mut wanted = [
-        on("k80", &first),
-        on("t40", &second),
-        on("k80", &third),
-        on("k80", &broken),
+        on_platform("k80", &first),
+        on_platform("t40", &second),
+        on_platform("k80", &third),
+        on_platform("k80", &broken),
     ]
     .concat();
     assert_summed(&place, &all, &wanted);
-    // Graphs and programs that all have are there once.
+    // Common graphs and programs are stored once.
     let counts = "SELECT (SELECT count(*) FROM graphs) AS graphs, (SELECT count(*) FROM configurations) AS configurations, (SELECT count(*) FROM files) AS files";
-    let counts = asked(&place, &[all.as_slice(), &[counts]].concat());
+    let counts = query_json(&place, &[all.as_slice(), &[counts]].concat());
     assert_eq!(
         counts,
         json!([{"graphs": 3, "configurations": 3 * PROGRAMS, "files": 4}])
     );
     let in_all = |args: &[&str]| place.ok(&[all.as_slice(), args].concat());
 
-    // Corrected.
+    // Corrections.
     in_all(&[
         "correct",
         "--set",
@@ -157,16 +157,21 @@ fn a_year_of_a_laboratory() {
         "--platform",
         "k80",
     ]);
-    wanted = [on("k80", &first), on("t4", &second), on("k80", &third)].concat();
+    wanted = [
+        on_platform("k80", &first),
+        on_platform("t4", &second),
+        on_platform("k80", &third),
+    ]
+    .concat();
     assert_summed(&place, &all, &wanted);
     let notes = "SELECT n.note, count(DISTINCT r.source_id) AS sources FROM notes AS n JOIN records AS r ON r.platform = n.platform GROUP BY 1";
-    let notes = asked(&place, &[all.as_slice(), &[notes]].concat());
+    let notes = query_json(&place, &[all.as_slice(), &[notes]].concat());
     assert_eq!(
         notes,
         json!([{"note": "the fan was replaced on the next day", "sources": 2}])
     );
 
-    // Named, and gone on with.
+    // A tag, and records after it.
     in_all(&[
         "tag",
         "create",
@@ -177,17 +182,17 @@ fn a_year_of_a_laboratory() {
     let (lines, fourth) = night(200, 1.25 * 1.1);
     append("all", "k80", "night-200", &lines);
     in_all(&["tag", "create", "v1.1"]);
-    let later = [wanted.clone(), on("k80", &fourth)].concat();
+    let later = [wanted.clone(), on_platform("k80", &fourth)].concat();
     assert_summed(&place, &["--store", "all", "--at", "v1.0"], &wanted);
     assert_summed(&place, &["--store", "all", "--at", "v1.1"], &later);
-    let diff = asked(&place, &["--store", "all", "diff", "v1.0", "v1.1"]);
-    let came = |what: &str| {
+    let diff = query_json(&place, &["--store", "all", "diff", "v1.0", "v1.1"]);
+    let added = |what: &str| {
         let rows = diff.as_array().unwrap().iter();
         let mut rows = rows.filter(|row| row["what"] == what && row["platform"].is_null());
         rows.next().unwrap()["added"].clone()
     };
     assert_eq!(
-        [came("records"), came("configurations"), came("sources")],
+        [added("records"), added("configurations"), added("sources")],
         [json!(3 * PROGRAMS), json!(0), json!(1)]
     );
 
@@ -196,9 +201,9 @@ fn a_year_of_a_laboratory() {
     assert_nothing_is_lost(&place, &broken_lines, broken.len() as u64);
 }
 
-/// The same programs on the same platform, a tenth slower.
+/// Asserts that the same programs on the same platform are a tenth slower.
 fn assert_slower(place: &Place, third: &[(u32, u32, f64)], fourth: &[(u32, u32, f64)]) {
-    let compared = asked(
+    let compared = query_json(
         place,
         &[
             "--store",
@@ -219,7 +224,7 @@ fn assert_slower(place: &Place, third: &[(u32, u32, f64)], fourth: &[(u32, u32, 
     assert_eq!(summary["pairs"], 3 * PROGRAMS);
     assert_eq!(summary["slower"], 3 * PROGRAMS);
     let found = summary["speedup"].as_f64().unwrap();
-    // What it estimates is the median of the ratios of all repeats, and these differ a little.
+    // The estimate is the median of the ratios of all repeats, which differ slightly.
     assert!((found / mean - 1.0).abs() < 1e-6, "{found} is not {mean}");
     let gate = |allowed: &str| {
         let args = [
@@ -236,7 +241,7 @@ fn assert_slower(place: &Place, third: &[(u32, u32, f64)], fourth: &[(u32, u32, 
     assert_eq!([gate("5%"), gate("20%")], [Some(3), Some(0)]);
 }
 
-/// The version of the paper is published, and read by others.
+/// Publishes the tagged version, and reads it with other tools.
 fn assert_published(place: &Place, wanted: &[Measured]) {
     let published = [
         "--store",
@@ -259,19 +264,19 @@ fn assert_published(place: &Place, wanted: &[Measured]) {
     place.ok(&published);
     place.ok(&["verify", "out"]);
     if let Some(python) = python() {
-        let (counts, told) = read_by_others(place, &python, &["--store", "all", "--at", "v1.0"]);
+        let (counts, report) = read_by_others(place, &python, &["--store", "all", "--at", "v1.0"]);
         assert_eq!(counts["records"], wanted.len() as u64);
         assert_eq!(counts["configurations"], u64::from(3 * PROGRAMS));
         assert!(!counts.contains_key("retracted"), "{counts:?}");
-        let platforms: BTreeMap<&str, u64> = summed(wanted)
+        let platforms: BTreeMap<&str, u64> = totals(wanted)
             .into_iter()
             .map(|(name, (rows, _))| (name, rows))
             .collect();
-        assert_eq!(told["platforms"], json!(platforms));
+        assert_eq!(report["platforms"], json!(platforms));
     }
 }
 
-/// The broken night is there for whoever asks, and every stream comes back.
+/// Asserts that retracted records are listed, and that every stream exports unchanged.
 fn assert_nothing_is_lost(place: &Place, broken_lines: &str, count: u64) {
     let all = ["--store", "all"];
     let in_all = |args: &[&str]| place.ok(&[all.as_slice(), args].concat());
@@ -281,7 +286,7 @@ fn assert_nothing_is_lost(place: &Place, broken_lines: &str, count: u64) {
         place.read("back/streams/k80/night-7.jsonl"),
         broken_lines.as_bytes()
     );
-    let retracted = asked(
+    let retracted = query_json(
         place,
         &[
             all.as_slice(),
@@ -293,7 +298,7 @@ fn assert_nothing_is_lost(place: &Place, broken_lines: &str, count: u64) {
         retracted,
         json!([{"why": "the fan was broken", "record_count": count, "still_out": count}])
     );
-    let kinds = asked(
+    let kinds = query_json(
         place,
         &[
             all.as_slice(),

@@ -1,4 +1,4 @@
-//! `tsql measure`: from a manifest or a template to records, again, interrupted, killed.
+//! `tsql measure`: records from manifests and templates, repeated, interrupted and killed runs.
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
@@ -12,7 +12,7 @@ use crate::support::{Place, wanted};
 /// A secret in the environment of every command that measures.
 pub(crate) const PLANTED: &str = "planted-secret";
 
-/// A command that finds compilers, and keeps its journals and builds in the folder of the place.
+/// Returns a command that finds compilers. Its journals and builds are in the folder of the place.
 pub(crate) fn measuring(place: &Place, args: &[&str]) -> Command {
     let mut command = place.command(args);
     let scratch = place.path().join("scratch");
@@ -20,13 +20,13 @@ pub(crate) fn measuring(place: &Place, args: &[&str]) -> Command {
     command
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("TSQL_STATE", place.path().join("state"))
-        // Nothing of this is for kernels and compilers.
+        // Kernels and compilers must not see these variables.
         .env("AWS_SECRET_ACCESS_KEY", PLANTED)
         .env("TMPDIR", scratch);
     command
 }
 
-/// A kernel that takes next to no time, in 40 configurations.
+/// Writes a manifest of a fast kernel with 40 configurations.
 fn quick(place: &Place) {
     place.write(
         "add.c",
@@ -111,21 +111,21 @@ fn a_manifest_becomes_records_once() {
         "{stderr}"
     );
     assert_eq!(place.rows(COUNTED), ["10,10"]);
-    // 2 workloads of 40 configurations, of which the constraint forbids 3 each.
+    // 2 workloads of 40 configurations. The constraint excludes 3 of each.
     let (code, _, stderr) = ran(&place, &with("1000"));
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(place.rows(COUNTED), ["74,74"]);
     let (_, _, stderr) = ran(&place, &with("1000"));
     assert!(stderr.contains("0 trials"), "{stderr}");
-    // Another text is another program.
+    // Another source text is another program.
     let manifest = String::from_utf8(place.read("add.toml")).unwrap();
     place.write("add.toml", manifest.replace("repeat = 2", "repeat = 3"));
     ran(&place, &with("4"));
     assert_eq!(place.rows(COUNTED), ["78,74"]);
-    let kept = "SELECT DISTINCT dataset, platform, workload_name, target, status, runtime_ns > 0, cpu_ns IS NOT NULL, \
+    let sql = "SELECT DISTINCT dataset, platform, workload_name, target, status, runtime_ns > 0, cpu_ns IS NOT NULL, \
         repeat_count > 0, machine LIKE '%architecture%', settings LIKE '%\"repeat\": %', program LIKE '%add.c%' \
         FROM records JOIN graphs USING (graph_id) JOIN environments USING (environment_id)";
-    let rows = place.rows(&kept.replace("DISTINCT dataset", "DISTINCT records.dataset"));
+    let rows = place.rows(&sql.replace("DISTINCT dataset", "DISTINCT records.dataset"));
     assert_eq!(
         rows,
         ["measured,here,add,c,ok,true,true,true,true,true,true"]
@@ -135,12 +135,12 @@ fn a_manifest_becomes_records_once() {
 }
 
 #[test]
-fn what_was_measured_is_measured_again_and_compared() {
+fn records_are_measured_again_and_compared() {
     let place = Place::new();
     quick(&place);
     let (code, _, stderr) = ran(&place, &["measure", "run", "add.toml", "--trials", "6"]);
     assert_eq!(code, Some(0), "{stderr}");
-    // Whoever has the store needs no manifest.
+    // The store contains everything that a repetition needs.
     std::fs::remove_file(place.path().join("add.toml")).unwrap();
     std::fs::remove_file(place.path().join("add.c")).unwrap();
     let again = [
@@ -188,14 +188,16 @@ fn what_was_measured_is_measured_again_and_compared() {
     let nothing = ran(&place, &["measure", "repeat", "--where", "error_no = 7"]);
     assert_eq!(nothing.0, Some(2), "{}", nothing.2);
     assert!(
-        nothing.2.contains("no record that can be measured again"),
+        nothing
+            .2
+            .contains("no selected record can be measured again"),
         "{}",
         nothing.2
     );
 }
 
 #[test]
-fn an_interrupted_run_stores_what_it_measured() {
+fn an_interrupted_run_stores_its_measurements() {
     let place = Place::new();
     quick(&place);
     let mut child = measuring(
@@ -207,31 +209,31 @@ fn an_interrupted_run_stores_what_it_measured() {
     .spawn()
     .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = 0;
-    while told < 5 {
-        told += usize::from(lines.next().unwrap().unwrap().contains("\"measured\""));
+    let mut reported = 0;
+    while reported < 5 {
+        reported += usize::from(lines.next().unwrap().unwrap().contains("\"measured\""));
     }
     let killed = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
         .unwrap();
     assert!(killed.success());
-    told += lines
+    reported += lines
         .map_while(Result::ok)
         .filter(|line| line.contains("\"measured\""))
         .count();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(told < 74, "it was stopped");
+    assert!(reported < 74, "it was stopped");
     assert_eq!(
         place.rows("SELECT count(*) FROM records"),
-        [told.to_string()]
+        [reported.to_string()]
     );
     let journals = std::fs::read_dir(place.path().join("state/journals")).unwrap();
     assert_eq!(journals.count(), 0);
 }
 
-/// What a run has told to be measured is in the store once, wherever it was killed. `TSQL_TEST_KILLS`
-/// kills more often, after more measurements.
+/// Reported measurements are in the store once after kills at any moment. `TSQL_TEST_KILLS` runs more kills after more
+/// measurements.
 #[test]
 fn killed_runs_lose_no_finished_measurement() {
     let rounds = usize::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
@@ -241,7 +243,7 @@ fn killed_runs_lose_no_finished_measurement() {
     let manifest = String::from_utf8(place.read("add.toml")).unwrap();
     place.write("add.toml", manifest.replace("[1, 8, 1]", "[1, 800, 1]"));
     place.ok(&["init", "--store", ".tsql"]);
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     let mut kills = 0;
     let args = [
         "measure",
@@ -264,15 +266,15 @@ fn killed_runs_lose_no_finished_measurement() {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // Somewhere from the start to well into the measuring, and between two events.
+        // A random moment between the start and the end of the measurements, also between two events.
         let events = fastrand::usize(1..most_events);
         for line in lines.by_ref().take(events).map_while(Result::ok) {
-            remember(&line, &mut told);
+            remember(&line, &mut reported);
         }
         std::thread::sleep(Duration::from_millis(fastrand::u64(0..60)));
         kills += usize::from(child.kill().is_ok());
         for line in lines.map_while(Result::ok) {
-            remember(&line, &mut told);
+            remember(&line, &mut reported);
         }
         child.wait().unwrap();
     }
@@ -287,11 +289,11 @@ fn killed_runs_lose_no_finished_measurement() {
     let [records, distinct] = counts[..] else {
         panic!("{rows:?}")
     };
-    // One that was finished and not told yet may be there too, one for each kill.
+    // Each kill may leave one more finished measurement that was not reported.
     assert!(
-        distinct >= told.len() && distinct <= told.len() + kills,
+        distinct >= reported.len() && distinct <= reported.len() + kills,
         "{distinct} of {}",
-        told.len()
+        reported.len()
     );
     assert_eq!(records, distinct, "none is there twice");
     let stored: HashSet<String> = place
@@ -299,26 +301,30 @@ fn killed_runs_lose_no_finished_measurement() {
         .into_iter()
         .map(|row| row.trim_matches('"').replace("\"\"", "\""))
         .collect();
-    assert!(told.is_subset(&stored), "{:?}", told.difference(&stored));
+    assert!(
+        reported.is_subset(&stored),
+        "{:?}",
+        reported.difference(&stored)
+    );
     eprintln!(
-        "{kills} kills, {} measurements told, {records} stored",
-        told.len()
+        "{kills} kills, {} measurements reported, {records} stored",
+        reported.len()
     );
     place.ok(&["check"]);
 }
 
-fn remember(line: &str, told: &mut HashSet<String>) {
+fn remember(line: &str, reported: &mut HashSet<String>) {
     let Ok(event) = serde_json::from_str::<Value>(line) else {
         return;
     };
     if event["event"] == "measured" {
         let text = |key: &str| event[key].as_str().unwrap().to_owned();
-        told.insert(text("workload_key") + &text("steps"));
+        reported.insert(text("workload_key") + &text("steps"));
     }
 }
 
 #[test]
-fn records_of_another_program_are_taken_as_they_come() {
+fn records_of_another_program_are_stored_as_they_arrive() {
     let place = Place::new();
     let script = r#"
 echo starting
@@ -421,7 +427,7 @@ fn templates_are_shown_and_written() {
     let (code, _, stderr) = ran(&place, &args);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(
-        stderr.contains("100 trials at most, the first:"),
+        stderr.contains("at most 100 trials, the first ones:"),
         "{stderr}"
     );
     let (code, _, stderr) = ran(&place, &["measure", "run", "matmull"]);
@@ -452,7 +458,7 @@ fn the_machine_is_described_without_names() {
         !machine.to_string().contains(&format!("{:?}", host.trim())),
         "no host name"
     );
-    // A machine without a compiler ends the run, and nothing is stored.
+    // Without a compiler the run fails, and nothing is stored.
     quick(&place);
     let output = measuring(&place, &["measure", "run", "add.toml"])
         .env("PATH", place.path())
@@ -464,8 +470,8 @@ fn the_machine_is_described_without_names() {
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["0"]);
 }
 
-/// What the search of a run draws from, and the configurations that it measured.
-fn drawn(place: &Place, options: &[&str]) -> (Value, Vec<String>) {
+/// Returns the seed of a run and the configurations that it measured.
+fn seed_and_steps(place: &Place, options: &[&str]) -> (Value, Vec<String>) {
     let args = ["measure", "run", "add.toml", "--json", "--trials", "6"];
     let (code, stdout, stderr) = ran(place, &[&args[..], options].concat());
     assert_eq!(code, Some(0), "{stderr}");
@@ -485,18 +491,18 @@ fn drawn(place: &Place, options: &[&str]) -> (Value, Vec<String>) {
 }
 
 #[test]
-fn each_run_explores_and_a_seed_repeats_it() {
+fn runs_explore_and_a_seed_repeats_them() {
     let place = Place::new();
     quick(&place);
     let random = ["--search", "random"];
-    let (seed, first) = drawn(&place, &random);
-    let others: Vec<Vec<String>> = (0..3).map(|_| drawn(&place, &random).1).collect();
+    let (seed, first) = seed_and_steps(&place, &random);
+    let others: Vec<Vec<String>> = (0..3).map(|_| seed_and_steps(&place, &random).1).collect();
     assert!(others.iter().any(|other| *other != first), "{first:?}");
     let seed = seed.as_u64().unwrap().to_string();
-    let again = drawn(&place, &[&random[..], &["--seed", &seed]].concat());
+    let again = seed_and_steps(&place, &[&random[..], &["--seed", &seed]].concat());
     assert_eq!(again.1, first);
     assert_eq!(again.0.to_string(), seed);
-    // People are told, too; and a new seed is no new environment.
+    // The text output contains the seed, too. A new seed is no new environment.
     let (_, _, stderr) = ran(&place, &["measure", "run", "add.toml", "--trials", "1"]);
     assert!(
         stderr.contains("seed ") && stderr.contains("`--seed "),
@@ -509,7 +515,7 @@ fn each_run_explores_and_a_seed_repeats_it() {
 }
 
 #[test]
-fn a_run_in_which_everything_failed_says_so() {
+fn a_run_with_only_failures_exits_with_code_1() {
     let place = Place::new();
     quick(&place);
     let fine = String::from_utf8(place.read("add.c")).unwrap();
@@ -520,7 +526,7 @@ fn a_run_in_which_everything_failed_says_so() {
     let (code, _, stderr) = ran(&place, &args);
     assert_eq!(code, Some(1), "{stderr}");
     assert!(stderr.contains("4 trials, 4 failed"), "{stderr}");
-    // Some failures are what a search finds out.
+    // A search may contain failures.
     place.write(
         "add.c",
         format!("#if K == 1 && L == 1\n#error now\n#endif\n{fine}"),
@@ -531,7 +537,7 @@ fn a_run_in_which_everything_failed_says_so() {
 }
 
 #[test]
-fn the_same_kernel_built_otherwise_is_another_configuration() {
+fn the_same_kernel_with_another_build_is_another_configuration() {
     let place = Place::new();
     quick(&place);
     let manifest = String::from_utf8(place.read("add.toml")).unwrap();
@@ -564,8 +570,8 @@ fn records_of_another_machine_are_compared_with_a_warning() {
     ];
     let (code, _, stderr) = ran(&place, &args);
     assert_eq!(code, Some(0), "{stderr}");
-    let repeat = |of: &str, more: &[&str]| {
-        let predicate = format!("platform = '{of}'");
+    let repeat = |platform: &str, more: &[&str]| {
+        let predicate = format!("platform = '{platform}'");
         let args = [
             "measure", "repeat", "--trust", "--change", "900%", "--where", &predicate,
         ];
@@ -581,7 +587,7 @@ fn records_of_another_machine_are_compared_with_a_warning() {
         !stderr.contains("warning") && !stdout.contains("other"),
         "{stderr}{stdout}"
     );
-    // The same records as another machine would have made them.
+    // The same records as from another machine.
     place.ok(&["export", "--to", "back"]);
     let mut lines = String::new();
     for file in walk(&place.path().join("back")) {
@@ -600,7 +606,7 @@ fn records_of_another_machine_are_compared_with_a_warning() {
         "{stderr}"
     );
     assert!(stderr.contains(" 97 "), "{stderr}");
-    assert!(stderr.contains(" of another machine"), "{stderr}");
+    assert!(stderr.contains(" from another machine"), "{stderr}");
     let (head, rows) = stdout.split_once('\n').unwrap();
     assert!(head.ends_with(",differs"), "{head}");
     for row in rows.lines() {
@@ -624,7 +630,7 @@ fn records_of_another_machine_are_compared_with_a_warning() {
     );
 }
 
-/// All files of lines below a folder.
+/// Returns all JSON files below a folder.
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

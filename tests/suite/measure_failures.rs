@@ -1,4 +1,4 @@
-//! Kernels that go wrong in every way: TVM's error numbers, and nothing else is harmed.
+//! Kernels with every kind of failure: TVM's error numbers, without effects on other trials.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::support::Place;
 const HEAD: &str = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
     #include <unistd.h>\n#include <sys/socket.h>\n#include <sys/types.h>\n";
 
-/// Doubles `A` into `C`, after `extra`.
+/// Returns a kernel that writes twice `A` into `C`, after the statement `extra`.
 pub(crate) fn kernel(extra: &str) -> String {
     format!(
         "{HEAD}void twice(const float *A, float *C, long n) {{ {extra}\n for (long i = 0; i < n; i++) C[i] = 2 * A[i]; }}\n"
@@ -27,7 +27,7 @@ fn program(language: &str, text: &str) -> Value {
     json!({"language": language, "source": name, "text": text, "entry": "twice", "flags": ["-O2"]})
 }
 
-/// A manifest; sources carry their text until it is written.
+/// Returns a manifest. Its sources contain their text until `write_source`.
 pub(crate) fn trial(language: &str, text: &str) -> Value {
     let buffer = |name: &str, role: &str| json!({"kind": "buffer", "name": name, "dtype": "f32", "shape": ["N"], "role": role});
     let mut input = buffer("A", "in");
@@ -83,13 +83,13 @@ pub(crate) fn run(trial: &Value, options: &[&str]) -> Measured {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let of = |name: &'static str| events.iter().filter(move |event| event["event"] == name);
+    let named = |name: &'static str| events.iter().filter(move |event| event["event"] == name);
     Measured {
-        active: of("started")
+        active: named("started")
             .next()
             .map(|event| event["limits"].clone())
             .unwrap_or_default(),
-        outcomes: of("measured").cloned().collect(),
+        outcomes: named("measured").cloned().collect(),
         success: output.status.success(),
         stderr: String::from_utf8(output.stderr).unwrap(),
         seconds: began.elapsed().as_secs_f64(),
@@ -101,7 +101,7 @@ pub(crate) fn run(trial: &Value, options: &[&str]) -> Measured {
 
 pub(crate) fn outcome(trial: &Value, options: &[&str]) -> Value {
     let ran = run(trial, options);
-    // Where all that was tried failed, the exit code says so.
+    // The exit code is 1 if all trials failed.
     let failed = ran.outcomes[0]["error_no"] != 0;
     assert_eq!(ran.success, !failed, "{}", ran.stderr);
     assert_eq!(ran.left, 0, "files are left in the scratch folder");
@@ -111,8 +111,8 @@ pub(crate) fn outcome(trial: &Value, options: &[&str]) -> Value {
 fn assert_failed(text: &str, error_no: i64, message: &str) -> Value {
     let outcome = outcome(&trial("c", text), &[]);
     assert_eq!(outcome["error_no"], error_no, "{outcome}");
-    let said = outcome["error_message"].as_str().unwrap();
-    assert!(said.starts_with(message), "{said}");
+    let reported = outcome["error_message"].as_str().unwrap();
+    assert!(reported.starts_with(message), "{reported}");
     assert_eq!(outcome["repeats"], 0);
     assert!(outcome["all_cost_s"].as_f64().unwrap() > 0.0);
     outcome
@@ -123,7 +123,7 @@ pub(crate) fn has(ran: &Measured, name: &str) -> bool {
 }
 
 #[test]
-fn a_right_kernel_has_repeats() {
+fn a_correct_kernel_has_repeats() {
     let outcome = outcome(&trial("c", &kernel("")), &[]);
     assert_eq!(outcome["error_no"], 0, "{outcome}");
     assert!(outcome["repeats"].as_u64().unwrap() >= 10);
@@ -156,7 +156,7 @@ fn a_syntax_error_is_a_compile_error_with_the_compilers_first_line() {
 }
 
 #[test]
-fn a_missing_entry_and_a_missing_library_symbol_are_told_apart() {
+fn a_missing_entry_differs_from_a_missing_library_symbol() {
     assert_failed("void other(void) {}\n", 2, "missing_symbol: ");
     let undefined = kernel("extern void nowhere(void); nowhere();");
     assert_failed(&undefined, 2, "dlopen: ");
@@ -174,7 +174,7 @@ fn a_missing_entry_and_a_missing_library_symbol_are_told_apart() {
 
 #[test]
 fn a_compiler_that_does_not_end_is_killed() {
-    // Each level includes itself twice: more work than any compiler ends.
+    // Each level includes itself twice, which no compiler finishes.
     let text = "#if __INCLUDE_LEVEL__ < 60\n#include \"twice.c\"\n#include \"twice.c\"\n#endif\n";
     let mut trial = trial("c", text);
     trial["measure"]["timeout_build_s"] = json!(0.5);
@@ -184,7 +184,7 @@ fn a_compiler_that_does_not_end_is_killed() {
 }
 
 #[test]
-fn outputs_that_are_not_written_are_wrong() {
+fn unwritten_outputs_are_wrong() {
     assert_failed(
         &kernel("return;"),
         5,
@@ -196,7 +196,7 @@ fn outputs_that_are_not_written_are_wrong() {
 }
 
 #[test]
-fn a_wrong_answer_is_wrong_before_and_after_timing() {
+fn a_wrong_result_is_found_before_and_after_timing() {
     let wrong = assert_failed(
         &kernel("for (long i = 0; i < n; i++) C[i] = A[i]; return;"),
         5,
@@ -208,12 +208,12 @@ fn a_wrong_answer_is_wrong_before_and_after_timing() {
 }
 
 #[test]
-fn an_input_that_is_written_to_is_noticed() {
+fn a_modified_input_is_detected() {
     assert_failed(&kernel("((float *)A)[7] = 0;"), 5, "input_changed: ");
 }
 
 #[test]
-fn a_write_behind_the_end_is_noticed_near_and_far() {
+fn out_of_bounds_writes_are_detected_near_and_far() {
     assert_failed(
         &kernel("C[n] = 1;"),
         4,
@@ -228,7 +228,7 @@ fn a_write_behind_the_end_is_noticed_near_and_far() {
 }
 
 #[test]
-fn a_crash_has_its_signal() {
+fn a_crash_reports_its_signal() {
     assert_failed(&kernel("*(volatile int *)0 = 1;"), 4, "signal:11: SIGSEGV");
     assert_failed(&kernel("abort();"), 4, "signal:6: SIGABRT");
 }
@@ -243,7 +243,7 @@ fn an_endless_loop_is_killed_at_the_limit() {
         assert!(outcome["all_cost_s"].as_f64().unwrap() < 12.0, "{outcome}");
         assert!(began.elapsed() < Duration::from_secs(40));
     }
-    // Endless only while it is timed, when it has the core for itself.
+    // An endless loop only during the timing, when the kernel has a core alone.
     let later = trial(
         "c",
         &kernel("static int calls; if (calls++) for (volatile int go = 1; go;) {}"),
@@ -270,7 +270,7 @@ fn endless_allocation_fails_in_its_own_process() {
     ];
     for (language, text, message) in cases {
         let mut trial = trial(language, &text);
-        // Touching a gigabyte takes its time on a busy machine.
+        // A write to a gigabyte needs time on a busy machine.
         trial["measure"]["timeout_run_s"] = json!(20.0);
         let outcome = outcome(&trial, &[]);
         assert_eq!(outcome["error_no"], 4, "{outcome}");
@@ -286,7 +286,7 @@ fn endless_allocation_fails_in_its_own_process() {
 
 #[test]
 fn arguments_larger_than_the_memory_are_out_of_memory() {
-    // More than this machine has; more than a manifest may ask for on large ones.
+    // More than the memory of this machine, and on large machines more than a manifest may request.
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap();
     let total = memory
         .lines()
@@ -305,8 +305,8 @@ fn arguments_larger_than_the_memory_are_out_of_memory() {
         assert!(ran.stderr.contains("size: buffers of"), "{}", ran.stderr);
         return;
     }
-    let said = ran.outcomes[0]["error_message"].as_str().unwrap();
-    assert!(said.starts_with("oom: "), "{said}");
+    let message = ran.outcomes[0]["error_message"].as_str().unwrap();
+    assert!(message.starts_with("oom: "), "{message}");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn ending_the_process_is_a_failure() {
 }
 
 #[test]
-fn what_a_kernel_prints_does_not_matter() {
+fn kernel_output_is_ignored() {
     let noisy = kernel("printf(\"{\\\"done\\\": 1}\\n\"); fflush(stdout); write(1, \"{}\\n\", 3);");
     assert_eq!(outcome(&trial("c", &noisy), &[])["error_no"], 0);
 }
@@ -349,7 +349,7 @@ fn the_sandbox_denies_network_programs_and_files() {
 }
 
 #[test]
-fn without_the_sandbox_it_is_allowed() {
+fn network_programs_and_files_are_allowed_without_the_sandbox() {
     let allowed = kernel("int s = socket(AF_INET, SOCK_STREAM, 0); if (s < 0) exit(31); close(s);");
     assert_eq!(
         outcome(&trial("c", &allowed), &["--no-sandbox"])["error_no"],
@@ -421,7 +421,7 @@ fn threads_and_in_place_kernels_are_timed_too() {
     trial["arg"][1]["role"] = json!("inout");
     trial["measure"]["threads"] = json!(2);
     trial["measure"]["cache"] = json!("cold");
-    // Threads wait for each other while others have the processors.
+    // Threads wait for each other while other processes use the cores.
     trial["measure"]["timeout_run_s"] = json!(20.0);
     let outcome = outcome(&trial, &[]);
     assert_eq!(outcome["error_no"], 0, "{outcome}");

@@ -1,4 +1,4 @@
-//! Databases of MetaSchedule: records and workloads, whichever came first.
+//! MetaSchedule databases: records and workloads in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::networks::NETWORK;
 use crate::support::{Place, shared};
 
-/// A module of one function over `p0` and `p1`, of so many numbers each, in TVM's graph of nodes.
+/// Returns a module of one function over `p0` and `p1` with `extent` elements each, as a node graph of TVM.
 fn module(extent: u32) -> String {
     format!(
         r#"{{"root": 1, "nodes": [{{"type_key": ""}},
@@ -38,13 +38,13 @@ fn module(extent: u32) -> String {
     )
 }
 
-/// The line of a workload.
+/// Returns the line of a workload.
 fn workload(hash: u64, extent: u32) -> String {
     let module = tsql_formats::tvm_json::encode(module(extent).as_bytes());
     format!("[\"{hash}\",\"{module}\"]\n")
 }
 
-/// The line of a record: workload, tile, run times.
+/// Returns the line of a record: workload, tile and runtimes.
 pub(crate) fn record(index: u32, extent: u32, tile: u32, run_secs: &str) -> String {
     format!(
         "[{index},[[[[\"GetBlock\",[],[\"T_relu\",\"main\"],[\"b0\"]],[\"SamplePerfectTile\",[\"l1\"],[2,64],[\"v2\",\"v3\"]]],\
@@ -54,13 +54,13 @@ pub(crate) fn record(index: u32, extent: u32, tile: u32, run_secs: &str) -> Stri
     )
 }
 
-/// Beyond 2^63.
+/// Structural hash above 2^63.
 const LARGE: u64 = 11_262_074_163_714_101_772;
 
 const RECORDS: &str = "database_tuning_record.json";
 const WORKLOADS: &str = "database_workload.json";
 
-/// Workload, tile and fate of the records of a small database.
+/// Returns the records of a small database: measured, failed and unmeasured ones.
 fn records() -> String {
     [
         record(0, 64, 8, "[0.0002500000000000000052]"),
@@ -86,9 +86,9 @@ fn records_have_the_graphs_of_their_workloads() {
     place.write(&format!("gpu/{RECORDS}"), records());
     place.write(&format!("gpu/{WORKLOADS}"), workloads());
     let ran = place.ok(&["ingest", "gpu"]);
-    let told = "records          4 (1 failed when measured, 1 unmeasured)";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    let asked = "SELECT g.workload_name, g.workload_args, w.structural_hash, w.blocks, w.tvm_version, e.target_kind, \
+    let expected = "records          4 (1 failed when measured, 1 unmeasured)";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let sql = "SELECT g.workload_name, g.workload_args, w.structural_hash, w.blocks, w.tvm_version, e.target_kind, \
                  r.workload_index, count(*), count(DISTINCT config_id), min(runtime_ns), max(error_no), \
                  count(*) FILTER (WHERE status = 'unmeasured') \
                  FROM records r JOIN graphs g USING (graph_id) JOIN workloads w USING (graph_id) \
@@ -109,7 +109,7 @@ fn records_have_the_graphs_of_their_workloads() {
             tensors(128)
         ),
     ];
-    assert_eq!(place.rows(asked), wanted);
+    assert_eq!(place.rows(sql), wanted);
     let again = place.ok(&["ingest", "gpu"]);
     assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
     place.ok(&["check"]);
@@ -119,7 +119,7 @@ fn records_have_the_graphs_of_their_workloads() {
         assert_eq!(String::from_utf8(back).unwrap(), text);
     }
     assert_eq!(place.rows("SELECT sum(verbatim_count) FROM sources"), ["0"]);
-    // An export is taken as what it was made of, with the same graphs.
+    // An export is ingested in its original format, with the same graphs.
     let copy = Place::new();
     let back = place.path().join("back");
     copy.ok(&["ingest", "-q", back.to_str().unwrap()]);
@@ -128,11 +128,11 @@ fn records_have_the_graphs_of_their_workloads() {
 }
 
 #[test]
-fn one_workload_of_two_databases_is_one_graph() {
+fn a_workload_of_two_databases_is_one_graph() {
     let place = Place::new();
     place.write(&format!("one/{RECORDS}"), record(0, 64, 8, "[0.5]"));
     place.write(&format!("one/{WORKLOADS}"), workloads());
-    // The same programs, numbered otherwise.
+    // The same programs with other numbers.
     let other = record(1, 64, 8, "[0.25]") + &record(0, 128, 8, "[0.125]");
     place.write(&format!("two/{RECORDS}"), other);
     place.write(
@@ -140,10 +140,10 @@ fn one_workload_of_two_databases_is_one_graph() {
         workload(42, 128) + &workload(LARGE, 64),
     );
     place.ok(&["ingest", "-q", "one", "two"]);
-    let asked = "SELECT workload_name, count(*), count(DISTINCT config_id), count(DISTINCT platform) \
+    let sql = "SELECT workload_name, count(*), count(DISTINCT config_id), count(DISTINCT platform) \
                  FROM records JOIN graphs USING (graph_id) GROUP BY 1 ORDER BY 2";
     assert_eq!(
-        place.rows(asked),
+        place.rows(sql),
         ["42,1,1,1".into(), format!("{LARGE},2,1,2")]
     );
     assert_eq!(
@@ -158,10 +158,10 @@ fn one_workload_of_two_databases_is_one_graph() {
 }
 
 #[test]
-fn records_meet_workloads_that_come_later() {
+fn records_are_linked_to_workloads_ingested_later() {
     let place = Place::new();
     place.write(&format!("gpu/{RECORDS}"), records());
-    // A database of the same name elsewhere, whose first workload is another.
+    // A database of the same name in another folder, with another first workload.
     place.write(&format!("other/gpu/{RECORDS}"), record(0, 64, 8, "[0.5]"));
     place.ok(&["ingest", "-q", "gpu"]);
     place.ok(&["ingest", "-q", "other", "--platform", "b"]);
@@ -189,7 +189,7 @@ fn records_meet_workloads_that_come_later() {
     let linked = "SELECT count(*), count(DISTINCT known_graph_id) FROM computations \
                   WHERE graph_id <> known_graph_id";
     assert_eq!(place.rows(linked), ["2,2"], "not that of the other folder");
-    // Once there are two workloads that might be meant, none is.
+    // With two candidates for a workload, none is used.
     place.write(
         &format!("gpu/{WORKLOADS}"),
         workload(7, 64) + &workload(8, 128),
@@ -200,7 +200,7 @@ fn records_meet_workloads_that_come_later() {
 }
 
 #[test]
-fn packed_databases_are_read_and_those_in_an_archive() {
+fn compressed_and_archived_databases_are_read() {
     let place = Place::new();
     let pack = |text: String| {
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -210,8 +210,8 @@ fn packed_databases_are_read_and_those_in_an_archive() {
     place.write(&format!("gpu/{RECORDS}.gz"), pack(records()));
     place.write(&format!("gpu/{WORKLOADS}.gz"), pack(workloads()));
     place.ok(&["ingest", "-q", "gpu"]);
-    let asked = "SELECT count(*) FROM records JOIN workloads USING (graph_id)";
-    assert_eq!(place.rows(asked), ["4"]);
+    let sql = "SELECT count(*) FROM records JOIN workloads USING (graph_id)";
+    assert_eq!(place.rows(sql), ["4"]);
     let mut tar = tar::Builder::new(Vec::new());
     let pickle = "((net,[(1,3)]),cuda).task.pkl";
     for (name, text) in [
@@ -228,7 +228,7 @@ fn packed_databases_are_read_and_those_in_an_archive() {
     let other = Place::new();
     other.write("all.tar", tar.into_inner().unwrap());
     other.ok(&["ingest", "-q", "all.tar"]);
-    assert_eq!(other.rows(asked), ["4"]);
+    assert_eq!(other.rows(sql), ["4"]);
     assert_eq!(other.rows("SELECT count(*) FROM network_tasks"), ["1"]);
     other.ok(&["export", "--to", "back"]);
     assert_eq!(
@@ -239,7 +239,7 @@ fn packed_databases_are_read_and_those_in_an_archive() {
 }
 
 #[test]
-fn bad_lines_are_told_with_their_place_and_kept() {
+fn bad_lines_are_reported_with_their_position_and_stored() {
     let place = Place::new();
     let bad_records = records() + &record(2, 64, 8, "[0.5]") + "[0,[[[[\"GetBlock\"\n";
     let bad_workloads = format!("{}\n[\"7\",\"AgAAAAAAAAB7\"]\n[\"8\", 9]", workloads());
@@ -247,19 +247,15 @@ fn bad_lines_are_told_with_their_place_and_kept() {
     place.write(&format!("gpu/{WORKLOADS}"), &bad_workloads);
     let ran = place.tsql(&["ingest", "gpu"]);
     assert_eq!(ran.code, Some(1));
-    for told in [
-        "database_tuning_record.json:6: the line is no JSON",
-        "database_workload.json:4: byte 7: the module: a graph of 2 bytes, where 1 are",
-        "database_workload.json:5: byte 7: the module is no text",
+    for expected in [
+        "database_tuning_record.json:6: invalid JSON",
+        "database_workload.json:4: byte 7: the module: the graph has 1 bytes, expected 2",
+        "database_workload.json:5: byte 7: the module is not a string",
     ] {
-        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
     }
-    // Lines 3 and 5 of the workloads are none, but they are there.
-    assert!(
-        !ran.stderr.contains("json:5: its workload"),
-        "{}",
-        ran.stderr
-    );
+    // Lines 3 and 5 are no workloads, but they count as lines.
+    assert!(!ran.stderr.contains("json:5: workload"), "{}", ran.stderr);
     let rejects = place.rows("SELECT count(*) FROM rejects");
     assert_eq!(rejects, ["3"]);
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["5"]);
@@ -281,13 +277,13 @@ fn bad_lines_are_told_with_their_place_and_kept() {
     );
     short.write(&format!("gpu/{WORKLOADS}"), workloads());
     let ran = short.tsql(&["ingest", "gpu"]);
-    let told = "database_tuning_record.json:1: its workload 2 (from 0) is not in `database_workload.json`, which has 2 lines";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let expected = "database_tuning_record.json:1: workload 2 (from 0) is not in `database_workload.json`, which has 2 lines";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     assert_eq!(short.rows("SELECT count(*) FROM records"), ["4"]);
 }
 
-/// Records, failures and least run time of each workload, by a JSON that knows nothing of tsql.
-fn counted(text: &str) -> BTreeMap<i64, (u64, u64, f64)> {
+/// Returns records, failures and minimum runtime of each workload, from plain JSON parsing.
+fn count_records(text: &str) -> BTreeMap<i64, (u64, u64, f64)> {
     let mut counted = BTreeMap::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -319,7 +315,7 @@ fn text_of(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();
     let below = entries.map(|entry| entry.unwrap().path()).map(|path| {
@@ -332,17 +328,17 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     below.flatten().collect()
 }
 
-/// The whole family of logs with one command: what each file was taken for, what is in it, and all of them back.
+/// One command ingests all log formats: detected formats, contents, and the exported files.
 #[test]
-fn real_files_of_all_tuners_go_in_with_one_command_and_come_back() {
+fn real_files_of_all_tuners_round_trip_with_one_command() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let tuners = ["tenset", "autotvm", "metaschedule"].map(|name| shared.join("data").join(name));
     let tuners = tuners.each_ref().map(|folder| folder.to_str().unwrap());
     let ran = place.ok(&[&["ingest"], tuners.as_slice()].concat());
-    let told = "taken as         14 files of network_info, 1 AutoTVM log, 27 auto_scheduler logs, \
+    let expected = "formats          14 files of network_info, 1 AutoTVM log, 27 auto_scheduler logs, \
                 4 files of records of a MetaSchedule database, 4 files of workloads of a MetaSchedule database";
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let golden = shared.join("golden/tenset/real_files.expected.json");
     let golden: Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
     let logs = golden.as_object().unwrap().values();
@@ -373,14 +369,14 @@ fn real_files_of_all_tuners_go_in_with_one_command_and_come_back() {
             .iter()
             .find(|file| file.to_str().unwrap().contains("tuning"));
         let text = String::from_utf8(text_of(records.unwrap())).unwrap();
-        let counted = counted(&text);
-        let asked = format!(
+        let counted = count_records(&text);
+        let sql = format!(
             "SELECT r.workload_index, count(*), count(*) FILTER (WHERE error_no = 8), \
              coalesce(min(runtime_ns), 'inf'::double) FROM records r JOIN workloads w USING (graph_id) \
              WHERE platform = '{name}' AND w.database = '{name}' AND w.workload_index = r.workload_index \
              GROUP BY 1 ORDER BY 1"
         );
-        let found = place.rows(&asked);
+        let found = place.rows(&sql);
         assert_eq!(found.len(), counted.len(), "{name}");
         for (row, (index, (records, failures, best))) in found.iter().zip(&counted) {
             let begin = format!("{index},{records},{failures},");
@@ -407,7 +403,7 @@ fn real_files_of_all_tuners_go_in_with_one_command_and_come_back() {
     assert_eq!(place.rows(verbatim), ["0"]);
 }
 
-/// The last layer of ResNet-18 in auto_scheduler is that of ResNet-34 in MetaSchedule; no other two are the same.
+/// The last layer of ResNet-18 in auto_scheduler equals that of ResNet-34 in MetaSchedule. No other layers are equal.
 #[test]
 fn a_computation_of_two_tools_is_linked() {
     let Some(shared) = shared() else { return };
@@ -440,13 +436,13 @@ fn a_computation_of_two_tools_is_linked() {
     place.ok(&["check"]);
 }
 
-/// The lines of a file.
+/// Returns the lines of a file.
 fn lines(place: &Place, name: &str) -> Vec<String> {
     let text = String::from_utf8(place.read(name)).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Structural hash of the workload of each record of a database, and its run times.
+/// Returns the structural hash of the workload of each record of a database, and its runtimes.
 fn tuned(place: &Place, folder: &str) -> BTreeSet<(String, String)> {
     let workloads = lines(place, &format!("{folder}/{WORKLOADS}"));
     let records = lines(place, &format!("{folder}/{RECORDS}"));
@@ -460,15 +456,15 @@ fn tuned(place: &Place, folder: &str) -> BTreeSet<(String, String)> {
     tuned.collect()
 }
 
-/// What a store says of its records, whatever its numbers are.
-fn told(place: &Place) -> Vec<String> {
+/// Returns the records of a store without ids.
+fn record_rows(place: &Place) -> Vec<String> {
     place.rows(
         "SELECT platform, workload_key, runtime_ns, error_no, status, config_key, target FROM records \
          JOIN graphs USING (graph_id) JOIN environments USING (environment_id) ORDER BY 1, 2, 3, 4, 5, 6, 7",
     )
 }
 
-/// Two databases of one platform, which number the same workloads otherwise.
+/// Returns two databases of one platform that number the same workloads differently.
 fn two_databases() -> Place {
     let place = Place::new();
     place.write(&format!("one/gpu/{RECORDS}"), records());
@@ -484,7 +480,7 @@ fn two_databases() -> Place {
 }
 
 #[test]
-fn lines_of_databases_are_never_exported_without_their_workloads() {
+fn database_lines_are_never_exported_without_their_workloads() {
     let place = two_databases();
     place.write("log.json", crate::support::log(1, 3));
     place.ok(&["ingest", "-q", "--platform", "cpu", "log.json"]);
@@ -522,14 +518,14 @@ fn lines_of_databases_are_never_exported_without_their_workloads() {
 }
 
 #[test]
-fn databases_are_exported_as_one_with_their_workloads_renumbered() {
+fn databases_merge_on_export_with_renumbered_workloads() {
     let place = two_databases();
-    let said = place
+    let stderr = place
         .ok(&["export", "--format", "databases", "-o", "out"])
         .stderr;
     assert!(
-        said.contains("llvm/gpu: 6 records of 3 workloads"),
-        "{said}"
+        stderr.contains("llvm/gpu: 6 records of 3 workloads"),
+        "{stderr}"
     );
     let hashes = lines(&place, &format!("out/llvm/gpu/{WORKLOADS}"));
     assert_eq!(hashes.len(), 3);
@@ -538,7 +534,7 @@ fn databases_are_exported_as_one_with_their_workloads_renumbered() {
         .flat_map(|one| tuned(&place, &format!("{one}/gpu")))
         .collect();
     assert_eq!(tuned(&place, "out/llvm/gpu"), before);
-    // Reading it back gives the same records, with or without the list beside it.
+    // Another ingest returns the same records, with or without the export list.
     for list in [true, false] {
         if !list {
             std::fs::remove_file(place.path().join("out/tsql-export.json")).unwrap();
@@ -546,10 +542,10 @@ fn databases_are_exported_as_one_with_their_workloads_renumbered() {
         let again = Place::new();
         let out = place.path().join("out");
         again.tsql(&["ingest", "-q", out.to_str().unwrap()]);
-        assert_eq!(told(&again), told(&place), "list: {list}");
+        assert_eq!(record_rows(&again), record_rows(&place), "list: {list}");
         again.ok(&["check"]);
     }
-    // The same once more is there; something else stays as it is.
+    // A repeated export is known. Other files are not overwritten.
     place.ok(&["export", "--format", "databases", "-o", "out"]);
     let ran = place.tsql(&[
         "export",
@@ -581,9 +577,9 @@ fn databases_are_exported_as_one_with_their_workloads_renumbered() {
 }
 
 #[test]
-fn a_database_that_is_exported_whole_has_the_bytes_that_were_ingested() {
+fn a_whole_database_exports_the_ingested_bytes() {
     let place = Place::new();
-    // Spelled as nobody spells it; a failed record; a workload that no record is of.
+    // Unusual spelling, a failed record, and a workload without records.
     let odd = record(1, 128, 16, "[0.5]").replace("[1,[[[[", "[ 1,  [[[[");
     let text = records() + &odd;
     let graphs = workloads() + &workload(99, 512);
@@ -599,7 +595,7 @@ fn a_database_that_is_exported_whole_has_the_bytes_that_were_ingested() {
         let back = place.read(&format!("out/llvm/gpu/{name}"));
         assert_eq!(&String::from_utf8(back).unwrap(), text, "{name}");
     }
-    // Of a part, workloads that none of its records is of are left out; the odd line keeps its spelling.
+    // An export of a part omits unused workloads. The unusual line keeps its spelling.
     place.ok(&[
         "export",
         "--format",
@@ -619,7 +615,7 @@ fn a_database_that_is_exported_whole_has_the_bytes_that_were_ingested() {
 }
 
 #[test]
-fn each_target_and_platform_is_a_database_of_its_own() {
+fn each_target_and_platform_is_a_separate_database() {
     let place = Place::new();
     let cuda = record(0, 64, 8, "[0.5]").replace("llvm", "cuda");
     let avx = record(0, 64, 8, "[0.25]").replace("\"tag\":\"\"", "\"mcpu\":\"x\",\"tag\":\"\"");
@@ -631,10 +627,10 @@ fn each_target_and_platform_is_a_database_of_its_own() {
     place.write(&format!("b/{RECORDS}"), record(0, 64, 8, "[2]"));
     place.write(&format!("b/{WORKLOADS}"), workloads());
     place.ok(&["ingest", "-q", "a", "b"]);
-    let said = place
+    let stderr = place
         .ok(&["export", "--format", "databases", "-o", "out"])
         .stderr;
-    assert_eq!(said.matches("1 record of").count(), 4, "{said}");
+    assert_eq!(stderr.matches("1 record of").count(), 4, "{stderr}");
     let one = |folder: &str, hash: u64, time: &str| {
         let wanted = BTreeSet::from([(hash.to_string(), time.to_owned())]);
         assert_eq!(tuned(&place, &format!("out/{folder}")), wanted, "{folder}");
@@ -646,11 +642,11 @@ fn each_target_and_platform_is_a_database_of_its_own() {
     assert_eq!(both.len(), 2);
     let again = Place::new();
     again.ok(&["ingest", "-q", place.path().join("out").to_str().unwrap()]);
-    assert_eq!(told(&again), told(&place));
+    assert_eq!(record_rows(&again), record_rows(&place));
 }
 
 #[test]
-fn records_whose_workloads_are_not_there_are_rejected() {
+fn records_without_workloads_are_rejected() {
     let place = Place::new();
     place.write(&format!("none/{RECORDS}"), records());
     place.ok(&["ingest", "-q", "none"]);
@@ -668,7 +664,7 @@ fn records_whose_workloads_are_not_there_are_rejected() {
         ran.stderr
     );
     assert!(!place.path().join("out").exists());
-    // The workloads that came later are found by the folder.
+    // Workloads that are ingested later are found by their folder.
     place.write(&format!("none/{WORKLOADS}"), workloads());
     place.ok(&["ingest", "-q", "none"]);
     place.ok(&["export", "--format", "databases", "-o", "out"]);
@@ -693,9 +689,9 @@ fn records_whose_workloads_are_not_there_are_rejected() {
     );
 }
 
-/// A record without its workload is a number; so what is copied of a database brings those that it needs.
+/// A record needs its workload, so a copy of a selection includes the workloads of its records.
 #[test]
-fn chosen_records_are_copied_with_their_workloads() {
+fn selected_records_are_copied_with_their_workloads() {
     let place = two_databases();
     for (to, predicate, of) in [
         ("some", "runtime_ns IS NOT NULL", "runtime_ns IS NOT NULL"),
@@ -726,24 +722,24 @@ fn chosen_records_are_copied_with_their_workloads() {
     }
 }
 
-/// What is not understood of workloads is counted, and said where.
+/// Unparsed parts of workloads are counted and reported with their position.
 #[test]
-fn workloads_that_are_not_understood_are_counted() {
+fn unparsed_workloads_are_counted() {
     let place = Place::new();
     place.write(&format!("gpu/{RECORDS}"), records());
-    // An extent that is a variable.
+    // A variable as an extent.
     let extent = r#"{"type_key": "IntImm", "attrs": {"dtype": "int32", "value": "64"}}"#;
     let variable = r#"{"type_key": "tir.Var", "attrs": {"name": "13", "dtype": "int32"}}"#;
     let open = tsql_formats::tvm_json::encode(module(64).replace(extent, variable).as_bytes());
     let open = format!("[\"5\",\"{open}\"]\n");
     place.write(&format!("gpu/{WORKLOADS}"), workloads() + &open);
-    let said = place.ok(&["ingest", "gpu", "--strict"]).stderr;
+    let stderr = place.ok(&["ingest", "gpu", "--strict"]).stderr;
     let wanted = "1 of 3 workloads have no `arguments`, the first in line 3: ";
-    assert!(said.contains(wanted), "{said}");
+    assert!(stderr.contains(wanted), "{stderr}");
     assert!(
-        said.contains(
+        stderr.contains(
             "3 of 3 workloads have no `computation`, the first in line 1: no canonical form: "
         ),
-        "{said}"
+        "{stderr}"
     );
 }

@@ -1,4 +1,4 @@
-//! The metrics of TpuGraphs, equal to what SciPy and the baselines' own code compute.
+//! Metrics of TpuGraphs, compared with SciPy and the code of the baselines.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ fn golden(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// The number that a query gave, `None` for NULL.
+/// Parses a number of a result, or returns `None` for NULL.
 fn number(text: &str) -> Option<f64> {
     (!text.is_empty()).then(|| text.parse().unwrap())
 }
@@ -49,17 +49,17 @@ fn aggregates_equal_all_golden_cases() {
     }
     place.write("cases.csv", rows);
     place.ok(&["init"]);
-    // Shuffled, so that ties are decided by the index and not by the order of the rows.
-    let answers = place.rows(
+    // Shuffled rows: the index breaks ties, not the order of rows.
+    let results = place.rows(
         "SELECT name, top_k_error(runtime, score, 1, sample), top_k_error(runtime, score, 5, sample), \
          top_k_error(runtime, score, 10, sample), top_k_error(runtime, score, 100, sample), \
          kendall_tau_b(runtime, score), ordered_pair_accuracy(runtime, score), \
          tile_score(runtime, score, sample) \
          FROM (SELECT * FROM 'cases.csv' ORDER BY sample % 7, sample DESC) GROUP BY name",
     );
-    assert_eq!(answers.len(), 42);
-    for answer in answers {
-        let cells: Vec<&str> = answer.split(',').collect();
+    assert_eq!(results.len(), 42);
+    for result in results {
+        let cells: Vec<&str> = result.split(',').collect();
         let case = cases.iter().find(|case| case["name"] == cells[0]).unwrap();
         let expected = &case["expected"];
         let wanted: [&str; 7] = if case["kind"] == "tile" {
@@ -97,7 +97,7 @@ fn aggregates_equal_all_golden_cases() {
     }
 }
 
-/// The golden submission, its made-up test files built from the runtimes that it was scored with.
+/// Returns the golden submission, and a store of synthetic test files with its runtimes.
 fn submission_store() -> Option<(Place, Value)> {
     let expected = golden("submission_golden.expected.json")?;
     let place = Place::new();
@@ -125,7 +125,7 @@ fn submission_store() -> Option<(Place, Value)> {
 }
 
 #[test]
-fn a_submission_scores_what_it_should() {
+fn a_submission_gets_the_expected_score() {
     let Some((place, expected)) = submission_store() else {
         return;
     };
@@ -158,7 +158,7 @@ fn a_submission_scores_what_it_should() {
         assert!(difference.abs() < 1e-11, "{line}");
     }
 
-    // The same through SQL, and the submission written again from the predictions.
+    // The same scores in SQL, and a submission that is written from the predictions.
     let text = std::fs::read_to_string(csv).unwrap();
     let mut predictions = "id,sample,score\n".to_owned();
     for line in text.lines().skip(1) {
@@ -174,10 +174,10 @@ fn a_submission_scores_what_it_should() {
         "--set",
         "split=test",
     ];
-    let asked = place
+    let stdout = place
         .ok(&[&["queries", "tpugraphs-score"], &set[..]].concat())
         .stdout;
-    for (ours, theirs) in asked.lines().skip(1).zip({
+    for (ours, theirs) in stdout.lines().skip(1).zip({
         let mut lines: Vec<&str> = scored.lines().skip(1).collect();
         lines.sort_unstable();
         lines
@@ -202,7 +202,7 @@ fn a_submission_scores_what_it_should() {
 }
 
 #[test]
-fn what_cannot_be_scored_says_why() {
+fn unscorable_rows_are_reported_with_reasons() {
     let place = Place::new();
     place.write(
         "tile/xla/test/aa.npz",
@@ -232,10 +232,10 @@ fn what_cannot_be_scored_says_why() {
     assert_eq!(ran.code, Some(1));
     for reason in [
         "s.csv:2: tile:xla:aa: its runtimes are withheld",
-        "s.csv:4: tile:xla:none: the store has no such file",
-        "s.csv:5: tile:xla:bb: the id stands there twice",
-        "s.csv:6: tile:xla:dd: configuration 0 stands there twice",
-        "s.csv:7: tile:xla:ee: `x` is no index of a configuration",
+        "s.csv:4: tile:xla:none: the store does not have this file",
+        "s.csv:5: tile:xla:bb: the id occurs twice",
+        "s.csv:6: tile:xla:dd: configuration 0 occurs twice",
+        "s.csv:7: tile:xla:ee: `x` is not an index of a configuration",
         "5 of 7 rows without a score",
     ] {
         assert!(ran.stderr.contains(reason), "{reason}\n{}", ran.stderr);

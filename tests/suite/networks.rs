@@ -1,4 +1,4 @@
-//! TenSet's `network_info`: networks, their tasks, what these compute, and how long they take.
+//! TenSet's `network_info`: networks, their tasks, operations and latencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::support::{Place, shared};
 
-/// A network of one task, `["k", 4]` with weight 3, made by hand for the fuzzer.
+/// Network of one task, `["k", 4]` with weight 3, written by hand for the fuzzer.
 pub(crate) const NETWORK: &[u8] = include_bytes!("../../fuzz/corpus/pickle/network");
 pub(crate) const RELAY: &[u8] = include_bytes!("../../fuzz/corpus/pickle/relay");
-/// A pickle that would call something.
+/// Pickle that calls a function.
 const CALLS: &[u8] = include_bytes!("../../fuzz/corpus/pickle/calls");
 
 const FILE: &str = "((net,[(1,3)]),cuda).task.pkl";
@@ -21,7 +21,7 @@ fn rows(place: &Place, sql: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A line of auto_scheduler of the task `["k", 4]`, that took so many seconds.
+/// Returns an auto_scheduler line of the task `["k", 4]` with this runtime.
 fn record(tile: u32, seconds: &str) -> String {
     format!(
         "{{\"i\": [[\"[\\\"k\\\", 4]\", \"cuda\", [1, 2, 3, 4, 5, 6, 7, 8], \"\", 2, []], [[], [[\"SP\", 2, 0, 8, [{tile}], 1]]]], \
@@ -30,7 +30,7 @@ fn record(tile: u32, seconds: &str) -> String {
 }
 
 #[test]
-fn tasks_meet_their_records_whichever_came_first() {
+fn tasks_and_records_are_linked_in_any_order() {
     for order in [["info", "gpu"], ["gpu", "info"]] {
         let place = Place::new();
         place.write(&format!("info/{FILE}"), NETWORK);
@@ -39,9 +39,9 @@ fn tasks_meet_their_records_whichever_came_first() {
         for folder in order {
             place.ok(&["ingest", folder]);
         }
-        let asked = "SELECT network, input_shapes, target_kind, task_count, weight_sum, flop_count FROM networks";
+        let sql = "SELECT network, input_shapes, target_kind, task_count, weight_sum, flop_count FROM networks";
         let network = "net,\"[[1,3]]\",cuda,1,";
-        let found = place.rows(asked);
+        let found = place.rows(sql);
         assert!(
             found.len() == 1 && found[0].starts_with(network),
             "{found:?}"
@@ -77,11 +77,11 @@ fn tasks_meet_their_records_whichever_came_first() {
         let roofline = place.ok(roofline).stdout;
         let lines: Vec<&str> = roofline.lines().collect();
         assert_eq!(lines[1], "mine,0.375,0.000096,0.000256");
-        // Five times what there is for a byte, and ten at most, up to twice the ridge.
+        // Bandwidth 5 times the intensity, at most the peak of 10, up to twice the ridge.
         assert_eq!(lines[2], "roof,0.375,1.875,");
         assert_eq!(*lines.last().unwrap(), "roof,4.0,10.0,");
         let bare = place.ok(&["queries", "roofline"]).stdout;
-        // Without the machine's limits, those that a task reached: here the only one, which stands at the ridge.
+        // Without limits of the machine, the best values of the tasks are the limits. The only task is at the ridge.
         let roof: Vec<&str> = bare.lines().skip(2).collect();
         assert_eq!(roof.len(), 121);
         assert!(
@@ -92,11 +92,11 @@ fn tasks_meet_their_records_whichever_came_first() {
             roof.last().unwrap().ends_with(",0.75,0.000096,"),
             "{roof:?}"
         );
-        let asked = "SELECT count(*) FROM graphs g JOIN tasks t USING (graph_id) JOIN records r USING (graph_id)";
-        assert_eq!(place.rows(asked), ["2"]);
-        let asked = "SELECT network, parameter_bytes > 0 FROM relays";
-        assert_eq!(place.rows(asked), ["net,true"]);
-        // Whatever comes again is there, also under another name.
+        let sql = "SELECT count(*) FROM graphs g JOIN tasks t USING (graph_id) JOIN records r USING (graph_id)";
+        assert_eq!(place.rows(sql), ["2"]);
+        let sql = "SELECT network, parameter_bytes > 0 FROM relays";
+        assert_eq!(place.rows(sql), ["net,true"]);
+        // Repeated files are known, also under another name.
         let again = place.ok(&["ingest", "info"]);
         assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
         place.write("other/same.task.pkl", NETWORK);
@@ -113,7 +113,7 @@ fn tasks_meet_their_records_whichever_came_first() {
 }
 
 #[test]
-fn damaged_and_hostile_pickles_are_refused_and_the_others_taken() {
+fn damaged_and_hostile_pickles_are_rejected_and_others_ingested() {
     let place = Place::new();
     place.write(&format!("info/{FILE}"), NETWORK);
     place.write("info/cut.task.pkl", &NETWORK[..NETWORK.len() / 2]);
@@ -121,11 +121,11 @@ fn damaged_and_hostile_pickles_are_refused_and_the_others_taken() {
     place.write("info/calls.pkl", CALLS);
     let ran = place.tsql(&["ingest", "info"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    for told in [
-        "info/cut.task.pkl: no pickle: ",
+    for message in [
+        "info/cut.task.pkl: invalid pickle: ",
         "info/more.task.pkl: 4 bytes follow",
     ] {
-        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{message}: {}", ran.stderr);
     }
     assert_eq!(place.rows("SELECT count(*) FROM sources"), ["1"]);
     assert_eq!(place.rows("SELECT count(*) FROM network_tasks"), ["1"]);
@@ -133,20 +133,20 @@ fn damaged_and_hostile_pickles_are_refused_and_the_others_taken() {
 }
 
 #[test]
-fn what_an_interrupted_run_left_is_told_and_replaced() {
+fn leftovers_of_an_interrupted_run_are_reported_and_replaced() {
     let place = Place::new();
     place.write(&format!("info/{FILE}"), NETWORK);
     place.write("info/(net,[(1,3)]).relay.pkl", RELAY);
     place.ok(&["ingest", "info"]);
-    // The ledger does not get to know of it.
+    // The ingest log does not contain the run.
     let log = place.path().join(".tsql/sources/_delta_log");
     let entries = std::fs::read_dir(log).unwrap();
     let entries = entries.map(|entry| entry.unwrap().path());
     let last = entries.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
     std::fs::remove_file(last.max().unwrap()).unwrap();
-    let told = place.ok(&["check"]);
-    let of_run = "with rows of an interrupted run, which are not in the ledger: 2";
-    assert!(told.stderr.contains(of_run), "{}", told.stderr);
+    let ran = place.ok(&["check"]);
+    let of_run = "with rows of an interrupted run that are not in the ingest log: 2";
+    assert!(ran.stderr.contains(of_run), "{}", ran.stderr);
     for table in ["network_tasks", "relays"] {
         let counted = format!("SELECT count(*) FROM {table}");
         assert_eq!(place.rows(&counted), ["0"], "{table}");
@@ -158,9 +158,9 @@ fn what_an_interrupted_run_left_is_told_and_replaced() {
     place.assert_sound(&[&format!("info/{FILE}"), "info/(net,[(1,3)]).relay.pkl"]);
 }
 
-/// What TVM itself says of the 204 tasks of the real files.
+/// Golden values of TVM for the 204 tasks of the real files.
 #[test]
-fn real_tasks_are_those_that_tvm_has() {
+fn real_tasks_match_tvm() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let folder = shared.join("data/tenset/network_info");
@@ -169,12 +169,12 @@ fn real_tasks_are_those_that_tvm_has() {
     let golden = golden.unwrap();
     let flops = std::fs::read(shared.join("golden/tenset/task_flops.json")).unwrap();
     let flops: Vec<Value> = serde_json::from_slice(&flops).unwrap();
-    let asked = "SELECT s.name, n.line - 1 AS idx, n.weight, g.workload_key, n.hardware_params, \
+    let sql = "SELECT s.name, n.line - 1 AS idx, n.weight, g.workload_key, n.hardware_params, \
                  n.layout_rewrite_option AS layout, split_part(n.target, ' ', 1) AS kind, t.tensors, t.flop_count, \
                  t.operations, t.operation_count FROM network_tasks n JOIN sources s USING (source_id) \
                  JOIN graphs g ON g.graph_id = n.graph_id JOIN tasks t ON t.graph_id = n.graph_id";
     let mut found = BTreeMap::new();
-    for row in rows(&place, asked) {
+    for row in rows(&place, sql) {
         let name = row["name"].as_str().unwrap().to_owned();
         let place = (name, row["idx"].as_u64().unwrap());
         assert!(found.insert(place, row).is_none(), "a task twice");
@@ -239,7 +239,7 @@ fn real_tasks_are_those_that_tvm_has() {
         "{classes:?}"
     );
     operations_and_bytes_are_those_of_a_hand(&place);
-    // What tasks compute is among all nodes and edges.
+    // Nodes and edges of tasks are in the common tables.
     let counted = "SELECT (SELECT count(*) FROM nodes), (SELECT count(*) FROM edges)";
     let wanted = "SELECT sum(operation_count), sum(edge_count) FROM tasks";
     assert_eq!(place.rows(counted), place.rows(wanted));
@@ -264,11 +264,12 @@ fn real_tasks_are_those_that_tvm_has() {
     }
 }
 
-/// Operations and bytes of the real networks.
+/// Asserts operations and bytes of the real networks.
 fn operations_and_bytes_are_those_of_a_hand(place: &Place) {
-    // 4.09 GMAC of ResNet-50 at 224x224, as torchvision counts them, are 8.18 GFLOP; biases, sums and clips come on top. Eight of its
-    // convolutions of 3x3 are Winograd's, which multiply less: as others they have 2 * 28 * 28 * 128 * 9 * 128 each. BERT-base at 128 words:
-    // 12 layers of (4 * 768^2 + 2 * 768 * 3072) weights for each word and 2 * 128^2 * 768 for attention, twice for a product and a sum, are 22.347 GFLOP of products.
+    // torchvision counts 4.09 GMAC for ResNet-50 at 224x224, which are 8.18 GFLOP; biases, sums and clips are
+    // additional. Eight of its convolutions of 3x3 use Winograd, which multiplies less: direct ones have 2 * 28 * 28 *
+    // 128 * 9 * 128 each. BERT-base at 128 tokens: 12 layers of (4 * 768^2 + 2 * 768 * 3072) weights for each token
+    // and 2 * 128^2 * 768 for attention, twice for a product and a sum, are 22.347 GFLOP of products.
     let flops = |network: &str| {
         let sql = format!(
             "SELECT sum(n.weight * CASE WHEN t.op = 'conv2d_winograd' THEN 231211008 ELSE t.flop_count END) / 1e9 \
@@ -279,15 +280,15 @@ fn operations_and_bytes_are_those_of_a_hand(place: &Place) {
     let (resnet, bert) = (flops("resnet_50"), flops("bert_base"));
     assert!((8.18..8.25).contains(&resnet), "{resnet}");
     assert!((22.34..22.8).contains(&bert), "{bert}");
-    // Two inputs, a bias, what is added, what comes out, in numbers of 4 bytes.
+    // Two inputs, a bias, an addend and an output, in numbers of 4 bytes.
     let bytes = "SELECT moved_bytes FROM tasks JOIN graphs USING (graph_id) WHERE workload_key LIKE '[\"8addb915d36723c9d7e5db67bda4e7d2\", 1, 128, 3072,%'";
     let moved = 4 * (128 * 3072 + 768 * 3072 + 768 + 2 * 128 * 768);
     assert_eq!(place.rows(bytes), [moved.to_string()]);
 }
 
-/// The sum of weight times best, by hand: the weights that TVM has, the least mean of each task's lines.
+/// The expected latency is the sum of weight times minimum mean of each task, with the weights of TVM.
 #[test]
-fn latencies_of_real_networks_are_what_a_hand_computes() {
+fn latencies_of_real_networks_match_hand_computation() {
     let Some(shared) = shared() else { return };
     let log = "resnet-50-NHWC-B1-llvm.3dd4541.json";
     let text = std::fs::read_to_string(shared.join("data/tenset/tutorial-logs").join(log)).unwrap();
@@ -327,10 +328,10 @@ fn latencies_of_real_networks_are_what_a_hand_computes() {
         let path = shared.join(path);
         place.ok(&["ingest", "-q", "--platform", "cpu", path.to_str().unwrap()]);
     }
-    let told = place
+    let stdout = place
         .ok(&["queries", "network-latency", "--format", "jsonl"])
         .stdout;
-    let rows = told
+    let rows = stdout
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut rows = rows.filter(|row| row["network"] == "resnet_50" && row["target_kind"] == "llvm");
@@ -346,8 +347,7 @@ fn latencies_of_real_networks_are_what_a_hand_computes() {
     );
 }
 
-/// Milliseconds and GFLOPS of the tasks of ResNet-50 as TVM's tutorial prints them
-/// (`tune_network_x86.py`, apache/tvm at 11d16fd).
+/// Milliseconds and GFLOPS of the tasks of ResNet-50 in TVM's tutorial (`tune_network_x86.py`, apache/tvm at 11d16fd).
 const X86: [(&str, &str); 29] = [
     ("0.010", "0.40"),
     ("0.087", "47.19"),
@@ -380,14 +380,14 @@ const X86: [(&str, &str); 29] = [
     ("0.266", "774.06"),
 ];
 
-/// Milliseconds of those of ResNet-18 (`tune_network_cuda.py`, apache/tvm at 1a01102).
+/// Milliseconds of the tasks of ResNet-18 in TVM's tutorial (`tune_network_cuda.py`, apache/tvm at 1a01102).
 const CUDA: [&str; 24] = [
     "0.005", "0.010", "0.006", "0.145", "0.130", "0.143", "0.076", "0.115", "0.079", "0.122",
     "0.063", "0.072", "0.062", "0.068", "0.049", "0.076", "0.067", "0.076", "0.022", "0.076",
     "0.013", "0.011", "0.013", "0.020",
 ];
 
-/// How many of these are among those, each once.
+/// Returns the size of the intersection of two multisets.
 fn in_common(found: &[String], wanted: &[&str]) -> usize {
     let mut left = wanted.to_vec();
     let common = found.iter().filter(|one| {
@@ -397,9 +397,9 @@ fn in_common(found: &[String], wanted: &[&str]) -> usize {
     common.count()
 }
 
-/// TVM's tutorials print the best of each task of logs that somebody kept; one task of each had not been at its end.
+/// TVM's tutorials print the best time of each task of the archived logs. One task of each log was unfinished.
 #[test]
-fn the_best_of_real_tasks_is_what_the_tutorials_print() {
+fn best_times_of_real_tasks_match_the_tutorials() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let logs = [
@@ -418,11 +418,11 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
         ]);
     }
     let best = |platform: &str| -> Vec<String> {
-        let asked = format!(
+        let sql = format!(
             "SELECT min(runtime_ns) / 1e6 FROM records WHERE platform = '{platform}' \
              AND status = 'ok' GROUP BY graph_id"
         );
-        let rows = place.rows(&asked);
+        let rows = place.rows(&sql);
         let rows = rows
             .iter()
             .map(|row| format!("{:.3}", row.parse::<f64>().unwrap()));
@@ -432,11 +432,11 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
     assert_eq!((x86.len(), cuda.len()), (29, 24));
     assert_eq!(in_common(&x86, &X86.map(|(time, _)| time)), 28);
     assert_eq!(in_common(&cuda, &CUDA), 23);
-    // What TenSet's pickles know the operations of has the speed that is printed, too.
+    // Tasks whose operations are in TenSet's pickles have the printed speed, too.
     let networks = shared.join("data/tenset/network_info");
     place.ok(&["ingest", "-q", networks.to_str().unwrap()]);
     let later = "platform=later";
-    let asked = [
+    let args = [
         "queries",
         "task-gflops",
         "--set",
@@ -444,9 +444,9 @@ fn the_best_of_real_tasks_is_what_the_tutorials_print() {
         "--format",
         "jsonl",
     ];
-    let told = place.ok(&asked).stdout;
+    let stdout = place.ok(&args).stdout;
     let (mut printed, mut others) = (0, Vec::new());
-    for line in told.lines() {
+    for line in stdout.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let milliseconds = format!("{:.3}", row["best_ns"].as_f64().unwrap() / 1e6);
         let Some(speed) = row["gflops"].as_f64() else {

@@ -1,11 +1,11 @@
-//! Notes: what people know of records, files and platforms, and where it is shown.
+//! Notes about records, files and platforms, and where they are shown.
 
 use std::process::Stdio;
 
 use crate::support::{Place, log};
 
-/// Two files of a platform and one of another, a record of each tile in 1,000,000 + 1,000 * tile ns; of the first there
-/// is a second name.
+/// Returns a store of two files of a platform and one of another. Each tile has a record of 1,000,000 + 1,000 *
+/// tile ns. The first file has a second name.
 fn store() -> Place {
     let place = Place::new();
     place.write("logs/k80/a.json", log(1, 4));
@@ -21,37 +21,37 @@ fn add(place: &Place, args: &[&str]) -> String {
     place.ok(&[&["note", "add"], args].concat()).stderr
 }
 
-/// The numbers of the notes that a list has.
-fn listed(place: &Place, args: &[&str]) -> String {
+/// Returns the ids of the notes in a list.
+fn listed_ids(place: &Place, args: &[&str]) -> String {
     let list = place.ok(&[&["note", "list", "--format", "tsv"], args].concat());
     let rows = list.stdout.lines().skip(1);
     let numbers = rows.map(|row| row.split('\t').next().unwrap());
     numbers.collect::<Vec<_>>().join(" ")
 }
 
-/// All notes by what they apply to.
+/// All notes with their targets.
 const ALL: &str = "SELECT note_id, note, n.platform, name, n.record_count FROM notes AS n \
     LEFT JOIN files USING (source_id) ORDER BY note_id, target";
 
 #[test]
-fn notes_apply_to_what_was_there() {
+fn notes_apply_to_existing_records() {
     let place = store();
     let slow = "runtime_ns > 1011500 -- tile 12, 20, 21";
-    let told = add(
+    let stderr = add(
         &place,
         &["the fan was broken", "--where", slow, "--who", "ann"],
     );
     assert_eq!(
-        told,
+        stderr,
         format!("note 1 on 2 sources where {slow}, 3 records\n")
     );
-    // What looks like a pattern may be a name; other names of the same bytes are about their records.
-    let told = add(&place, &["locked", "--source", "logs/k80/b [1].json"]);
-    assert_eq!(told, "note 2 on logs/k80/b [1].json, 3 records\n");
+    // A name may contain pattern characters. Notes on other names of the same bytes apply to their records.
+    let stderr = add(&place, &["locked", "--source", "logs/k80/b [1].json"]);
+    assert_eq!(stderr, "note 2 on logs/k80/b [1].json, 3 records\n");
     add(&place, &["twice", "--source", "more/*"]);
     place.ok(&["tag", "create", "three"]);
-    let told = add(&place, &["shared", "--platform", "k80", "--who", " "]);
-    assert_eq!(told, "note 4 on platform k80, 7 records\n");
+    let stderr = add(&place, &["shared", "--platform", "k80", "--who", " "]);
+    assert_eq!(stderr, "note 4 on platform k80, 7 records\n");
     let all = [
         "1,the fan was broken,,logs/k80/b [1].json,1",
         "1,the fan was broken,,logs/t4/c.json,2",
@@ -68,19 +68,25 @@ fn notes_apply_to_what_was_there() {
     let noted = "SELECT count(*) FROM records WHERE source_id IN (SELECT source_id FROM notes WHERE note_id = 1) \
         OR platform IN (SELECT platform FROM notes WHERE note_id = 4)";
     assert_eq!(place.rows(noted), ["9"]);
-    // What applies to a platform applies to its files, and the other way round.
-    assert_eq!(listed(&place, &[]), "1 2 3 4");
-    assert_eq!(listed(&place, &["--platform", "t4"]), "1");
-    assert_eq!(listed(&place, &["--platform", "k80"]), "1 2 3 4");
-    assert_eq!(listed(&place, &["--source", "more/k80/again.json"]), "3 4");
-    assert_eq!(listed(&place, &["--where", "runtime_ns = 1021000"]), "1");
-    // What comes later is not meant.
+    // A note on a platform is listed for its files, and a note on a file for its platform.
+    assert_eq!(listed_ids(&place, &[]), "1 2 3 4");
+    assert_eq!(listed_ids(&place, &["--platform", "t4"]), "1");
+    assert_eq!(listed_ids(&place, &["--platform", "k80"]), "1 2 3 4");
+    assert_eq!(
+        listed_ids(&place, &["--source", "more/k80/again.json"]),
+        "3 4"
+    );
+    assert_eq!(
+        listed_ids(&place, &["--where", "runtime_ns = 1021000"]),
+        "1"
+    );
+    // Notes do not apply to later records.
     place.write("logs/t4/late.json", log(30, 2));
     place.write("logs/t4/c.json", log(20, 3));
     place.ok(&["ingest", "-q", "logs"]);
     assert_eq!(place.rows(ALL), all);
     place.assert_sound(&["logs/k80/b [1].json", "logs/t4/c.json"]);
-    // Deleted ones are gone, but not from what was; no number comes again.
+    // Deleted notes remain in earlier versions, and ids are not reused.
     for note in ["4", "1"] {
         place.ok(&["note", "delete", note]);
     }
@@ -89,11 +95,11 @@ fn notes_apply_to_what_was_there() {
         .ok(&["--at", "three", "note", "list", "--format", "tsv"])
         .stdout;
     assert_eq!(then.lines().count(), 4, "{then}");
-    let told = add(&place, &["again", "--platform", "t4"]);
-    let number: u64 = told.split(' ').nth(1).unwrap().parse().unwrap();
-    assert!(number > 4, "{told}");
+    let stderr = add(&place, &["again", "--platform", "t4"]);
+    let number: u64 = stderr.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(number > 4, "{stderr}");
     place.ok(&["optimize", "--again"]);
-    assert_eq!(listed(&place, &[]), format!("2 3 {number}"));
+    assert_eq!(listed_ids(&place, &[]), format!("2 3 {number}"));
     place.assert_sound(&["logs/t4/late.json"]);
     let history = place.ok(&["history"]).stdout;
     assert!(
@@ -105,7 +111,7 @@ fn notes_apply_to_what_was_there() {
 }
 
 #[test]
-fn who_says_it_is_the_user_unless_told() {
+fn the_author_defaults_to_the_user() {
     let place = store();
     let mut command = place.command(&["note", "add", "x", "--platform", "t4"]);
     assert!(
@@ -123,17 +129,17 @@ fn who_says_it_is_the_user_unless_told() {
 }
 
 #[test]
-fn what_cannot_be_noted_is_told_and_changes_nothing() {
+fn invalid_notes_are_reported_and_change_nothing() {
     let place = store();
     let long = "x".repeat(10_001);
     for (args, wanted) in [
         (
             vec!["x"],
-            "nothing to annotate was named\nhint: --where SQL, --source PATTERN or --platform NAME",
+            "a note needs a subject\nhint: --where SQL, --source PATTERN or --platform NAME",
         ),
-        (vec!["", "--platform", "k80"], "a note has some text"),
-        (vec![" \n", "--platform", "k80"], "a note has some text"),
-        (vec![&long, "--platform", "k80"], "up to 10000 characters"),
+        (vec!["", "--platform", "k80"], "a note needs a text"),
+        (vec![" \n", "--platform", "k80"], "a note needs a text"),
+        (vec![&long, "--platform", "k80"], "at most 10000 characters"),
         (
             vec!["x", "--platform", "k8"],
             "no platform named `k8`\nhint: there are k80, t4",
@@ -146,10 +152,10 @@ fn what_cannot_be_noted_is_told_and_changes_nothing() {
             vec!["x", "--source", "z*"],
             "no source named `z*`\nhint: there are logs/k80/a.json, logs/k80/b [1].json,",
         ),
-        (vec!["x", "--source", "***"], "`***` is no pattern"),
+        (vec!["x", "--source", "***"], "`***` is not a valid pattern"),
         (
             vec!["x", "--where", "runtime_ns < 0"],
-            "`runtime_ns < 0` holds for no record\nhint: ",
+            "no record matches `runtime_ns < 0`\nhint: ",
         ),
         (
             vec!["x", "--where", "runtime < 0"],
@@ -169,7 +175,7 @@ fn what_cannot_be_noted_is_told_and_changes_nothing() {
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(wanted), "{args:?}: {}", ran.stderr);
     }
-    assert_eq!(listed(&place, &[]), "");
+    assert_eq!(listed_ids(&place, &[]), "");
     assert_eq!(place.rows("SELECT count(*) FROM notes"), ["0"]);
     let ran = place.tsql(&["note", "delete", "1"]);
     assert_eq!(
@@ -192,16 +198,16 @@ fn what_cannot_be_noted_is_told_and_changes_nothing() {
         let ran = place.tsql(&[&["--at", "records@1"], args].concat());
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     }
-    assert_eq!(listed(&place, &[]), "1");
+    assert_eq!(listed_ids(&place, &[]), "1");
     assert_eq!(
         place.tsql(&["--store", "none", "note", "list"]).code,
         Some(2)
     );
 }
 
-/// People see notes beside what they are about; programs get what they got before.
+/// Table output shows notes with the data. Formats for programs do not contain them.
 #[test]
-fn notes_are_shown_to_people() {
+fn notes_are_shown_with_tables_and_queries() {
     let place = store();
     let table = |args: &[&str]| place.ok(&[args, &["--format", "table"]].concat()).stderr;
     assert_eq!(table(&["tables"]), "");
@@ -220,21 +226,21 @@ fn notes_are_shown_to_people() {
         &[&"long ".repeat(100), "--source", "logs/t4/c.json"],
     );
     let day = &place.rows("SELECT CAST(min(noted_at) AS VARCHAR) FROM notes")[0][..10];
-    let told = table(&["tables"]);
-    let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 2, "{told}");
+    let stderr = table(&["tables"]);
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{stderr}");
     assert!(
         lines[0].starts_with("note 2 on logs/t4/c.json: long long "),
-        "{told}"
+        "{stderr}"
     );
     assert!(
         lines[0].ends_with(&format!("... ({day})")) && lines[0].len() < 220,
-        "{told}"
+        "{stderr}"
     );
     let fan =
         |name: &str| format!("note 1 on platform k80: the fan{name}[2J was broken (ann, {day})");
     assert_eq!(lines[1], fan("\\u{1b}"));
-    assert_eq!(table(&["queries", "platform-summary"]), told);
+    assert_eq!(table(&["queries", "platform-summary"]), stderr);
     let of_k80 = table(&["queries", "best-program-per-graph", "--set", "platform=k80"]);
     assert_eq!(of_k80.lines().collect::<Vec<_>>(), lines[1..]);
     let of_t4 = table(&["queries", "best-program-per-graph", "--set", "platform=t4"]);
@@ -242,12 +248,12 @@ fn notes_are_shown_to_people() {
     for more in 0..5 {
         add(&place, &[&format!("more {more}"), "--platform", "t4"]);
     }
-    let told = table(&["tables"]);
+    let stderr = table(&["tables"]);
     assert!(
-        told.ends_with("\n... and 2 notes more: `tsql note list`\n"),
-        "{told}"
+        stderr.ends_with("\n... and 2 notes more: `tsql note list`\n"),
+        "{stderr}"
     );
-    assert_eq!(told.lines().count(), 6, "{told}");
+    assert_eq!(stderr.lines().count(), 6, "{stderr}");
     for format in ["csv", "json", "jsonl", "arrow"] {
         assert_eq!(
             place.ok(&["tables", "--format", format]).stderr,
@@ -265,7 +271,7 @@ fn notes_are_shown_to_people() {
 }
 
 #[test]
-fn notes_of_many_at_once_are_all_kept() {
+fn concurrent_notes_are_all_stored() {
     let place = store();
     let children: Vec<_> = (0..8)
         .map(|note| {
@@ -284,13 +290,13 @@ fn notes_of_many_at_once_are_all_kept() {
 }
 
 #[test]
-fn older_stores_take_notes() {
+fn older_stores_accept_notes() {
     let place = Place::new();
     let packed = include_bytes!("../stores/records-version-3.tar.zst");
     let tar = zstd::stream::read::Decoder::new(&packed[..]).unwrap();
     tar::Archive::new(tar).unpack(place.path()).unwrap();
-    assert_eq!(listed(&place, &[]), "");
+    assert_eq!(listed_ids(&place, &[]), "");
     assert!(add(&place, &["old", "--where", "true"]).starts_with("note 1 on "));
-    assert_eq!(listed(&place, &["--source", "*"]), "1");
+    assert_eq!(listed_ids(&place, &["--source", "*"]), "1");
     place.assert_sound(&[]);
 }

@@ -1,4 +1,4 @@
-//! Files of TpuGraphs made by the tests: arrays to npz and back.
+//! Synthetic TpuGraphs files: writes and reads arrays in npz files.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read as _, Write as _};
@@ -6,7 +6,7 @@ use std::io::{Cursor, Read as _, Write as _};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// An array: name, type, shape, numbers in the order of their indices, memory order.
+/// Array with name, type, shape, numbers in index order, and memory order.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) name: String,
@@ -28,7 +28,7 @@ pub(crate) fn array(name: &str, dtype: &'static str, shape: &[usize], numbers: &
 }
 
 impl Array {
-    /// As NumPy writes it.
+    /// Returns the bytes in NumPy's format.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let sizes: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         let comma = if sizes.len() == 1 { "," } else { "" };
@@ -49,7 +49,7 @@ impl Array {
         bytes
     }
 
-    /// The index in row order of the number at this place of the file.
+    /// Returns the index in row order of the number at this position of the file.
     fn source(&self, place: usize) -> usize {
         if !self.fortran {
             return place;
@@ -87,7 +87,7 @@ fn encoded(dtype: &str, number: f64) -> Vec<u8> {
     }
 }
 
-/// The members of a zip file by name and content.
+/// Returns a zip file of members with name and content.
 pub(crate) fn zipped(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in members {
@@ -103,7 +103,7 @@ pub(crate) fn npz(arrays: &[Array]) -> Vec<u8> {
     zipped(&arrays.iter().map(member).collect::<Vec<_>>())
 }
 
-/// Members of an npz file in their order.
+/// Returns the members of an npz file in order.
 pub(crate) fn members(npz: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut zip = ZipArchive::new(Cursor::new(npz)).unwrap();
     (0..zip.len())
@@ -116,7 +116,7 @@ pub(crate) fn members(npz: &[u8]) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// The numbers of a one-byte or eight-byte integer array of an npz file, without its header.
+/// Returns the numbers of an integer array of one or eight bytes in an npz file.
 pub(crate) fn integers(npz: &[u8], name: &str) -> Vec<i64> {
     let members: BTreeMap<String, Vec<u8>> = members(npz).into_iter().collect();
     let bytes = &members[&format!("{name}.npy")];
@@ -143,8 +143,8 @@ fn float(number: usize) -> f64 {
     u32::try_from(number).unwrap().into()
 }
 
-/// Opcode, features and edges of a graph of `nodes` nodes, some of which are alike; convolutions
-/// are the nodes whose number is 3 modulo 4.
+/// Returns opcodes, features and edges of a graph of `nodes` nodes, some of them equal. Nodes with index 3 modulo 4 are
+/// convolutions.
 fn core(nodes: usize) -> [Array; 3] {
     let mut features = vec![0.0; nodes * FEATURES];
     for (node, row) in features.chunks_mut(FEATURES).enumerate() {
@@ -166,8 +166,8 @@ fn core(nodes: usize) -> [Array; 3] {
     ]
 }
 
-/// A layout file. Slots 0 and 2 always get the same; a configuration is told by two small numbers,
-/// `runs` is a list of configuration and runtime.
+/// Returns a layout file. Slots 0 and 2 have equal layouts. Two small numbers identify a configuration. `runs` has
+/// configurations with runtimes.
 pub(crate) fn layout_file(runs: &[((i8, i8), f64)]) -> Vec<Array> {
     let nodes = 12;
     let [features, opcodes, edges] = core(nodes);
@@ -196,7 +196,7 @@ pub(crate) fn layout_file(runs: &[((i8, i8), f64)]) -> Vec<Array> {
     ]
 }
 
-/// A tile file: the first output bound, the runtime and the normaliser of each sample.
+/// Returns a tile file from the first output bound, the runtime and the normalizer of each sample.
 pub(crate) fn tile_file(nodes: usize, runs: &[(f64, f64, f64)]) -> Vec<Array> {
     let [features, opcodes, edges] = core(nodes);
     let mut bounds = vec![0.0; runs.len() * 24];

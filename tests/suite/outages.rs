@@ -1,4 +1,4 @@
-//! Servers that are out for a while: waited for, told, and given up in the end.
+//! Unavailable servers: commands wait, report the wait, and give up after the retry limit.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, Stdio};
@@ -17,29 +17,29 @@ fn begin(place: &Place, server: &Weed, url: &str, args: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What a command says, until it says that it waits for the server.
-fn waits(child: &mut Child) -> BufReader<ChildStderr> {
-    let mut told = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("does not answer (") {
-        let more = told.read_line(&mut said).unwrap();
-        assert_ne!(more, 0, "it did not wait: {said}");
+/// Reads the error output of a command until it reports that it waits for the server.
+fn wait_for_retry(child: &mut Child) -> BufReader<ChildStderr> {
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("does not respond (") {
+        let more = stderr.read_line(&mut text).unwrap();
+        assert_ne!(more, 0, "it did not wait: {text}");
     }
-    told
+    stderr
 }
 
-/// What a command printed that had to wait; it has `told` so.
-fn waited(child: Child, mut told: BufReader<ChildStderr>) -> String {
-    let mut said = String::new();
-    told.read_to_string(&mut said).unwrap();
+/// Returns the output of a command that had to wait. `stderr` is the rest of its error output.
+fn finish_after_retry(child: Child, mut stderr: BufReader<ChildStderr>) -> String {
+    let mut text = String::new();
+    stderr.read_to_string(&mut text).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("answers again after "), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("responds again after "), "{text}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
-fn a_server_that_is_started_again_is_waited_for() {
+fn commands_wait_for_a_restarted_server() {
     let Some(mut server) = Weed::own() else {
         return;
     };
@@ -48,20 +48,20 @@ fn a_server_that_is_started_again_is_waited_for() {
     let first = begin(&place, &server, &url, &["ingest", "-q", "p"]);
     assert!(first.wait_with_output().unwrap().status.success());
     place.write("p/b.json", log(100, 70));
-    let asked = "SELECT count(*) FROM records";
-    for args in [&["ingest", "-q", "p"][..], &[asked], &["check"]] {
+    let sql = "SELECT count(*) FROM records";
+    for args in [&["ingest", "-q", "p"][..], &[sql], &["check"]] {
         server.stop();
-        // Nothing is known yet.
+        // Without cached log tails.
         let _ = std::fs::remove_dir_all(place.path().join("cache/tails"));
         let mut child = begin(&place, &server, &url, args);
-        let told = waits(&mut child);
+        let stderr = wait_for_retry(&mut child);
         server.start_again();
-        let answer = waited(child, told);
-        if args == [asked] {
-            assert_eq!(answer, "count(*)\n120\n");
+        let result = finish_after_retry(child, stderr);
+        if args == [sql] {
+            assert_eq!(result, "count(*)\n120\n");
         }
     }
-    // In the middle of a stream, between two of its groups.
+    // Within a stream, between two commit groups.
     let args = [
         "append",
         "--stream",
@@ -82,49 +82,49 @@ fn a_server_that_is_started_again_is_waited_for() {
     server.stop();
     input.write_all(log(11, 30).as_bytes()).unwrap();
     drop(input);
-    let told = waits(&mut child);
+    let stderr = wait_for_retry(&mut child);
     server.start_again();
     let mut rest = String::new();
     acknowledged.read_to_string(&mut rest).unwrap();
     assert!(rest.contains("\"lines\":40"), "{rest}");
-    waited(child, told);
-    let asked = begin(&place, &server, &url, &[asked]);
-    let answer = asked.wait_with_output().unwrap();
-    assert_eq!(answer.stdout, b"count(*)\n160\n");
+    finish_after_retry(child, stderr);
+    let query = begin(&place, &server, &url, &[sql]);
+    let result = query.wait_with_output().unwrap();
+    assert_eq!(result.stdout, b"count(*)\n160\n");
 }
 
 #[test]
-fn a_server_that_stays_away_is_given_up() {
+fn retries_of_an_unreachable_server_end() {
     let place = Place::new();
-    let asked = |patience: &str| {
+    let run = |patience: &str| {
         let mut command = place.s3("http://127.0.0.1:9", "s3://nowhere/s", &["SELECT 1"]);
-        let begun = Instant::now();
+        let start = Instant::now();
         let output = command.env("TSQL_RETRY_S", patience).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        (said, begun.elapsed())
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        (stderr, start.elapsed())
     };
-    let (said, took) = asked("2");
+    let (stderr, elapsed) = run("2");
     assert!(
-        said.contains("http://127.0.0.1:9 does not answer ("),
-        "{said}"
+        stderr.contains("http://127.0.0.1:9 does not respond ("),
+        "{stderr}"
     );
-    assert!(said.contains("up to 2 s"), "{said}");
-    assert!(took >= Duration::from_secs(2), "{took:?}: {said}");
-    let (said, _) = asked("0");
-    assert!(!said.contains("waiting"), "{said}");
-    let (said, _) = asked("soon");
+    assert!(stderr.contains("up to 2 s"), "{stderr}");
+    assert!(elapsed >= Duration::from_secs(2), "{elapsed:?}: {stderr}");
+    let (stderr, _) = run("0");
+    assert!(!stderr.contains("waiting"), "{stderr}");
+    let (stderr, _) = run("soon");
     assert!(
-        said.contains("TSQL_RETRY_S=`soon` is no number of seconds"),
-        "{said}"
+        stderr.contains("TSQL_RETRY_S=`soon` is not a number of seconds"),
+        "{stderr}"
     );
-    // What is said of the bucket counts more.
+    // Settings of the bucket override the environment.
     place.write("tsql.toml", "[bucket.nowhere]\nretry_s = 0\n");
-    let (said, _) = asked("3600");
-    assert!(!said.contains("waiting"), "{said}");
+    let (stderr, _) = run("3600");
+    assert!(!stderr.contains("waiting"), "{stderr}");
 }
 
-/// The first Ctrl-C ends the waiting of a command that would end cleanly.
+/// The first Ctrl-C ends the wait of a command that otherwise ends cleanly.
 #[cfg(unix)]
 #[test]
 fn waiting_ends_with_ctrl_c() {
@@ -132,15 +132,15 @@ fn waiting_ends_with_ctrl_c() {
     place.write("p/a.json", log(1, 5));
     let mut command = place.s3("http://127.0.0.1:9", "s3://nowhere/s", &["ingest", "p"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut first = String::new();
-    said.read_line(&mut first).unwrap();
-    assert!(first.contains("waiting for it, up to 120 s"), "{first}");
-    let begun = Instant::now();
+    stderr.read_line(&mut first).unwrap();
+    assert!(first.contains("waiting up to 120 s"), "{first}");
+    let start = Instant::now();
     let interrupted = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(interrupted.unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }

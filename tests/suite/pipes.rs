@@ -1,4 +1,4 @@
-//! Inputs that can be opened once, and others that are.
+//! Inputs that can be opened only once, and files that are opened only once.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use tsql::{IngestOptions, Store};
 
 use crate::graphnet::{files, own};
+use crate::ingest_sources::{gzip, tar};
 use crate::metaschedule::workloads;
-use crate::mixed::tree;
+use crate::mixed_inputs::tree;
 use crate::networks::NETWORK;
 use crate::npz::{npz, tile_file};
 use crate::support::{Place, log};
-use crate::taken::{gzip, tar};
 
-/// A file of each kind that is read as a stream, or as a whole, by its name.
+/// Returns a file of each kind that is read as a stream or as a whole, by name.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let (one, two) = (log(1, 5), log(10, 7));
     let kernel = |runtime| npz(&tile_file(2, &[(4.0, runtime, 100.0)]));
@@ -48,15 +48,15 @@ fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What a store says of its files.
-fn stored(place: &Place) -> Vec<String> {
+/// Returns the files of a store with their contents.
+fn stored_state(place: &Place) -> Vec<String> {
     place.rows(
         "SELECT dataset, platform, name, compression, content_hash, record_count, line_count FROM files ORDER BY name",
     )
 }
 
 #[test]
-fn what_comes_through_a_pipe_is_what_a_file_is() {
+fn piped_input_is_stored_like_a_file() {
     let (piped, plain) = (Place::new(), Place::new());
     let kinds = kinds();
     let mut args = vec!["ingest", "--platform", "p"];
@@ -72,18 +72,18 @@ fn what_comes_through_a_pipe_is_what_a_file_is() {
                 .success()
         );
         let bytes = bytes.clone();
-        // Ends when it was opened, and read, once: opened again it waits for a writer that does not come.
+        // The thread ends after one read of the pipe. A second open would wait for a writer forever.
         std::thread::spawn(move || fs::write(path, bytes).unwrap());
     }
     plain.ok(&args);
     let mut command = piped.command(&args);
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if begun.elapsed() > Duration::from_secs(120) {
+        if start.elapsed() > Duration::from_secs(120) {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!("it waits for a pipe that was opened before");
@@ -91,8 +91,8 @@ fn what_comes_through_a_pipe_is_what_a_file_is() {
         std::thread::sleep(Duration::from_millis(20));
     };
     assert!(status.success(), "{status}");
-    let stored = stored(&piped);
-    assert_eq!(stored, self::stored(&plain));
+    let stored = stored_state(&piped);
+    assert_eq!(stored, self::stored_state(&plain));
     let records = "SELECT dataset, count(*) FROM records GROUP BY dataset ORDER BY dataset";
     let wanted = ["graphnet,4", "tenset,17", "tpugraphs,2"];
     assert_eq!(piped.rows(records), wanted);
@@ -107,7 +107,7 @@ fn what_comes_through_a_pipe_is_what_a_file_is() {
 }
 
 #[test]
-fn a_shells_pipe_is_known_by_its_content() {
+fn process_substitutions_are_identified_by_content() {
     let place = Place::new();
     place.write("one.json.gz", gzip(log(1, 5).as_bytes()));
     let script = "\"$0\" ingest --platform p <(gzip -dc one.json.gz)";
@@ -117,43 +117,43 @@ fn a_shells_pipe_is_known_by_its_content() {
             .current_dir(place.path())
             .output()
             .unwrap();
-        let said = String::from_utf8(ran.stderr).unwrap();
-        assert!(ran.status.success(), "{said}");
-        said
+        let stderr = String::from_utf8(ran.stderr).unwrap();
+        assert!(ran.status.success(), "{stderr}");
+        stderr
     };
-    let said = shell();
-    assert!(said.contains("records          5"), "{said}");
+    let stderr = shell();
+    assert!(stderr.contains("records          5"), "{stderr}");
     let named = place.rows("SELECT name FROM sources");
     assert!(named[0].starts_with("stdin/") && named[0].ends_with(".json"));
-    let said = shell();
-    assert!(said.contains("1 already there"), "{said}");
+    let stderr = shell();
+    assert!(stderr.contains("1 already there"), "{stderr}");
     let args = ["ingest", "--platform", "p", "-"];
-    let said = place.tsql_with_input(&args, log(1, 5).as_bytes()).stderr;
-    assert!(said.contains("1 already there"), "{said}");
+    let stderr = place.tsql_with_input(&args, log(1, 5).as_bytes()).stderr;
+    assert!(stderr.contains("1 already there"), "{stderr}");
     assert_eq!(place.rows("SELECT name FROM sources"), named);
-    // Without a platform it says what to do.
+    // Without a platform the error has a hint.
     let script = "\"$0\" ingest <(gzip -dc one.json.gz)";
     let ran = Command::new("bash")
         .args(["-c", script, env!("CARGO_BIN_EXE_tsql")])
         .current_dir(place.path())
         .output()
         .unwrap();
-    let said = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(2), "{said}");
-    assert!(said.contains("no platform is known of it"), "{said}");
+    let stderr = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("its platform is unknown"), "{stderr}");
     assert!(
-        said.contains("hint: give one with --platform NAME"),
-        "{said}"
+        stderr.contains("hint: set it with --platform NAME"),
+        "{stderr}"
     );
 }
 
-/// Whoever opens a file again after it was told finds nothing.
+/// Files are deleted after their format is detected, so a second open would fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_opened_once() {
     let mut reports = Vec::new();
-    for goes in [false, true] {
+    for removes in [false, true] {
         let place = tree();
-        // Files of a sample are told by their names, and opened when they are read.
+        // Files of a sample are detected by name, and opened only once to be read.
         fs::remove_dir_all(place.path().join("tree/samples")).unwrap();
         for (name, bytes) in kinds() {
             if name.contains(".tar") {
@@ -163,18 +163,18 @@ async fn files_are_opened_once() {
         let inputs = place.path().join("tree");
         let argument = [inputs.display().to_string()];
         let (is_planned, is_gone) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
-        let told = Arc::clone(&is_gone);
-        // What is planned is told first, and then each file that is read.
+        let is_removed = Arc::clone(&is_gone);
+        // The first progress report has the plan, the next ones have the files.
         let options = IngestOptions::default().platform("p").progress(move |_| {
             let is_read = is_planned.swap(true, Ordering::Relaxed);
-            if goes && is_read && !told.swap(true, Ordering::Relaxed) {
+            if removes && is_read && !is_removed.swap(true, Ordering::Relaxed) {
                 fs::remove_dir_all(&inputs).unwrap();
             }
         });
         let store = Store::create("memory:").await.unwrap();
         let report = store.ingest(&argument, &options).await.unwrap();
         assert!(report.is_clean(), "{:?}", report.failed_files);
-        assert_eq!(is_gone.load(Ordering::Relaxed), goes);
+        assert_eq!(is_gone.load(Ordering::Relaxed), removes);
         reports.push((report.kinds, report.files, report.records, report.samples));
     }
     assert_eq!(reports[0], reports[1]);

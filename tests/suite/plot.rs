@@ -1,10 +1,10 @@
-//! `tsql plot`, `tsql page`: what is drawn is compared with SQL, by the data that the pictures carry.
+//! `tsql plot` and `tsql report html`: the data in plots equals the results of SQL.
 
 use serde_json::Value;
 
 use crate::support::{Place, shared};
 
-/// What a picture says of a series: the list in an attribute.
+/// Returns the list in an attribute of a series of a plot.
 fn list(svg: &str, series: &str, name: &str) -> Vec<Value> {
     let mark = format!("data-series=\"{series}\"");
     let group = svg
@@ -16,7 +16,7 @@ fn list(svg: &str, series: &str, name: &str) -> Vec<Value> {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The rows of a query as JSON.
+/// Returns the rows of a query as JSON.
 fn rows(place: &Place, sql: &str) -> Vec<Value> {
     let ran = place.ok(&["--sample", "--format", "json", "-c", sql]);
     serde_json::from_str(&ran.stdout).unwrap()
@@ -27,7 +27,7 @@ fn column(rows: &[Value], name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn pictures_have_the_data_of_the_answer() {
+fn plots_contain_the_data_of_the_result() {
     let place = Place::new();
     let sql = "SELECT line, runtime_ns, platform FROM records WHERE status = 'ok' AND line <= 40 ORDER BY line";
     place.ok(&[
@@ -73,7 +73,7 @@ fn pictures_have_the_data_of_the_answer() {
             .collect();
         assert_eq!(times, expected);
     }
-    // The unit is that of the schema, under another name, too.
+    // The unit comes from the schema, also for an alias.
     place.ok(&[
         "--sample",
         "plot",
@@ -127,14 +127,14 @@ fn pictures_have_the_data_of_the_answer() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_an_error_that_says_what_to_do() {
+fn impossible_plots_are_errors_with_hints() {
     let place = Place::new();
     let sql = "SELECT platform, runtime_ns FROM records";
-    for (args, code, told) in [
+    for (args, code, expected) in [
         (
             &["plot", sql, "--kind", "histogram", "-x", "platform"][..],
             2,
-            "column `platform` is text, and a picture of the kind histogram needs a number",
+            "column `platform` is text, expected a number for a plot of kind histogram",
         ),
         (
             &["plot", sql, "-x", "runtime"],
@@ -153,7 +153,7 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_to_do() {
             "a plot shows the result of one query",
         ),
         (&["plot", "SELECT x"], 1, "x"),
-        (&["plot"], 2, "no query was given"),
+        (&["plot"], 2, "a plot needs a query"),
         (
             &["plot", "@failures-by-knd"],
             2,
@@ -173,10 +173,10 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_to_do() {
     ] {
         let all = [&["--sample"][..], args].concat();
         let ran = place.tsql(&all);
-        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
     }
-    // Nothing to draw is a picture that says so.
+    // An empty result is a plot with a message.
     place.ok(&[
         "--sample",
         "plot",
@@ -189,13 +189,13 @@ fn what_cannot_be_drawn_is_an_error_that_says_what_to_do() {
         "none.svg",
     ]);
     let svg = String::from_utf8(place.read("none.svg")).unwrap();
-    assert!(svg.contains("There is nothing to draw: the answer has no rows."));
+    assert!(svg.contains("There is nothing to draw: the result has no rows."));
 }
 
 #[test]
-fn every_question_with_a_picture_draws_the_sample_or_says_what_is_missing() {
+fn every_query_with_a_plot_plots_the_sample_or_reports_missing_data() {
     let place = Place::new();
-    for question in [
+    for query in [
         "best-so-far",
         "platforms-compared",
         "noise-by-runtime",
@@ -204,15 +204,11 @@ fn every_question_with_a_picture_draws_the_sample_or_says_what_is_missing() {
         "search-curves",
         "platform-summary",
     ] {
-        let ran = place.ok(&["--sample", "queries", question, "--plot", "q.svg"]);
+        let ran = place.ok(&["--sample", "queries", query, "--plot", "q.svg"]);
         let svg = String::from_utf8(place.read("q.svg")).unwrap();
-        assert!(
-            svg.contains("class=\"series\""),
-            "{question}: {}",
-            ran.stderr
-        );
+        assert!(svg.contains("class=\"series\""), "{query}: {}", ran.stderr);
     }
-    // The share of the best speed never falls.
+    // The fraction of the best speed never decreases.
     place.ok(&[
         "--sample",
         "plot",
@@ -235,7 +231,7 @@ fn every_question_with_a_picture_draws_the_sample_or_says_what_is_missing() {
 }
 
 #[test]
-fn a_page_is_one_file_with_what_the_store_has() {
+fn the_html_report_is_one_file_with_the_store_contents() {
     let place = Place::new();
     let ran = place.ok(&["--sample", "page", "-o", "store.html"]);
     assert!(ran.stderr.contains("wrote store.html"), "{}", ran.stderr);
@@ -256,7 +252,7 @@ fn a_page_is_one_file_with_what_the_store_has() {
 }
 
 #[test]
-fn graphs_of_real_files_are_drawn() {
+fn graphs_of_real_files_are_plotted() {
     let Some(data) = shared().map(|shared| shared.join("data")) else {
         return;
     };
@@ -294,7 +290,7 @@ fn graphs_of_real_files_are_drawn() {
             Some(svg.matches("class=\"node\"").count() as u64),
             small["node_count"].as_u64()
         );
-        assert!(svg.contains("a configuration chooses its layout"));
+        assert!(svg.contains("layout depends on the configuration"));
     }
     let svg = drawn(largest);
     let nodes = svg.matches("class=\"node\"").count();

@@ -1,4 +1,4 @@
-//! Publications: what others read of them, what `verify` finds, what is refused, what a kill leaves.
+//! Publications: other readers, `verify`, rejected requests, and kills.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::engines::{python, run};
 use crate::metaschedule;
-use crate::mixed;
+use crate::mixed_inputs;
 use crate::npz::{layout_file, npz};
 use crate::support::{Place, log, shared, wanted};
 
-/// What every dataset ought to have, so that nobody warns.
-const TOLD: [&str; 12] = [
+/// Metadata that avoids all warnings of readers.
+const DESCRIPTION: [&str; 12] = [
     "--title",
     "Own: \"all\" | sorts",
     "--license",
@@ -30,9 +30,9 @@ const TOLD: [&str; 12] = [
     "1.2.0",
 ];
 
-/// A store with files of all datasets, real ones where they are there, and platforms with odd names.
+/// Returns a store with files of all datasets, real ones if present, and platforms with unusual names.
 fn store() -> Place {
-    let place = mixed::tree();
+    let place = mixed_inputs::tree();
     place.write("paper.bib", "@article{ada, title={Notes}}\n");
     place.write("tree/db/database_workload.json", metaschedule::workloads());
     let records = metaschedule::record(0, 8, 2, "0.5") + "\n";
@@ -49,7 +49,7 @@ fn store() -> Place {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     place.ok(&["ingest", "-q", own.join("measured").to_str().unwrap()]);
     if let Some(shared) = shared() {
-        // The others are as large as they are alike.
+        // Other real files are large and similar.
         for real in [
             "tenset",
             "autotvm",
@@ -65,17 +65,17 @@ fn store() -> Place {
     place
 }
 
-/// Publishes the store with all that is to be told.
+/// Publishes the store with all metadata.
 fn publish(place: &Place, to: &str, more: &[&str]) {
     let args: Vec<&str> = ["publish", to]
         .into_iter()
-        .chain(TOLD)
+        .chain(DESCRIPTION)
         .chain(more.iter().copied())
         .collect();
     place.ok(&args);
 }
 
-/// All files of a folder, by path.
+/// Returns all files of a folder, by path.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![folder.to_owned()];
@@ -98,7 +98,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Lets others read the publication `out`, beside the answers of a store; rows of each table, and what was read.
+/// Reads the publication `out` with other tools, and compares it with results of the store. Returns the rows of each
+/// table, and the report of the tools.
 pub(crate) fn read_by_others(
     place: &Place,
     python: &PathBuf,
@@ -114,23 +115,23 @@ pub(crate) fn read_by_others(
             let answer = format!("answers/{table}.parquet");
             place.ok(&[store, &[&sql, "-o", &answer]].concat());
             let sql = format!("SELECT count(*) FROM {table}");
-            let told = place.ok(&[store, &[&sql]].concat()).stdout;
-            let rows = told.lines().nth(1).unwrap().parse::<u64>().unwrap();
+            let stdout = place.ok(&[store, &[&sql]].concat()).stdout;
+            let rows = stdout.lines().nth(1).unwrap().parse::<u64>().unwrap();
             counts.insert(table, rows);
         }
     }
     let folder = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let folders = [&folder("out"), &folder("answers"), &folder("cache")];
-    let told = run(python, "published.py", &folders.map(String::as_str));
-    (counts, told)
+    let report = run(python, "published.py", &folders.map(String::as_str));
+    (counts, report)
 }
 
 #[test]
-fn others_read_what_tsql_answers() {
+fn other_tools_read_the_same_rows() {
     let Some(python) = python() else { return };
     let place = store();
     publish(&place, "out", &[]);
-    let (counts, told) = read_by_others(&place, &python, &[]);
+    let (counts, report) = read_by_others(&place, &python, &[]);
     for table in [
         "records",
         "configurations",
@@ -150,20 +151,24 @@ fn others_read_what_tsql_answers() {
             "{table} means nothing elsewhere"
         );
     }
-    assert_eq!(told["warnings"], Value::Array(Vec::new()), "of mlcroissant");
-    let read: BTreeMap<String, u64> = serde_json::from_value(told["tables"].clone()).unwrap();
+    assert_eq!(
+        report["warnings"],
+        Value::Array(Vec::new()),
+        "of mlcroissant"
+    );
+    let read: BTreeMap<String, u64> = serde_json::from_value(report["tables"].clone()).unwrap();
     assert_eq!(read, counts);
     let platforms = place.rows("SELECT platform, count(*) FROM records GROUP BY platform");
     for row in platforms {
         let (platform, records) = row.rsplit_once(',').unwrap();
         assert_eq!(
-            told["platforms"][platform].to_string(),
+            report["platforms"][platform].to_string(),
             records,
             "{platform}"
         );
     }
     assert_eq!(
-        told["pandas"]["edges.operand"], "Int64",
+        report["pandas"]["edges.operand"], "Int64",
         "an id with gaps is no float"
     );
     let card = String::from_utf8(place.read("out/README.md")).unwrap();
@@ -179,12 +184,12 @@ fn others_read_what_tsql_answers() {
 }
 
 #[test]
-fn the_same_version_is_the_same_bytes() {
+fn a_version_is_always_published_with_the_same_bytes() {
     let place = store();
     place.ok(&["tag", "create", "v2.0"]);
     publish(&place, "out", &[]);
     let first = files(&place.path().join("out"));
-    // Other files with the same rows, and less memory.
+    // Other files with the same rows, and a smaller memory limit.
     place.ok(&["optimize", "--again"]);
     publish(&place, "out", &["--overwrite", "--memory-limit", "100MB"]);
     let second = files(&place.path().join("out"));
@@ -195,10 +200,10 @@ fn the_same_version_is_the_same_bytes() {
     for (name, bytes) in &first {
         assert!(bytes == &second[name], "{name}");
     }
-    // Later records do not show where a tag is published, and its name is the version.
+    // A published tag has no later records, and its name is the version.
     place.write("later/k80/x.json", log(500, 30));
     place.ok(&["ingest", "-q", "later"]);
-    let at: Vec<&str> = TOLD[..10].to_vec();
+    let at: Vec<&str> = DESCRIPTION[..10].to_vec();
     let args: Vec<&str> = ["--at", "v2.0", "publish", "tagged"]
         .into_iter()
         .chain(at)
@@ -222,7 +227,7 @@ fn the_same_version_is_the_same_bytes() {
 }
 
 #[test]
-fn verify_finds_what_is_not_as_it_was_published() {
+fn verify_finds_all_changes() {
     let place = Place::new();
     let publish = ["--sample", "publish", "out"];
     place.ok(&publish);
@@ -233,7 +238,7 @@ fn verify_finds_what_is_not_as_it_was_published() {
         .current_dir(place.path().join("out"))
         .status();
     assert!(sums.unwrap().success());
-    // What hosts and git add is hidden.
+    // Files that hosts and git add are hidden files.
     place.write("out/.gitattributes", "*.parquet filter=lfs\n");
     place.write("out/.git/HEAD", "ref: x\n");
     place.ok(&["verify", "out"]);
@@ -254,7 +259,9 @@ fn verify_finds_what_is_not_as_it_was_published() {
     let wrong = place.tsql(&["verify", "out"]);
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.stderr.contains("SHA256SUMS: line 1 is no checksum"),
+        wrong
+            .stderr
+            .contains("SHA256SUMS: line 1 is not a checksum"),
         "{}",
         wrong.stderr
     );
@@ -268,10 +275,10 @@ fn verify_finds_what_is_not_as_it_was_published() {
 }
 
 #[test]
-fn what_is_there_is_not_written_over() {
+fn existing_files_are_not_overwritten() {
     let place = Place::new();
     place.write("mine/thesis.tex", "years of work");
-    let refused = |args: &[&str], reason: &str| {
+    let assert_rejects = |args: &[&str], reason: &str| {
         let args: Vec<&str> = ["--sample", "publish"]
             .iter()
             .chain(args)
@@ -287,23 +294,23 @@ fn what_is_there_is_not_written_over() {
         );
     };
     for more in [&["mine"][..], &["mine", "--overwrite"]] {
-        refused(
+        assert_rejects(
             more,
-            "has files that are no publication of tsql: thesis.tex",
+            "contains files that do not belong to a publication of tsql: thesis.tex",
         );
     }
-    refused(&["mine/thesis.tex"], "is a file, expected a directory");
-    refused(&["memory:"], "ends with this process");
-    refused(
+    assert_rejects(&["mine/thesis.tex"], "is a file, expected a directory");
+    assert_rejects(&["memory:"], "exists only in this process");
+    assert_rejects(
         &["out", "--license", "do what you want"],
-        "no licence as SPDX names it",
+        "not an SPDX license identifier",
     );
-    refused(&["out", "--date", "today"], "no day");
+    assert_rejects(&["out", "--date", "today"], "not a date");
     assert!(
         !place.path().join("out").exists(),
-        "nothing is begun that is refused"
+        "rejected requests write nothing"
     );
-    // One of several platforms, then another one.
+    // A publication of several platforms, then one of another store.
     place.write("logs/a100/a.json", log(1, 5));
     place.write("logs/t4/b.json", log(1, 5));
     place.ok(&["ingest", "-q", "logs"]);
@@ -341,18 +348,18 @@ fn what_is_there_is_not_written_over() {
     assert!(!place.path().join("dry").exists());
 }
 
-/// Killed anywhere, a publication is none, and the next run makes it whole.
+/// A killed publication is invalid, and the next run completes it.
 #[test]
-fn what_was_broken_off_does_not_verify_and_is_begun_again() {
+fn interrupted_publications_fail_verify_and_restart() {
     let place = Place::new();
     for platform in ["a100", "t4", "k80"] {
         place.write(&format!("logs/{platform}/a.json"), log(1, 900));
     }
     place.ok(&["ingest", "-q", "logs"]);
-    let begun = Instant::now();
+    let start = Instant::now();
     place.ok(&["publish", "whole", "--title", "t"]);
     let whole = files(&place.path().join("whole"));
-    let lasts = begun.elapsed();
+    let lasts = start.elapsed();
     let (mut broken_off, kills) = (0, wanted("TSQL_TEST_KILLS", 8));
     for kill in 0..kills {
         let signal = if kill % 2 == 0 { "-KILL" } else { "-INT" };
@@ -365,10 +372,10 @@ fn what_was_broken_off_does_not_verify_and_is_begun_again() {
         std::thread::sleep(
             lasts * u32::try_from(kill + 1).unwrap() / u32::try_from(kills + 1).unwrap(),
         );
-        let told = Command::new("kill")
+        let sent = Command::new("kill")
             .args([signal, &child.id().to_string()])
             .status();
-        let killed = told.unwrap().success();
+        let killed = sent.unwrap().success();
         let status = child.wait().unwrap();
         if killed && !status.success() && place.path().join("out/.tsql-publishing").exists() {
             broken_off += 1;
@@ -381,18 +388,18 @@ fn what_was_broken_off_does_not_verify_and_is_begun_again() {
                 verified.stderr
             );
             assert!(
-                verified.stderr.contains("broken off"),
+                verified.stderr.contains("was interrupted"),
                 "{}",
                 verified.stderr
             );
-            // Without having to say so.
+            // Without `--overwrite`.
             place.ok(&["publish", "out", "--title", "t"]);
         }
         if place.path().join("out/SHA256SUMS").exists() {
             place.ok(&["verify", "out"]);
             let out = files(&place.path().join("out"));
             let all = out.keys().chain(whole.keys());
-            // What was being written when it was killed has a name that no listing shows.
+            // Partial files have names that listings ignore.
             let shown = all.filter(|name| !name.contains('#'));
             let differ: Vec<&String> = shown
                 .filter(|name| out.get(*name) != whole.get(*name))
@@ -408,7 +415,7 @@ fn what_was_broken_off_does_not_verify_and_is_begun_again() {
 
 #[cfg(feature = "s3")]
 #[test]
-fn a_bucket_is_a_place_like_any_other() {
+fn publications_to_a_bucket_equal_those_to_a_folder() {
     let Some(server) = crate::weed::weed() else {
         return;
     };
@@ -432,7 +439,7 @@ fn a_bucket_is_a_place_like_any_other() {
         Some(2)
     );
     ok(&["publish", &to, "--title", "t", "--overwrite"]);
-    // The bytes are those of a folder.
+    // The bytes equal those of a folder.
     ok(&["publish", "out", "--title", "t"]);
     let key = to.split_once("s3://").unwrap().1.split_once('/').unwrap().1;
     server.put(&format!("{key}/SHA256SUMS"), &place.read("out/SHA256SUMS"));
@@ -444,12 +451,12 @@ fn a_bucket_is_a_place_like_any_other() {
     server.put(&format!("{key}/notes.txt"), b"own notes");
     let verified = ran(&["verify", &to]);
     assert_eq!(verified.status.code(), Some(1));
-    let told = String::from_utf8(verified.stdout).unwrap();
+    let stdout = String::from_utf8(verified.stdout).unwrap();
     assert_eq!(
-        told,
+        stdout,
         "changed graphs/part-00000.parquet\nadditional notes.txt\n"
     );
-    // A store is no place for a publication.
+    // A publication into a store is rejected.
     assert_eq!(
         ran(&["publish", &store, "--overwrite"]).status.code(),
         Some(2)

@@ -1,4 +1,4 @@
-//! All real logs: counts as other tools have them, bytes as they were.
+//! All real logs: counts match other tools, and exports match the original bytes.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn ingested() -> Option<(Place, Value)> {
     Some((place, golden))
 }
 
-/// Rows of a query as JSON objects, by the source's name.
+/// Returns the rows of a query as JSON objects, by source name.
 fn by_source(place: &Place, sql: &str) -> BTreeMap<String, Vec<Value>> {
     let out = place.ok(&["--format", "jsonl", sql]).stdout;
     let mut rows: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -33,7 +33,7 @@ fn by_source(place: &Place, sql: &str) -> BTreeMap<String, Vec<Value>> {
     rows
 }
 
-/// Key -> count, as the golden file writes histograms.
+/// Returns a histogram (key to count) in the format of the golden file.
 fn histogram(rows: Option<&Vec<Value>>) -> Value {
     let rows = rows.into_iter().flatten();
     let text = |value: &Value| {
@@ -48,7 +48,7 @@ fn histogram(rows: Option<&Vec<Value>>) -> Value {
 }
 
 #[test]
-fn every_real_file_has_the_counts_that_others_find() {
+fn every_real_file_matches_counts_of_other_tools() {
     let Some((place, golden)) = ingested() else {
         return;
     };
@@ -109,7 +109,7 @@ fn every_real_file_has_the_counts_that_others_find() {
 }
 
 #[test]
-fn every_step_of_every_real_program_is_there() {
+fn every_step_of_every_real_program_is_stored() {
     let Some((place, golden)) = ingested() else {
         return;
     };
@@ -134,7 +134,7 @@ fn every_step_of_every_real_program_is_there() {
 }
 
 #[test]
-fn every_real_file_comes_back_to_the_byte_also_after_upkeep() {
+fn every_real_file_exports_unchanged_after_maintenance() {
     let Some((place, _)) = ingested() else { return };
     let shared = shared().unwrap().join("data/tenset");
     for upkeep in [false, true] {
@@ -175,13 +175,14 @@ fn a_second_ingest_of_real_files_adds_nothing() {
     assert_eq!(place.rows(count), before);
 }
 
-/// What users see of configurations does not depend on how rows came in or were packed.
+/// Results about configurations do not depend on the order of ingests or the packing of rows.
 #[test]
-fn sketches_of_real_programs_are_the_same_however_they_were_packed() {
+fn sketches_of_real_programs_do_not_depend_on_packing() {
     let Some(shared) = shared() else { return };
     let logs = shared.join("data/tenset");
-    let answers = |place: &Place| -> Vec<Vec<String>> {
-        [
+    let results =
+        |place: &Place| -> Vec<Vec<String>> {
+            [
             "SELECT config_id, sketch, params_list, steps FROM configurations ORDER BY config_id",
             "SELECT DISTINCT sketch FROM configurations ORDER BY sketch",
             "SELECT c.sketch, count(*), min(r.runtime_ns) FROM records r JOIN configurations c \
@@ -193,11 +194,11 @@ fn sketches_of_real_programs_are_the_same_however_they_were_packed() {
         .map(|sql| place.rows(sql))
         .chain(["a100", "k80", "x86"].map(|platform| {
             let set = format!("platform={platform}");
-            let asked = ["queries", "best-sketch-per-graph", "--set", &set];
-            place.ok(&asked).stdout.lines().map(str::to_owned).collect()
+            let query_args = ["queries", "best-sketch-per-graph", "--set", &set];
+            place.ok(&query_args).stdout.lines().map(str::to_owned).collect()
         }))
         .collect()
-    };
+        };
     let (one_by_one, together) = (Place::new(), Place::new());
     let mut folders = Vec::new();
     for folder in FOLDERS {
@@ -214,21 +215,18 @@ fn sketches_of_real_programs_are_the_same_however_they_were_packed() {
     let mut args = vec!["ingest", "-q"];
     args.extend(folders.iter().map(String::as_str));
     together.ok(&args);
-    let before = answers(&one_by_one);
+    let before = results(&one_by_one);
     assert!(before.iter().all(|rows| rows.len() > 1 || rows[0] != "0"));
     one_by_one.ok(&["optimize"]);
-    let after = answers(&one_by_one);
+    let after = results(&one_by_one);
     together.ok(&["optimize"]);
-    let other = answers(&together);
-    for (question, before) in before.iter().enumerate() {
+    let other = results(&together);
+    for (query, before) in before.iter().enumerate() {
+        assert!(before == &after[query], "query {query} after optimize");
+        // Configuration ids differ in another ingest order.
         assert!(
-            before == &after[question],
-            "question {question} after optimize"
-        );
-        // Numbers of configurations are given out in another order.
-        assert!(
-            question == 0 || before == &other[question],
-            "question {question} together"
+            query == 0 || before == &other[query],
+            "query {query} together"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Stores in buckets, on a real server: all that works on a directory, refusals, faults, kills.
+//! Stores in buckets of a real server: operations as on a directory, rejected requests, faults and kills.
 //!
-//! `TSQL_TEST_FAULTS=500` and `TSQL_TEST_KILLS=200` ask for more of them.
+//! `TSQL_TEST_FAULTS=500` and `TSQL_TEST_KILLS=200` run more of them.
 
 use std::io::Write as _;
 use std::process::{Child, Output, Stdio};
@@ -10,7 +10,7 @@ use crate::faults::Proxy;
 use crate::support::{Place, log, wanted};
 use crate::weed::{BUCKET, Weed, weed};
 
-/// A command over a store in a bucket, its output in text.
+/// Exit code and output of a command over a store in a bucket.
 struct Done {
     stdout: String,
     stderr: String,
@@ -36,7 +36,7 @@ fn rows(place: &Place, endpoint: &str, url: &str, sql: &str) -> Vec<String> {
     done.stdout.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// Begins to append `text` as a stream.
+/// Starts to append `text` as a stream.
 fn append(
     place: &Place,
     endpoint: &str,
@@ -55,13 +55,13 @@ fn append(
         .spawn()
         .unwrap();
     let (mut input, text) = (child.stdin.take().unwrap(), text.to_owned());
-    // A child that is killed reads no more.
+    // A killed process closes its input.
     std::thread::spawn(move || drop(input.write_all(text.as_bytes())));
     child
 }
 
 #[test]
-fn a_bucket_is_a_store_like_any_other() {
+fn a_bucket_works_like_a_local_store() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     let text = log(1, 500) + "# a comment\nno record\n" + &log(900, 30);
@@ -87,11 +87,11 @@ fn a_bucket_is_a_store_like_any_other() {
     assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
     ok(&place, &endpoint, &url, &["check"]);
     ok(&place, &endpoint, &url, &["optimize"]);
-    let gone = ok(&place, &endpoint, &url, &["vacuum", "--retain", "0s"]);
+    let vacuumed = ok(&place, &endpoint, &url, &["vacuum", "--retain", "0s"]);
     assert!(
-        gone.stderr.contains("deleted") && !gone.stderr.starts_with("0 "),
+        vacuumed.stderr.contains("deleted") && !vacuumed.stderr.starts_with("0 "),
         "{}",
-        gone.stderr
+        vacuumed.stderr
     );
     ok(&place, &endpoint, &url, &["check"]);
     assert_eq!(count(), ["p,530", "q,600"]);
@@ -125,7 +125,7 @@ fn copies_and_corrections_work_in_a_bucket() {
         );
     }
     place.tsql(&["ingest", "-q", "logs"]);
-    // A folder into a bucket, one bucket into another, and back into a folder.
+    // Copies from a folder to a bucket, to another bucket, and back to a folder.
     let other = format!("s3://{BUCKET}/copies-2");
     for (from, to) in [
         (".tsql", url.as_str()),
@@ -146,7 +146,7 @@ fn copies_and_corrections_work_in_a_bucket() {
     let whole = place.rows(all);
     assert_eq!(rows(&place, &endpoint, &other, all), whole);
     assert_eq!(rows(&place, &endpoint, "back.store", all), whole);
-    // What was wrong is put right there, and goes along.
+    // Corrections in the bucket are copied, too.
     let why = ["--why", "x"];
     let acts = [
         [
@@ -180,7 +180,7 @@ fn copies_and_corrections_work_in_a_bucket() {
 }
 
 #[test]
-fn a_selective_query_takes_a_handful_of_requests() {
+fn a_selective_query_needs_few_requests() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     place.write("p/a.json", log(1, 3000));
@@ -191,12 +191,12 @@ fn a_selective_query_takes_a_handful_of_requests() {
     let again = ok(&place, &endpoint, &url, &["--stats", sql]);
     assert_eq!(first.stdout, again.stdout);
     let requests = |done: &Done| -> u32 {
-        let told = done
+        let requests_line = done
             .stderr
             .lines()
             .find_map(|line| line.strip_prefix("requests: "))
             .unwrap();
-        let (requests, _) = told.split_once(';').unwrap();
+        let (requests, _) = requests_line.split_once(';').unwrap();
         requests
             .split(", ")
             .map(|part| part.split(' ').next().unwrap().parse::<u32>().unwrap())
@@ -216,7 +216,7 @@ fn a_selective_query_takes_a_handful_of_requests() {
 }
 
 #[test]
-fn secrets_and_the_lack_of_them() {
+fn credentials_are_hidden_in_errors_and_read_from_profiles() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     let wrong = done(
@@ -230,14 +230,14 @@ fn secrets_and_the_lack_of_them() {
     assert!(!wrong.stderr.contains("notthesecret"), "{}", wrong.stderr);
     let (in_url, elsewhere) = ("s3://someone:notthesecret@bucket/x", server.url());
     for args in [vec!["--store", in_url, "SELECT 1"], vec!["ingest", in_url]] {
-        let told = done(place.s3(&endpoint, &elsewhere, &args).output().unwrap());
-        assert_eq!(told.code, Some(2), "{args:?}");
+        let ran = done(place.s3(&endpoint, &elsewhere, &args).output().unwrap());
+        assert_eq!(ran.code, Some(2), "{args:?}");
         assert!(
-            told.stderr.contains("does not belong into a URL"),
+            ran.stderr.contains("the URL has a user or a secret"),
             "{}",
-            told.stderr
+            ran.stderr
         );
-        assert!(!told.stderr.contains("notthesecret"), "{}", told.stderr);
+        assert!(!ran.stderr.contains("notthesecret"), "{}", ran.stderr);
     }
     let none = done(
         place
@@ -251,7 +251,7 @@ fn secrets_and_the_lack_of_them() {
     );
     assert_eq!(none.code, Some(2));
     assert!(none.stderr.contains("AWS_PROFILE"), "{}", none.stderr);
-    // A profile that says all of it.
+    // A profile with all settings.
     place.write(
         ".aws/config",
         format!("[profile lab]\nregion = us-east-1\nendpoint_url = {endpoint}\n"),
@@ -272,28 +272,28 @@ fn secrets_and_the_lack_of_them() {
         }
         done(command.output().unwrap())
     };
-    let made = by_profile(Some("lab"), &["init"]);
-    assert_eq!(made.code, Some(0), "{}", made.stderr);
-    // Or settings of the bucket that name the profile.
+    let created = by_profile(Some("lab"), &["init"]);
+    assert_eq!(created.code, Some(0), "{}", created.stderr);
+    // Settings of the bucket that name the profile.
     place.write(
         "tsql.toml",
         format!("[bucket.{BUCKET}]\nprofile = \"lab\"\n"),
     );
-    let asked = by_profile(None, &["SELECT count(*) FROM records"]);
+    let queried = by_profile(None, &["SELECT count(*) FROM records"]);
     assert_eq!(
-        (asked.code, asked.stdout.as_str()),
+        (queried.code, queried.stdout.as_str()),
         (Some(0), "count(*)\n0\n"),
         "{}",
-        asked.stderr
+        queried.stderr
     );
 }
 
 #[test]
-fn a_stream_is_told_stored_and_sent_again() {
+fn an_interrupted_stream_is_acknowledged_and_resumed() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     let text = log(1, 2000);
-    let begun = append(
+    let interrupted = append(
         &place,
         &endpoint,
         &url,
@@ -301,10 +301,10 @@ fn a_stream_is_told_stored_and_sent_again() {
         &text[..text.len() / 2],
         &["--rows", "300", "--ack"],
     );
-    let begun = done(begun.wait_with_output().unwrap());
-    // The last line is cut.
-    assert_eq!(begun.code, Some(1), "{}", begun.stderr);
-    let last = begun.stdout.lines().last().unwrap();
+    let interrupted = done(interrupted.wait_with_output().unwrap());
+    // The last line is incomplete.
+    assert_eq!(interrupted.code, Some(1), "{}", interrupted.stderr);
+    let last = interrupted.stdout.lines().last().unwrap();
     assert!(
         last.contains(&format!("\"bytes\":{}", text.len() / 2)),
         "{last}"
@@ -325,7 +325,9 @@ fn a_stream_is_told_stored_and_sent_again() {
     let other = done(other.wait_with_output().unwrap());
     assert_eq!(other.code, Some(2));
     assert!(
-        other.stderr.contains("that do not begin this input"),
+        other
+            .stderr
+            .contains("that differ from the beginning of this input"),
         "{}",
         other.stderr
     );
@@ -334,7 +336,7 @@ fn a_stream_is_told_stored_and_sent_again() {
     assert_eq!(place.read("back/streams/p/one.json"), text.as_bytes());
 }
 
-/// Sixteen writers, each its own stream; half of the programs are everybody's.
+/// Returns a stream for each of sixteen writers. All streams have half of the programs in common.
 fn streams(writers: u32, lines: u32) -> Vec<String> {
     (0..writers)
         .map(|writer| log(1, lines / 2) + &log(10_000 + writer * 1000, lines - lines / 2))
@@ -365,18 +367,18 @@ fn assert_whole(place: &Place, server: &Weed, url: &str, texts: &[String]) {
 }
 
 #[test]
-fn writers_behind_a_bad_network_lose_nothing_and_double_nothing() {
+fn writers_on_a_bad_network_lose_and_duplicate_nothing() {
     let Some(server) = weed() else { return };
     let (place, url) = (Place::new(), server.url());
     ok(&place, &server.endpoint(), &url, &["init"]);
     let proxy = Proxy::start(server.port, 5);
     let texts = streams(4, 200);
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut runs = 0;
     let mut round = 0;
     let faults = wanted("TSQL_TEST_FAULTS", 80);
-    // Rounds until enough faults were met: each sends all streams again, a little longer.
-    while round < 4 || proxy.told().1.iter().map(|(_, count)| count).sum::<u64>() < faults {
+    // Rounds until enough faults occurred. Each round resends all streams with more lines.
+    while round < 4 || proxy.counts().1.iter().map(|(_, count)| count).sum::<u64>() < faults {
         round += 1;
         let writers: Vec<Child> = texts
             .iter()
@@ -404,7 +406,7 @@ fn writers_behind_a_bad_network_lose_nothing_and_double_nothing() {
             assert!(ended.code == Some(0), "{}", ended.stderr);
         }
         if round > 4 {
-            // All is there: what follows only reads, through the same network.
+            // All lines are stored. The following commands only read, through the same network.
             let done = ok(
                 &place,
                 &proxy.endpoint(),
@@ -415,16 +417,16 @@ fn writers_behind_a_bad_network_lose_nothing_and_double_nothing() {
             std::fs::remove_dir_all(place.path().join("again")).unwrap();
         }
     }
-    let (requests, faults) = proxy.told();
+    let (requests, faults) = proxy.counts();
     eprintln!(
         "{runs} writers, {requests} requests in {:.0} s: {faults:?}",
-        begun.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
     );
     assert_whole(&place, server, &url, &texts);
 }
 
 #[test]
-fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
+fn writers_killed_at_any_moment_lose_and_duplicate_nothing() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     ok(&place, &endpoint, &url, &["init"]);
@@ -472,7 +474,7 @@ fn writers_killed_at_any_moment_lose_nothing_and_double_nothing() {
     assert_whole(&place, server, &url, &texts);
 }
 
-/// Objects that match a pattern need a platform.
+/// Asserts that objects of a pattern need an explicit platform.
 fn a_pattern_gives_no_platform(place: &Place, endpoint: &str, store: &str) {
     let pattern = format!("s3://{BUCKET}/sources/logs/*/*.json");
     let ran = done(
@@ -483,14 +485,14 @@ fn a_pattern_gives_no_platform(place: &Place, endpoint: &str, store: &str) {
     );
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("no platform is known"),
+        ran.stderr.contains("its platform is unknown"),
         "{}",
         ran.stderr
     );
 }
 
 #[test]
-fn logs_come_from_a_bucket_and_answers_go_there() {
+fn logs_are_read_from_and_results_written_to_a_bucket() {
     let Some(server) = weed() else { return };
     let (place, url, endpoint) = (Place::new(), server.url(), server.endpoint());
     place.write("logs/p/a.json", log(1, 50));
@@ -511,7 +513,7 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
     ] {
         copied(format, name);
         if format == "ARROW" {
-            continue; // DataFusion 55 writes it, and cannot guess the columns of one in a bucket.
+            continue; // DataFusion 55 writes it, and cannot infer the columns of one in a bucket.
         }
         let sql = format!("SELECT count(*), sum(line) FROM '{base}/{name}'");
         assert_eq!(
@@ -536,7 +538,7 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
     let folder = format!("s3://{BUCKET}/sources/logs");
     let first = ok(&place, &endpoint, &second, &["ingest", &folder]);
     assert!(
-        first.stderr.contains("1 with the bytes of another"),
+        first.stderr.contains("1 identical to another source"),
         "{}",
         first.stderr
     );
@@ -562,19 +564,19 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
     );
     a_pattern_gives_no_platform(&place, &endpoint, &second);
     let one = format!("s3://{BUCKET}/sources/other/x.json");
-    let refused = done(
+    let rejected = done(
         place
             .s3(&endpoint, &second, &["ingest", &one])
             .output()
             .unwrap(),
     );
-    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert_eq!(rejected.code, Some(1), "{}", rejected.stderr);
     assert!(
-        refused
+        rejected
             .stderr
-            .starts_with(&format!("{one}: text, not taken")),
+            .starts_with(&format!("{one}: text, skipped")),
         "{}",
-        refused.stderr
+        rejected.stderr
     );
     let missing = done(
         place
@@ -591,7 +593,7 @@ fn logs_come_from_a_bucket_and_answers_go_there() {
 }
 
 #[test]
-fn a_server_that_keeps_no_writers_apart_is_refused() {
+fn a_server_without_conditional_writes_is_rejected() {
     let Some(rclone) = std::env::var_os("TSQL_TEST_RCLONE") else {
         assert!(
             std::env::var_os("TSQL_REQUIRE_S3").is_none(),
@@ -622,9 +624,9 @@ fn a_server_that_keeps_no_writers_apart_is_refused() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(30));
+        assert!(start.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(50));
     }
     let (endpoint, url) = (format!("http://127.0.0.1:{port}"), "s3://bucket/store");
@@ -634,7 +636,7 @@ fn a_server_that_keeps_no_writers_apart_is_refused() {
             .output()
             .unwrap(),
     );
-    let refused = done(place.s3(&endpoint, url, &["init"]).output().unwrap());
+    let rejected = done(place.s3(&endpoint, url, &["init"]).output().unwrap());
     let left = std::process::Command::new("find")
         .arg(place.path().join("files/bucket"))
         .args(["-type", "f"])
@@ -653,22 +655,22 @@ fn a_server_that_keeps_no_writers_apart_is_refused() {
     assert!(
         probed
             .stderr
-            .contains("WRONG   creating it again is refused"),
+            .contains("failed  creating it again is rejected"),
         "{}",
         probed.stderr
     );
-    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert_eq!(rejected.code, Some(2), "{}", rejected.stderr);
     assert!(
-        refused.stderr.contains("single_writer"),
+        rejected.stderr.contains("single_writer"),
         "{}",
-        refused.stderr
+        rejected.stderr
     );
     assert!(left.stdout.is_empty(), "the probe leaves {left:?}");
     assert_eq!(alone.code, Some(0), "{}", alone.stderr);
 }
 
 #[test]
-fn the_probe_finds_what_a_real_server_has() {
+fn the_probe_detects_the_capabilities_of_a_real_server() {
     let Some(server) = weed() else { return };
     let (place, url) = (Place::new(), server.url());
     let probed = done(

@@ -1,4 +1,4 @@
-//! `tsql score` of predictions by their keys: what it makes of them.
+//! `tsql score` of predictions by key.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::networks::NETWORK;
 use crate::npz::{array, npz};
 use crate::support::{Place, Ran};
 
-/// A line of the task `[name, 4]` of `target`, with this result.
+/// Returns a line of the task `[name, 4]` of `target` with this result.
 pub(crate) fn record(name: &str, target: &str, tile: u32, costs: &str, error_no: u32) -> String {
     format!(
         "{{\"i\": [[\"[\\\"{name}\\\", 4]\", \"{target}\", [1, 2, 3, 4, 5, 6, 7, 8], \"\", 2, []], [[], [[\"SP\", 2, 0, 8, [{tile}], 1]]]], \
@@ -14,7 +14,8 @@ pub(crate) fn record(name: &str, target: &str, tile: u32, costs: &str, error_no:
     )
 }
 
-/// The task that the network `net` has three times: 4 ms, 2 ms, a failure and 8 ms; and one of a single program.
+/// Returns records of the task that the network `net` has three times (4 ms, 2 ms, a failure and 8 ms), and of a task
+/// with one program.
 pub(crate) fn measured() -> String {
     [
         record("k", "cuda", 1, "0.004", 0),
@@ -26,7 +27,7 @@ pub(crate) fn measured() -> String {
     .concat()
 }
 
-/// A store with them, and predictions by line.
+/// Returns a store with these records.
 pub(crate) fn store() -> Place {
     let place = Place::new();
     place.write("gpu/log.json", measured());
@@ -47,7 +48,7 @@ pub(crate) fn report(place: &Place, args: &[&str]) -> Value {
     serde_json::from_str(&place.ok(&all).stdout).unwrap()
 }
 
-/// A score of the row with this group and predictor.
+/// Returns a score of the row with this group and predictor.
 pub(crate) fn score<'a>(
     report: &'a Value,
     group: &str,
@@ -73,7 +74,7 @@ pub(crate) fn close(found: Option<f64>, wanted: f64) {
     assert!((found - wanted).abs() < 1e-6, "{found}, not {wanted}");
 }
 
-pub(crate) fn refused(place: &Place, args: &[&str]) -> Ran {
+pub(crate) fn rejected(place: &Place, args: &[&str]) -> Ran {
     let ran = place.tsql(&[&["score"], args].concat());
     assert_ne!(ran.code, Some(0), "{args:?}: {}", ran.stdout);
     assert_eq!(ran.stdout, "", "{args:?}");
@@ -81,7 +82,7 @@ pub(crate) fn refused(place: &Place, args: &[&str]) -> Ran {
 }
 
 #[test]
-fn scores_are_those_of_a_calculation_by_hand() {
+fn scores_match_hand_computation() {
     let place = store();
     predict(&place, "p.csv", BY_LINE);
     let tenset = report(&place, &["tenset", "p.csv"]);
@@ -91,18 +92,18 @@ fn scores_are_those_of_a_calculation_by_hand() {
         (&5.into(), &1.into())
     );
     let (k, m) = ("[\"k\", 4]", "[\"m\", 4]");
-    // Pairs 1-3, 1-4 and 2-4 of six are right; the first by prediction takes 4 ms, the best 2.
+    // Pairs 1-3, 1-4 and 2-4 of six are correct. The top prediction has 4 ms, the best program 2 ms.
     close(value(&tenset, k, "predictions", "pairwise_accuracy"), 0.5);
     close(value(&tenset, k, "predictions", "top_1"), 0.5);
     close(value(&tenset, k, "predictions", "top_5"), 1.0);
     close(value(&tenset, k, "predictions", "peak_at_1"), 0.5);
-    // The order of chance: half of the pairs; a failure counts 1e5 times the best.
+    // A random order has half of the pairs. A failure counts as 1e5 times the best.
     close(value(&tenset, k, "random", "pairwise_accuracy"), 0.5);
     close(
         value(&tenset, k, "random", "top_1"),
         2.0 / ((4.0 + 2.0 + 8.0 + 2e5) / 4.0),
     );
-    // One program is ranked by nobody, and its latency counts.
+    // A single program has no rank, and its latency counts.
     let one = score(&tenset, m, "predictions", "pairwise_accuracy");
     assert_eq!(
         (&one["value"], &one["left_out"]["one row"]),
@@ -140,7 +141,7 @@ fn scores_are_those_of_a_calculation_by_hand() {
         value(&valid, k, "random", "top_1"),
         2.0 / ((4.0 + 2.0 + 8.0) / 3.0),
     );
-    // Times are the better the smaller they are; the true ones make no error.
+    // Smaller times are better. The true times have no error.
     predict(
         &place,
         "t.csv",
@@ -151,7 +152,7 @@ fn scores_are_those_of_a_calculation_by_hand() {
     close(value(&exact, k, "predictions", "rmse"), 0.0);
     close(value(&exact, k, "predictions", "top_1"), 1.0);
 
-    // A network has the task three times, and the other one never.
+    // The network has one task three times, and the other one never.
     place.write("info/((net,[(1,3)]),cuda).task.pkl", NETWORK);
     place.ok(&["ingest", "-q", "info"]);
     let tlp = report(&place, &["tlp", "p.csv"]);
@@ -168,12 +169,13 @@ fn scores_are_those_of_a_calculation_by_hand() {
 }
 
 #[test]
-fn all_formats_say_the_same() {
+fn all_formats_contain_the_same_scores() {
     let place = store();
     let scores = |file: &str| {
         let ran = place.ok(&["score", "tenset", file, "--format", "csv"]);
         assert!(
-            ran.stderr.contains("no split: a model may have learnt"),
+            ran.stderr
+                .contains("no split: a model may have been trained"),
             "{}",
             ran.stderr
         );
@@ -235,11 +237,11 @@ fn all_formats_say_the_same() {
         markdown.contains("| mean of tasks | predictions | tenset | 2 |"),
         "{markdown}"
     );
-    // The same draws, the same intervals.
+    // The same random samples give the same intervals.
     let again = report(&place, &["tenset", "p.csv", "--seed", "7"]);
     assert_eq!(again, report(&place, &["tenset", "p.csv", "--seed", "7"]));
     let interval = score(&again, "ratio of sums", "predictions", "top_1");
-    // Of two tasks: both the one or the other, or one of each.
+    // Samples of two tasks: twice the first, twice the second, or one of each.
     assert_eq!(
         (&interval["low"], &interval["high"]),
         (&0.5.into(), &1.0.into())
@@ -256,13 +258,13 @@ fn all_formats_say_the_same() {
 }
 
 #[test]
-fn ceilings_come_from_repeats_and_from_what_was_measured_again() {
+fn ceilings_use_repeats_and_repeated_records() {
     let place = Place::new();
     let lines = [
         record("k", "cuda", 1, "0.001, 0.003, 0.003", 0),
         record("k", "cuda", 2, "0.002, 0.002, 0.002", 0),
         record("k", "cuda", 3, "0.003, 0.0015, 0.0015", 0),
-        // Two of them again, the other way round.
+        // Two of them again, in reverse order.
         record("k", "cuda", 2, "0.0031", 0),
         record("k", "cuda", 3, "0.004", 0),
         record("k", "cuda", 2, "0.0033", 0),
@@ -275,11 +277,11 @@ fn ceilings_come_from_repeats_and_from_what_was_measured_again() {
         "p.csv",
     ]);
     let found = report(&place, &["tenset", "p.csv"]);
-    // 1, 2, 3 ms say the opposite of 3, 2, 1.5 ms.
+    // 1, 2, 3 ms are the reverse order of 3, 2, 1.5 ms.
     let task = "[\"k\", 4]";
     close(value(&found, task, "repeats", "pairwise_accuracy"), 0.0);
     close(value(&found, task, "repeats", "top_1"), 0.5);
-    // 2 and 2 ms (each the mean of its repeats) say nothing of 3.2 and 4: the earlier configuration is right by its place.
+    // 2 and 2 ms (means of repeats) do not order 3.2 and 4 ms. The earlier configuration wins by its position.
     let again = found["rows"].as_array().unwrap().iter();
     let again = again.filter(|row| row["predictor"] == "remeasured" && row["group"] == task);
     assert_eq!(
@@ -301,15 +303,15 @@ fn the_part_of_a_split_is_scored_and_named() {
         let options = tsql::splits::SplitOptions::default()
             .ratio("100/0/0")
             .hold_out("SELECT graph_id FROM graphs WHERE workload_key LIKE '%k%'");
-        let made = store.create_split("held", &options).await.unwrap();
-        made.split.digest
+        let created = store.create_split("held", &options).await.unwrap();
+        created.split.digest
     });
     let found = report(&place, &["tenset", "p.csv", "--split", "held"]);
     assert_eq!(
         (&found["split"], &found["part"], &found["split_digest"]),
         (&"held@1".into(), &"test".into(), &digest.into())
     );
-    // The task that was held out, and one prediction of the other.
+    // The held-out task, and one prediction of the other one.
     assert_eq!(
         (&found["records"], &found["unused"]),
         (&4.into(), &1.into())
@@ -320,17 +322,17 @@ fn the_part_of_a_split_is_scored_and_named() {
         &["tenset", "p.csv", "--split", "held@1", "--part", "train"],
     );
     assert_eq!(train["records"], 1);
-    let ran = refused(
+    let ran = rejected(
         &place,
         &["tenset", "p.csv", "--split", "held@1", "--part", "valid"],
     );
     assert!(
-        ran.stderr.contains("no record is to be scored"),
+        ran.stderr.contains("there are no records to score"),
         "{}",
         ran.stderr
     );
-    let told = place
+    let stderr = place
         .ok(&["score", "tenset", "p.csv", "--split", "held"])
         .stderr;
-    assert!(told.contains("`test` of the split `held@1`"), "{told}");
+    assert!(stderr.contains("`test` of the split `held@1`"), "{stderr}");
 }

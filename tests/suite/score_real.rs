@@ -1,4 +1,4 @@
-//! `tsql score` of TpuGraphs and GraphNet, and of real logs beside other programs.
+//! `tsql score` of TpuGraphs and GraphNet, and of real logs compared with other programs.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn files_of_tpugraphs_are_scored_by_collection() {
         npz(&tile_file(2, &kernel)),
     );
     place.ok(&["ingest", "-q", "npz"]);
-    // The layouts in the right order but for one pair, the tiles the wrong way round.
+    // Layouts in the correct order except one pair, and tiles in reverse order.
     place.ok(&[
         "SELECT config_key, CASE WHEN collection = 'tile:xla' THEN runtime_ns ELSE CASE line WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE 3 END END AS prediction FROM records",
         "-o",
@@ -46,7 +46,7 @@ fn files_of_tpugraphs_are_scored_by_collection() {
     close(value(&found, "tile:xla", "predictions", "kaggle"), 1.0);
     close(value(&found, "tile:xla", "random", "top_1_error"), 1.0);
     close(value(&found, layout, "random", "kendall_tau_b"), 0.0);
-    // Kaggle's score is the mean of five collections.
+    // The score of Kaggle is the mean of five collections.
     assert_eq!(
         value(&found, "mean of collections", "predictions", "kaggle"),
         None
@@ -57,14 +57,14 @@ fn files_of_tpugraphs_are_scored_by_collection() {
     );
     let ran = place.tsql(&["score", "tpugraphs", "p.parquet", "--part", "test"]);
     assert!(
-        ran.stderr.contains("no record is to be scored"),
+        ran.stderr.contains("there are no records to score"),
         "{}",
         ran.stderr
     );
 }
 
 #[test]
-fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
+fn sampled_configurations_count_once_per_sample() {
     let place = Place::new();
     let layout = [((0, 1), 300.0), ((1, 0), 100.0), ((2, 0), 200.0)];
     let valid = "npz/layout/xla/random/valid/net.npz";
@@ -75,9 +75,9 @@ fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
         "-o",
         "p.parquet",
     ]);
-    // Of 100, 200 and 200 the slower ones are said to be the fastest.
+    // Predictions rank the slower ones of 100, 200 and 200 first.
     place.write("drawn/xla_random.json", r#"{"net": [1, 2, 2]}"#);
-    let drawn = |path: &str| {
+    let score_arguments = |path: &str| {
         let path = path.to_owned();
         ["score", "tpugraphs", "p.parquet", "--evaluation-indices"]
             .map(str::to_owned)
@@ -86,21 +86,21 @@ fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
             .collect::<Vec<_>>()
     };
     for path in ["drawn", "drawn/xla_random.json"] {
-        let arguments = drawn(path);
+        let arguments = score_arguments(path);
         let arguments: Vec<&str> = arguments[1..].iter().map(String::as_str).collect();
         let found = report(&place, &arguments);
-        let of = |metric| value(&found, "layout:xla:random", "predictions", metric);
+        let metric_value = |metric| value(&found, "layout:xla:random", "predictions", metric);
         assert_eq!(found["records"], 3);
-        close(of("kendall_tau_b"), -1.0);
-        close(of("ordered_pair_accuracy"), 0.0);
-        close(of("top_1_error"), 1.0);
-        close(of("top_5_error"), 0.0);
+        close(metric_value("kendall_tau_b"), -1.0);
+        close(metric_value("ordered_pair_accuracy"), 0.0);
+        close(metric_value("top_1_error"), 1.0);
+        close(metric_value("top_5_error"), 0.0);
     }
-    for (name, text, said) in [
+    for (name, text, expected) in [
         (
             "xla_random.json",
             r#"{"net": [1, 7]}"#,
-            "1 of its 2 indices are of no record",
+            "1 of its 2 indices match no scored record",
         ),
         (
             "xla_random.json",
@@ -115,21 +115,21 @@ fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
         (
             "indices.json",
             r#"{"net": [1]}"#,
-            "its name says no collection",
+            "its name is not that of a collection",
         ),
         (
             "nlp_random.json",
             r#"{"net": 1}"#,
-            "no indices by names of graphs",
+            "expected indices by graph name",
         ),
     ] {
         let path = format!("odd/{name}");
         place.write(&path, text);
-        let arguments = drawn(&path);
+        let arguments = score_arguments(&path);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let ran = place.tsql(&arguments);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
     let arguments = [
         "score",
@@ -139,21 +139,21 @@ fn configurations_that_are_drawn_count_as_often_as_they_are_drawn() {
         "drawn",
     ];
     assert_eq!(place.tsql(&arguments).code, Some(2));
-    // Another file that TpuGraphs calls the same.
+    // Another file with the same name in TpuGraphs.
     let other = npz(&layout_file(&layout[..2]));
     place.write("other/npz/layout/xla/random/valid/net.npz", other);
     place.ok(&["ingest", "-q", "other"]);
-    let arguments = drawn("drawn");
+    let arguments = score_arguments("drawn");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let ran = place.tsql(&arguments);
-    let said = "layout:xla:random:net is 2 files of the store\nhint: SELECT name";
+    let expected = "layout:xla:random:net matches 2 files of the store\nhint: SELECT name";
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
-/// All 481 samples of a graph, most of them twice. 39 are of configurations that others are of, too: they have one prediction.
+/// All 481 samples of a graph, most of them twice. 39 samples have the configuration of another one and its prediction.
 #[test]
-fn drawn_configurations_of_a_real_graph_all_count() {
+fn all_samples_of_a_real_graph_count() {
     let Some(shared) = shared() else { return };
     let cases = shared.join("golden/tpugraphs/metrics_golden.json");
     let cases: Value = serde_json::from_str(&std::fs::read_to_string(cases).unwrap()).unwrap();
@@ -183,15 +183,15 @@ fn drawn_configurations_of_a_real_graph_all_count() {
     ];
     let found = report(&place, &arguments);
     assert_eq!(found["records"], 1000);
-    // Nearly the scores of upstream, which has another prediction for each sample.
+    // The scores are close to upstream, which has a separate prediction for each sample.
     let tau = value(&found, "layout:xla:random", "predictions", "kendall_tau_b");
     let upstream = case["expected"]["kendall_tau_b_scores"].as_f64().unwrap();
     assert!((tau.unwrap() - upstream).abs() < 0.1, "{tau:?}, {upstream}");
 }
 
-/// Six graphs under two compilers: what is chosen scores what the runs of that compiler score together.
+/// Six graphs with two compilers. Selected runs score like all runs of their compiler.
 #[test]
-fn predictions_choose_runs_of_graphnet() {
+fn predictions_select_graphnet_runs() {
     let Some(shared) = shared() else { return };
     let log = shared.join("data/graphnet/logs/synth_all_run_6.log");
     let log = std::fs::read_to_string(log).unwrap();
@@ -225,7 +225,7 @@ fn predictions_choose_runs_of_graphnet() {
         let wanted = wanted.split(',').skip(1).map(|cell| cell.parse().unwrap());
         for (metric, wanted) in ["s(0)", "es(-5)", "es(3)", "aggregate"].iter().zip(wanted) {
             close(value(&found, "all graphs", "predictions", metric), wanted);
-            // All runs of the first compiler are the better ones.
+            // All runs of the first compiler are better.
             let best = value(&found, "all graphs", "best", metric);
             if chosen == "inductor" {
                 close(best, wanted);
@@ -236,10 +236,10 @@ fn predictions_choose_runs_of_graphnet() {
         let chance = value(&found, "all graphs", "random", "es(0)").unwrap();
         let best = value(&found, "all graphs", "best", "es(0)").unwrap();
         let (low, one) = (0.214_593_554_733, chance * chance / best);
-        // The mean of two logarithms.
+        // Mean of two logarithms.
         assert!((one / low - 1.0).abs() < 1e-9, "{one}");
     }
-    // Equal predictions choose the worse run, and a NaN none.
+    // Equal predictions select the worse run, and NaN selects none.
     let sql = format!("SELECT r.config_key, 1.0 AS prediction {runs}");
     place.ok(&[&sql, "-o", "p.csv"]);
     let equal = report(&place, &["graphnet", "p.csv"]);
@@ -255,9 +255,9 @@ fn predictions_choose_runs_of_graphnet() {
     assert_eq!(value(&odd, "all graphs", "predictions", "es(0)"), None);
 }
 
-/// Of the real logs of x86, by NumPy: the first repeat as a prediction of the mean of the others, mean over 27 tasks.
+/// NumPy computes the ceiling of the real x86 logs: the first repeat predicts the mean of the others, mean of 27 tasks.
 #[test]
-fn the_ceiling_of_real_logs_is_numpys() {
+fn the_ceiling_of_real_logs_matches_numpy() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
     let logs = shared.join("data/tenset/x86");
@@ -284,9 +284,9 @@ fn the_ceiling_of_real_logs_is_numpys() {
     );
 }
 
-/// Predictions that upstream's own functions were run over, for a real log.
+/// Predictions of a real log, with scores of the functions of upstream.
 #[test]
-fn scores_of_a_real_log_are_upstreams() {
+fn scores_of_a_real_log_match_upstream() {
     let Some(shared) = shared() else { return };
     let golden =
         |name: &str| std::fs::read_to_string(shared.join("golden/tenset").join(name)).unwrap();
@@ -294,7 +294,7 @@ fn scores_of_a_real_log_are_upstreams() {
     let place = Place::new();
     let log = shared.join("data/tenset/x86/x86_resnet18.json");
     place.ok(&["ingest", "-q", "--platform", "x86", log.to_str().unwrap()]);
-    // The rows of each task in the order of their lines.
+    // Rows of each task in line order.
     let sql = "SELECT config_key, workload_key, row_number() OVER (PARTITION BY workload_key ORDER BY line) AS place \
                FROM (SELECT r.config_key, g.workload_key, r.line FROM records AS r JOIN graphs AS g ON g.graph_id = r.graph_id)";
     place.ok(&[sql, "-o", "keys.parquet"]);

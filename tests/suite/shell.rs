@@ -1,4 +1,4 @@
-//! The command line: formats, places of the query, exit codes, pipes.
+//! The command line: formats, sources of the query, exit codes, pipes.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ fn filled() -> Place {
 }
 
 #[test]
-fn every_format_holds_every_row() {
+fn every_format_contains_every_row() {
     let place = filled();
     let sql = "SELECT line, runtime_ns, error_message FROM records ORDER BY line LIMIT 2";
     for (format, wanted) in [
@@ -68,7 +68,7 @@ fn every_format_holds_every_row() {
 }
 
 #[test]
-fn a_query_comes_from_anywhere() {
+fn a_query_is_read_from_arguments_files_or_stdin() {
     let place = filled();
     place.write("q.sql", "SELECT 1 AS a;\n-- then\nSELECT 2 AS b;");
     assert_eq!(place.ok(&["-f", "q.sql"]).stdout, "a\n1\nb\n2\n");
@@ -97,7 +97,7 @@ fn errors_go_to_stderr() {
             2,
             "no table named `rec`\nhint: there are node_types, graphs, ",
         ),
-        (vec!["queries", "best"], 2, "no question named `best`"),
+        (vec!["queries", "best"], 2, "no built-in query named `best`"),
         (vec!["--format", "xml", "SELECT 1"], 2, "possible values"),
         (vec!["-f", "missing.sql"], 2, "missing.sql: "),
     ] {
@@ -113,7 +113,7 @@ fn errors_go_to_stderr() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     let place = filled();
     let sql = "SELECT a.value, b.value FROM generate_series(1, 3000) a, generate_series(1, 300) b";
     let mut child = place
@@ -161,20 +161,20 @@ fn the_store_is_named_or_found() {
     );
 }
 
-/// In a wrong folder no query is answered from something else.
+/// A query in a folder without a store never reads the sample store.
 #[test]
-fn only_who_asks_for_the_sample_gets_it() {
+fn the_sample_is_used_only_with_its_option() {
     let place = Place::new();
     let count = "SELECT count(*) FROM records";
-    let question = ["queries", "platform-summary"];
-    let asked: [&[&str]; 5] = [
+    let query = ["queries", "platform-summary"];
+    let commands: [&[&str]; 5] = [
         &[count],
         &["--at", "records@1", count],
         &["SELECT * FROM rejects"],
         &["tables"],
-        &question,
+        &query,
     ];
-    for args in asked {
+    for args in commands {
         let ran = place.tsql(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(
@@ -187,7 +187,7 @@ fn only_who_asks_for_the_sample_gets_it() {
     let sample = |args: &[&str]| place.ok(&[args, &["--sample"]].concat()).stdout;
     assert_eq!(sample(&[count]), "count(*)\n480\n");
     assert!(sample(&["tables"]).contains("records,480,"));
-    assert!(sample(&question).lines().count() > 1);
+    assert!(sample(&query).lines().count() > 1);
     assert!(sample(&["describe", "records"]).contains("runtime_ns"));
     place.write("p/a.json", log(1, 1));
     let written = place.tsql(&["--sample", "ingest", "p"]);
@@ -197,26 +197,25 @@ fn only_who_asks_for_the_sample_gets_it() {
         "{}",
         written.stderr
     );
-    // A store that is named, or here, is not looked at then.
+    // `--sample` ignores a named store and one in the working directory.
     place.ok(&["init"]);
     assert_eq!(place.rows(count), ["0"]);
     assert_eq!(sample(&[count]), "count(*)\n480\n");
 }
 
 #[test]
-fn every_ready_made_question_has_an_answer_in_the_sample() {
+fn every_built_in_query_returns_rows_for_the_sample() {
     let place = Place::new();
-    // The sample has no networks (see `networks`), no files that were measured twice, and both of its platforms have
-    // all of its programs.
+    // The sample has no networks (see `networks`) and no repeated files. Both platforms have all programs.
     let lacking = [
         (
             "gflops-by-operator",
-            "is about records of tasks whose operations are known",
+            "needs records of tasks with known operations",
         ),
         ("gflops-beside-peak", "the store has none"),
         (
             "hold-out-networks",
-            "is about records of tasks of these networks, the store has none",
+            "needs records of tasks of these networks, but the store has none",
         ),
         (
             "missing-programs",
@@ -230,7 +229,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         ("task-gflops", "the store has none"),
     ];
     let listed = place.ok(&["queries", "--format", "csv"]).stdout;
-    let mut answered = 0;
+    let mut results = 0;
     for name in listed
         .lines()
         .skip(1)
@@ -244,23 +243,23 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
         }
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
         assert!(ran.stdout.lines().count() > 1, "{name}: {}", ran.stderr);
-        answered += 1;
+        results += 1;
     }
-    assert!(answered > 15, "{answered}");
-    // What was chosen is told, and what is given is not.
+    assert!(results > 15, "{results}");
+    // Default values of parameters are reported, given values are not.
     let chosen = place.ok(&["--sample", "queries", "widest-tasks"]).stderr;
     assert_eq!(
         chosen,
         "note: platform = epyc-1t (--set platform=NAME for another)\n"
     );
-    let given = [
+    let chosen_args = [
         "--sample",
         "queries",
         "widest-tasks",
         "--set",
         "platform=epyc-2t",
     ];
-    assert_eq!(place.ok(&given).stderr, "");
+    assert_eq!(place.ok(&chosen_args).stderr, "");
     let set = [
         "--sample",
         "queries",
@@ -273,7 +272,7 @@ fn every_ready_made_question_has_an_answer_in_the_sample() {
 }
 
 #[test]
-fn tables_describe_and_history_tell_what_is_there() {
+fn tables_describe_and_history_report_the_contents() {
     let place = filled();
     assert!(place.ok(&["tables"]).stdout.contains("records,3,1,"));
     let columns = place.ok(&["describe", "records"]).stdout;
@@ -310,7 +309,7 @@ fn tables_describe_and_history_tell_what_is_there() {
 }
 
 #[test]
-fn queries_are_timed_and_keep_within_their_memory() {
+fn queries_are_timed_and_respect_their_memory_limit() {
     let place = filled();
     let timed = place.ok(&["--timer", "-c", "SELECT 1; SELECT line FROM records"]);
     let lines: Vec<&str> = timed.stderr.lines().collect();
@@ -330,7 +329,7 @@ fn queries_are_timed_and_keep_within_their_memory() {
 }
 
 #[test]
-fn failed_records_come_last_in_either_order() {
+fn failed_records_sort_last_in_both_directions() {
     let place = filled();
     for order in ["ASC", "DESC"] {
         let values = "(VALUES (1.0), (NULL), (2.0)) AS v (t)";

@@ -1,4 +1,4 @@
-//! Splits: parts that follow from keys alone, what leaks between them, and what is refused.
+//! Splits: parts depend only on keys, leaks between parts, and rejected requests.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use tsql::{IngestOptions, SessionOptions, Store};
 
 use crate::support::{Place, log, shared, wanted};
 
-/// Parts of the tasks `["mm0", 64, 64]` to `["mm11", 64, 64]` on llvm with seed 7 and 2/1/1, and of the DAGs `mm0` to `mm11`, by Python's
-/// xxhash.
+/// Parts of the tasks `["mm0", 64, 64]` to `["mm11", 64, 64]` on llvm and of the DAGs `mm0` to `mm11`, with seed 7
+/// and ratio 2/1/1, computed with xxhash of Python.
 const TASKS: &str = "train train train valid train train train train train test test valid";
 const DAGS: &str = "train train train train train test train valid valid train test train";
 
-/// Three lines of a task of our own.
-fn of_task(name: &str, first: u32) -> String {
+/// Returns three lines of a task.
+fn task_lines(name: &str, first: u32) -> String {
     log(first, 3).replace("[\\\"mm\\\", 64, 64]", name)
 }
 
@@ -22,18 +22,18 @@ fn task(number: usize) -> String {
     format!("[\\\"mm{number}\\\", 64, 64]")
 }
 
-/// Twelve tasks, a file each.
-fn twelve() -> (Place, Vec<String>) {
+/// Returns twelve tasks, each in a file.
+fn twelve_tasks() -> (Place, Vec<String>) {
     let place = Place::new();
     let files = (0..12).map(|number| {
-        let path = place.write(&format!("p/{number}.json"), of_task(&task(number), 1));
+        let path = place.write(&format!("p/{number}.json"), task_lines(&task(number), 1));
         path.to_str().unwrap().to_owned()
     });
     let files = files.collect();
     (place, files)
 }
 
-async fn told(store: &Store, sql: &str) -> Vec<String> {
+async fn text_rows(store: &Store, sql: &str) -> Vec<String> {
     let options = SessionOptions::default().sql(sql);
     let context = store.session_with(&options).await.unwrap();
     let frame = tsql::query::run_sql(&context, sql, &[]).await.unwrap();
@@ -49,24 +49,24 @@ async fn told(store: &Store, sql: &str) -> Vec<String> {
     rows
 }
 
-/// The parts of the twelve tasks, in their order.
-fn in_order(call: &str) -> String {
+/// Returns a query of the parts of the twelve tasks in order.
+fn parts_query(call: &str) -> String {
     format!(
         "SELECT string_agg(part, ' ' ORDER BY number) FROM (SELECT DISTINCT CAST(substr(workload_name, 3) AS INTEGER) AS number, \
          coalesce({call}, '-') AS part FROM records AS r JOIN graphs AS g ON g.graph_id = r.graph_id)"
     )
 }
 
-/// Ten orders, and in each the split is made after another share of the files.
+/// Ten ingest orders. In each one the split is created after another fraction of the files.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_split_comes_of_ten_orders_and_appending_moves_nothing() {
-    let (_place, mut files) = twelve();
+async fn splits_do_not_depend_on_ingest_order_and_appends_move_nothing() {
+    let (_place, mut files) = twelve_tasks();
     let task = SplitOptions::default().ratio("2/1/1").seed(7);
     let config = task.clone().unit(SplitUnit::Config);
     let parts = "SELECT config_key || split('c') || split('t') AS k FROM records ORDER BY k";
     let mut known: Option<Vec<String>> = None;
     for order in 0..10 {
-        // Another order each time: rotated, every other one reversed.
+        // Each order is a rotation, and every second one is reversed.
         files.rotate_left(order);
         if order % 2 == 1 {
             files.reverse();
@@ -76,23 +76,26 @@ async fn the_same_split_comes_of_ten_orders_and_appending_moves_nothing() {
         let (before, after) = files.split_at(1 + order);
         store.ingest(before, &options).await.unwrap();
         for (name, options) in [("t", &task), ("c", &config)] {
-            let made = store.create_split(name, options).await.unwrap();
-            assert!(made.is_new && made.split.version == 1, "{made:?}");
+            let created = store.create_split(name, options).await.unwrap();
+            assert!(created.is_new && created.split.version == 1, "{created:?}");
         }
-        let earlier = told(&store, parts).await;
+        let earlier = text_rows(&store, parts).await;
         store.ingest(after, &options).await.unwrap();
-        let all = told(&store, parts).await;
+        let all = text_rows(&store, parts).await;
         assert_eq!(all.len(), 36);
         assert!(earlier.iter().all(|one| all.contains(one)), "{order}");
         assert_eq!(known.get_or_insert_with(|| all.clone()), &all, "{order}");
         if order < 9 {
             continue;
         }
-        assert_eq!(told(&store, &in_order("split('t')")).await, [TASKS]);
+        assert_eq!(text_rows(&store, &parts_query("split('t')")).await, [TASKS]);
         let dag = task.clone().unit(SplitUnit::Dag);
         store.create_split("d", &dag).await.unwrap();
-        assert_eq!(told(&store, &in_order("split('d@1')")).await, [DAGS]);
-        // What is the same already has no other version.
+        assert_eq!(
+            text_rows(&store, &parts_query("split('d@1')")).await,
+            [DAGS]
+        );
+        // An equal split gets no new version.
         let again = store.create_split("t", &task).await.unwrap();
         assert!(
             !again.is_new && again.split.full_name() == "t@1",
@@ -101,24 +104,28 @@ async fn the_same_split_comes_of_ten_orders_and_appending_moves_nothing() {
         let other = task.clone().seed(8);
         let other = store.create_split("t", &other).await.unwrap();
         assert_eq!(other.split.full_name(), "t@2");
-        assert_ne!(told(&store, &in_order("split('t')")).await, [TASKS]);
-        assert_eq!(told(&store, &in_order("split('t@1')")).await, [TASKS]);
+        assert_ne!(text_rows(&store, &parts_query("split('t')")).await, [TASKS]);
+        assert_eq!(
+            text_rows(&store, &parts_query("split('t@1')")).await,
+            [TASKS]
+        );
     }
 }
 
-/// Of two platforms: `mm` in two shapes (one DAG) and `xx`; lines 1 to 3 of each. All are of one sketch.
+/// Returns a store of two platforms: `mm` in two shapes (one DAG) and `xx`, with lines 1 to 3 of each, all of one
+/// sketch.
 pub(crate) fn shapes() -> Place {
     let place = Place::new();
     for platform in ["p", "q"] {
-        let large = of_task("[\\\"mm\\\", 128, 128]", 1);
-        let xx = of_task("[\\\"xx\\\", 64, 64]", 11);
+        let large = task_lines("[\\\"mm\\\", 128, 128]", 1);
+        let xx = task_lines("[\\\"xx\\\", 64, 64]", 11);
         place.write(&format!("{platform}/logs.json"), log(1, 3) + &large + &xx);
     }
     place.ok(&["ingest", "-q", "p", "q"]);
     place
 }
 
-/// Level, units and leaking units, leaking records.
+/// Returns level, units, leaking units and leaking records.
 fn leaks(place: &Place, args: &[&str], code: i32) -> Vec<String> {
     let args = [&["split", "check"], args, &["--format", "jsonl"]].concat();
     let ran = place.tsql(&args);
@@ -138,7 +145,7 @@ fn leaks(place: &Place, args: &[&str], code: i32) -> Vec<String> {
     rows.collect()
 }
 
-/// Counted by hand.
+/// Expected numbers are counted by hand.
 #[test]
 fn leaks_are_counted_at_each_level() {
     let place = shapes();
@@ -156,7 +163,7 @@ fn leaks_are_counted_at_each_level() {
         large,
     ]);
     let found = leaks(&place, &["large"], 0);
-    // 9 configurations on 2 platforms; 3 tasks; 2 DAGs, of which `mm` lies in both parts; one sketch in both; no network.
+    // 9 configurations on 2 platforms; 3 tasks; 2 DAGs, of which `mm` is in both parts; one sketch in both; no network.
     assert_eq!(
         found,
         [
@@ -192,7 +199,7 @@ fn leaks_are_counted_at_each_level() {
             "L5 0 0 0/9"
         ]
     );
-    // By DAG, both shapes go together; only of one platform.
+    // A split by DAG puts both shapes together. It has only one platform.
     let of_p = "SELECT * FROM records WHERE platform = 'p'";
     let xx = "SELECT 'xx' AS dag, 'valid' AS part";
     let args = [
@@ -208,10 +215,10 @@ fn leaks_are_counted_at_each_level() {
         "--query",
         of_p,
     ];
-    let made = place.ok(&args).stderr;
+    let stderr = place.ok(&args).stderr;
     assert!(
-        made.contains("xx@1: 2 units by dag; train 6 records, valid 3 records"),
-        "{made}"
+        stderr.contains("xx@1: 2 units by dag; train 6 records, valid 3 records"),
+        "{stderr}"
     );
     assert_eq!(
         leaks(&place, &["xx"], 0),
@@ -224,7 +231,7 @@ fn leaks_are_counted_at_each_level() {
             "L5 0 0 0/3"
         ]
     );
-    // What is stored is what does not follow from keys.
+    // Only assignments that do not follow from keys are stored.
     assert_eq!(
         place.rows("SELECT name, kind, key, value FROM split_units ORDER BY name, key"),
         [
@@ -236,26 +243,30 @@ fn leaks_are_counted_at_each_level() {
     place.ok(&["check"]);
 }
 
-/// By lines, the first tenth of each file is held out, as TenSet counts; by time, whatever is later.
+/// A split by lines holds out the first tenth of each file, as in TenSet. A split by time holds out later records.
 #[test]
 fn cuts_are_stored() {
     let place = Place::new();
     place.write("p/a.json", log(1, 15));
     place.write("p/b.json", log(101, 4));
     place.ok(&["ingest", "-q", "p"]);
-    let made = place
+    let stderr = place
         .ok(&["split", "create", "--preset", "tenset-within-task"])
         .stderr;
     // 15 - floor(13.5) and 4 - floor(3.6) lines.
-    assert!(made.contains("train 16 records, test 3 records"), "{made}");
-    assert!(made.contains("leaks by definition"), "{made}");
+    assert!(
+        stderr.contains("train 16 records, test 3 records"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("leaks by definition"), "{stderr}");
     let lines = "SELECT string_agg(CAST(line AS VARCHAR), ' ' ORDER BY s.name, line) FROM records AS r JOIN files AS s ON s.source_id = r.source_id \
         WHERE split('tenset-within-task', r) = 'test'";
     assert_eq!(place.rows(lines), ["1 2 1"]);
     place.ok(&[
         "split", "create", "late", "--unit", "time", "--ratio", "6/2/2",
     ]);
-    // Measured at seconds 1700000001 to ...15 and ...101 to ...104: 19 records, so 11.4 and 15.2 come before.
+    // Times are 1700000001 to ...15 and ...101 to ...104 seconds: 19 records, so the cuts are after 11.4 and 15.2
+    // records.
     assert_eq!(
         place.rows("SELECT key, CAST(value AS BIGINT) - 1700000000 FROM split_units WHERE name = 'late' ORDER BY key"),
         ["test,102", "valid,13"]
@@ -274,7 +285,7 @@ fn cuts_are_stored() {
         ),
         ["test,4", "train,13", "valid,4"]
     );
-    // A file that came later has no cut.
+    // A later file has no cut.
     assert_eq!(
         place.rows("SELECT split('tenset-within-task') AS part, count(*) FROM records GROUP BY part ORDER BY part"),
         ["test,3", "train,16", ",2"]
@@ -290,7 +301,7 @@ fn random_configurations_of_real_logs_leak_and_tasks_do_not() {
     place.ok(&["ingest", "-q", logs.to_str().unwrap(), "--platform", "x86"]);
     let siblings = "SELECT count(*) FILTER (WHERE n > 1), count(*) FROM (SELECT count(*) OVER (PARTITION BY workload_name) AS n FROM graphs \
         WHERE graph_id IN (SELECT graph_id FROM records))";
-    // By Python: of 27 tasks 8 have a DAG that another one has.
+    // Counted in Python: 8 of 27 tasks have a DAG in common with another task.
     assert_eq!(place.rows(siblings), ["8,27"]);
     for unit in ["config", "task"] {
         place.ok(&["split", "create", unit, "--unit", unit, "--seed", "1"]);
@@ -308,9 +319,9 @@ fn random_configurations_of_real_logs_leak_and_tasks_do_not() {
     assert!(leaking(&task, 2) == 0 && leaking(&task, 3) > 0, "{task:?}");
 }
 
-/// A split is one row of one commit: it is there as a whole, or not at all.
+/// A split is one row of one commit, so it exists completely or not at all.
 #[test]
-fn a_split_whose_making_was_killed_is_whole_or_not_there() {
+fn a_killed_split_creation_is_all_or_nothing() {
     let place = shapes();
     let args = [
         "split",
@@ -350,40 +361,40 @@ fn a_split_whose_making_was_killed_is_whole_or_not_there() {
     place.ok(&["check"]);
 }
 
-/// What was written down about a version that was dropped is never true of another one.
+/// The number of a dropped version never refers to another version.
 #[test]
-fn numbers_of_dropped_versions_are_not_given_out_again() {
+fn version_numbers_of_dropped_splits_are_not_reused() {
     let place = Place::new();
     place.write("logs/a/x.json", log(1, 4));
     place.ok(&["ingest", "-q", "logs"]);
-    let made = |seed: &str| {
+    let create_with = |seed: &str| {
         let create = ["split", "create", "s", "--unit", "task", "--seed", seed];
         place.ok(&create).stderr
     };
     for (seed, name) in [("1", "s@1:"), ("1", "s@1 is that already"), ("2", "s@2:")] {
-        assert!(made(seed).starts_with(name), "{seed}");
+        assert!(create_with(seed).starts_with(name), "{seed}");
     }
     place.ok(&["split", "drop", "s@2"]);
-    assert!(made("3").starts_with("s@3:"));
+    assert!(create_with("3").starts_with("s@3:"));
     place.ok(&["split", "drop", "s"]);
     assert!(
-        made("3").starts_with("s@4:"),
+        create_with("3").starts_with("s@4:"),
         "the same as one that was dropped"
     );
     let another = place.ok(&["split", "create", "t", "--unit", "task"]).stderr;
     assert!(another.starts_with("t@1:"), "{another}");
-    let gone = place.tsql(&["SELECT split('s@1') FROM records"]);
+    let ran = place.tsql(&["SELECT split('s@1') FROM records"]);
     assert!(
-        gone.code != Some(0) && gone.stderr.contains("s@4"),
+        ran.code != Some(0) && ran.stderr.contains("s@4"),
         "{}",
-        gone.stderr
+        ran.stderr
     );
 }
 
-/// A copy has the splits, which mean the same there.
+/// A copied store has equal splits.
 #[tokio::test(flavor = "multi_thread")]
-async fn splits_mean_the_same_in_another_store() {
-    let (_place, files) = twelve();
+async fn splits_are_equal_in_another_store() {
+    let (_place, files) = twelve_tasks();
     let (one, other) = (
         Store::create("memory:").await.unwrap(),
         Store::create("memory:").await.unwrap(),
@@ -392,16 +403,16 @@ async fn splits_mean_the_same_in_another_store() {
     one.ingest(&files, &ingest).await.unwrap();
     other.ingest(&files[6..], &ingest).await.unwrap();
     let options = SplitOptions::default().ratio("2/1/1").seed(7);
-    let made = one.create_split("t", &options).await.unwrap();
-    let there = other.create_split("u", &options).await.unwrap();
-    assert_eq!(made.split.digest, there.split.digest);
+    let created = one.create_split("t", &options).await.unwrap();
+    let created_there = other.create_split("u", &options).await.unwrap();
+    assert_eq!(created.split.digest, created_there.split.digest);
     one.copy_to(&other, &tsql::CopyOptions::default())
         .await
         .unwrap();
-    assert_eq!(other.split("t").await.unwrap(), made.split);
-    assert_eq!(told(&other, &in_order("split('t')")).await, [TASKS]);
+    assert_eq!(other.split("t").await.unwrap(), created.split);
+    assert_eq!(text_rows(&other, &parts_query("split('t')")).await, [TASKS]);
     let keys = "SELECT config_key FROM configurations ORDER BY config_key";
-    assert_eq!(told(&one, keys).await, told(&other, keys).await);
+    assert_eq!(text_rows(&one, keys).await, text_rows(&other, keys).await);
     assert!(
         other
             .check_split("t", Some(LeakLevel::L2))

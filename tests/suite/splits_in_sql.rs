@@ -1,9 +1,9 @@
-//! Splits and keys in SQL: wherever a function may stand, and what is refused with a sentence.
+//! Splits and keys in SQL: all positions of functions, and rejected queries.
 
 use crate::splits::shapes;
 use crate::support::Place;
 
-/// Questions that no split answers, and what is said of them.
+/// Queries without a matching split, with their error messages.
 const NO_SPLITS: [(&str, &str); 8] = [
     (
         "SELECT split('by-tsk') FROM records",
@@ -27,17 +27,17 @@ const NO_SPLITS: [(&str, &str); 8] = [
     ),
     (
         "SELECT split(platform) FROM records",
-        "takes the name of a split in quotes",
+        "expects the name of a split in quotes",
     ),
     (
         "SELECT split('by-task') FROM records AS a JOIN records AS b ON a.config_id = b.config_id",
-        "name it: split('by-task', a)",
+        "select one relation: split('by-task', a)",
     ),
     ("SELECT table_version('recrods')", "did you mean `records`?"),
 ];
 
-/// Wherever a function may stand: questions and their answers, rows between bars.
-const QUESTIONS: [(&str, &str); 17] = [
+/// Queries with functions in all positions, and their results. Bars separate rows.
+const QUERIES: [(&str, &str); 17] = [
     // In ORDER BY, GROUP BY, HAVING, windows, filters, subqueries, common tables, joins under other names.
     (
         "SELECT platform, line FROM records ORDER BY split('t'), platform DESC, line DESC LIMIT 1",
@@ -110,7 +110,7 @@ const QUESTIONS: [(&str, &str); 17] = [
     ),
 ];
 
-fn refused(place: &Place, args: &[&str], words: &[&str]) {
+fn assert_rejects(place: &Place, args: &[&str], words: &[&str]) {
     let args = [&["split", "create"], args].concat();
     let ran = place.tsql(&args);
     assert_ne!(ran.code, Some(0), "{args:?}");
@@ -120,14 +120,14 @@ fn refused(place: &Place, args: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn what_cannot_be_split_is_refused() {
+fn invalid_splits_are_rejected() {
     let place = shapes();
-    let refused = |args: &[&str], words: &[&str]| refused(&place, args, words);
-    refused(
+    let assert_rejects = |args: &[&str], words: &[&str]| assert_rejects(&place, args, words);
+    assert_rejects(
         &["a", "--unit", "network"],
-        &["a split of no units", "network_info"],
+        &["the split has no units", "network_info"],
     );
-    refused(
+    assert_rejects(
         &[
             "a",
             "--unit",
@@ -135,27 +135,27 @@ fn what_cannot_be_split_is_refused() {
             "--query",
             "SELECT * FROM records WHERE platform = 'no'",
         ],
-        &["a split of no units: the query has no record with a task"],
+        &["the split has no units: the query has no record with a task"],
     );
     for ratio in ["80/20", "0.8/0.1/0.1", "0/0/0", "x"] {
-        refused(
+        assert_rejects(
             &["a", "--unit", "task", "--ratio", ratio],
-            &["no ratios", "80/10/10"],
+            &["is not a ratio", "80/10/10"],
         );
     }
-    refused(
+    assert_rejects(
         &["a", "--unit", "taks"],
         &["no unit of a split named `taks`", "did you mean `task`?"],
     );
-    refused(
+    assert_rejects(
         &["a b", "--unit", "task"],
-        &["`a b` is no name for a split"],
+        &["`a b` is not a valid split name"],
     );
-    refused(
+    assert_rejects(
         &["a@1", "--unit", "task"],
-        &["`a@1` is no name for a split"],
+        &["`a@1` is not a valid split name"],
     );
-    refused(
+    assert_rejects(
         &[
             "a",
             "--unit",
@@ -163,13 +163,13 @@ fn what_cannot_be_split_is_refused() {
             "--hold-out",
             "SELECT graph_id FROM graphs WHERE kind = 'no'",
         ],
-        &["names no unit of the store", "try it first"],
+        &["returns no unit of the store", "test the query"],
     );
-    refused(
+    assert_rejects(
         &["a", "--unit", "platform", "--hold-out", "SELECT 'pp'"],
         &["no platform named `pp`", "there are p, q"],
     );
-    refused(
+    assert_rejects(
         &[
             "a",
             "--unit",
@@ -177,9 +177,9 @@ fn what_cannot_be_split_is_refused() {
             "--hold-out",
             "SELECT 'mm', 'later' AS part",
         ],
-        &["`later` is no part"],
+        &["`later` is not a part"],
     );
-    refused(
+    assert_rejects(
         &[
             "a",
             "--unit",
@@ -187,13 +187,13 @@ fn what_cannot_be_split_is_refused() {
             "--hold-out",
             "SELECT workload_name AS k, CASE WHEN workload_key LIKE '%128%' THEN 'test' ELSE 'valid' END AS part FROM graphs",
         ],
-        &["`mm` is to be in"],
+        &["`mm` is assigned both to"],
     );
-    refused(
+    assert_rejects(
         &["a", "--unit", "time", "--hold-out", "SELECT 1"],
-        &["no units that are held out"],
+        &["does not support held-out units"],
     );
-    refused(
+    assert_rejects(
         &[
             "a",
             "--unit",
@@ -203,20 +203,20 @@ fn what_cannot_be_split_is_refused() {
         ],
         &["no column `graph_id`"],
     );
-    refused(&["a", "--unit", "task", "--query", "SELEC"], &["SELEC"]);
-    refused(
+    assert_rejects(&["a", "--unit", "task", "--query", "SELEC"], &["SELEC"]);
+    assert_rejects(
         &["--preset", "tenset-all"],
         &["did you mean `tenset-all-five`?"],
     );
-    refused(
+    assert_rejects(
         &["--preset", "tenset-all-five"],
-        &["names no unit of the store", "network_info"],
+        &["returns no unit of the store", "network_info"],
     );
     assert_eq!(place.rows("SELECT count(*) FROM splits"), ["0"]);
 }
 
 #[test]
-fn questions_that_no_split_answers_are_refused() {
+fn queries_without_a_matching_split_are_rejected() {
     let place = shapes();
     let none = place.tsql(&["SELECT split('a') FROM records"]).stderr;
     assert!(
@@ -249,7 +249,7 @@ fn questions_that_no_split_answers_are_refused() {
     assert_eq!(place.rows("SELECT count(*) FROM splits"), ["0"]);
 }
 
-/// Wherever a function may stand; pruned like a column; the same at another time.
+/// Splits work in all positions, prune like columns, and are equal at another version.
 #[test]
 fn a_split_is_a_function_of_the_row() {
     let place = shapes();
@@ -269,7 +269,7 @@ fn a_split_is_a_function_of_the_row() {
     }
     place.ok(&["tag", "create", "then"]);
     let mut text = String::new();
-    for (sql, _) in QUESTIONS {
+    for (sql, _) in QUERIES {
         text += &format!("SELECT '#' AS asked; {sql};\n");
     }
     let wide = "SELECT * FROM records WHERE config_key = 'x'; SELECT * FROM records LIMIT 0;";
@@ -279,10 +279,10 @@ fn a_split_is_a_function_of_the_row() {
         let out = place
             .ok(&[at, &["-f", "q.sql", "--format", "csv"]].concat())
             .stdout;
-        let answers: Vec<&str> = out.split("asked\n#\n").collect();
-        assert_eq!(answers.len(), QUESTIONS.len() + 1, "{out}");
-        for ((sql, expected), answer) in QUESTIONS.iter().zip(&answers[1..]) {
-            let mut rows = answer
+        let results: Vec<&str> = out.split("asked\n#\n").collect();
+        assert_eq!(results.len(), QUERIES.len() + 1, "{out}");
+        for ((sql, expected), result) in QUERIES.iter().zip(&results[1..]) {
+            let mut rows = result
                 .lines()
                 .skip(1)
                 .filter(|row| !row.starts_with("dataset,"));
@@ -290,7 +290,7 @@ fn a_split_is_a_function_of_the_row() {
             assert_eq!(rows.join("|"), *expected, "{sql}");
         }
     }
-    // `*` is the same with and without a key in the condition.
+    // `*` has the same columns with and without a key in the condition.
     let header = |sql: &str| {
         place
             .ok(&[sql])

@@ -1,4 +1,4 @@
-//! What SQL says, on lines of our own; expected values worked out by hand.
+//! SQL over synthetic lines. Expected values are computed by hand.
 
 use crate::support::{Place, line, result_line};
 
@@ -20,7 +20,7 @@ fn store() -> Place {
 }
 
 #[test]
-fn computed_columns_say_what_the_line_says() {
+fn computed_columns_match_the_line() {
     let place = store();
     let rows = place.rows(
         "SELECT line, status, runtime_ns, min_ns, round(noise, 6), repeat_count, all_cost_s, \
@@ -94,7 +94,7 @@ fn one_program_on_two_platforms_is_one_configuration() {
 }
 
 #[test]
-fn steps_and_parameters_make_up_the_program() {
+fn steps_and_parameters_reproduce_the_program() {
     let place = store();
     let rows = place.rows("SELECT params_list, sketch FROM configurations ORDER BY config_id");
     assert_eq!(rows.len(), 4);
@@ -118,7 +118,7 @@ fn rejects_have_their_reason_and_text() {
 }
 
 #[test]
-fn an_empty_store_answers() {
+fn an_empty_store_can_be_queried() {
     let place = Place::new();
     place.ok(&["init"]);
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_path_is_a_table() {
 }
 
 #[test]
-fn what_people_type_is_understood() {
+fn common_sql_variants_are_accepted() {
     let place = store();
     for (sql, wanted) in [
         (
@@ -190,24 +190,24 @@ fn what_people_type_is_understood() {
             "platform,p|k80,2.5|t4,1.5",
         ),
     ] {
-        let answer = place.ok(&[sql]).stdout.trim_end().replace('\n', "|");
-        assert_eq!(answer, wanted, "{sql}");
+        let result = place.ok(&[sql]).stdout.trim_end().replace('\n', "|");
+        assert_eq!(result, wanted, "{sql}");
     }
 }
 
 #[test]
-fn a_row_in_a_subquery_is_one_that_it_has() {
+fn row_membership_in_a_subquery_respects_null() {
     let place = store();
     let equal = place.rows("SELECT count(*) FROM records WHERE (graph_id, runtime_ns) IN (SELECT graph_id, runtime_ns FROM records)");
-    // NULL is equal to nothing.
+    // NULL equals nothing.
     assert_eq!(equal, ["4"]);
-    // By hand: (2, NULL) is unlike both rows, (3, 3) may be the second.
+    // By hand: (2, NULL) differs from both rows, and (3, 3) may equal the second.
     let absent = "SELECT a FROM (VALUES (1, 1), (2, NULL), (3, 3)) AS l(a, b) WHERE (a, b) NOT IN (SELECT * FROM (VALUES (1, 1), (3, NULL)) AS r(x, y))";
     assert_eq!(place.rows(absent), ["2"]);
 }
 
 #[test]
-fn what_is_refused_says_what_to_write() {
+fn rejected_sql_has_a_hint() {
     let place = store();
     for (sql, hint) in [
         (
@@ -216,7 +216,7 @@ fn what_is_refused_says_what_to_write() {
         ),
         (
             "SELECT platform SIMILAR TO status FROM records",
-            "takes any regular expression",
+            "supports any regular expression",
         ),
         ("SELECT 1 FETCH FIRST 1 ROW WITH TIES", "rank()"),
         (
@@ -229,7 +229,7 @@ fn what_is_refused_says_what_to_write() {
         ),
         (
             "SET datafusion.optimizer.enable_window_topn = true",
-            "stays off",
+            "cannot be enabled",
         ),
         (
             "SELECT line, min_by(line, line) OVER () FROM records",
@@ -237,15 +237,15 @@ fn what_is_refused_says_what_to_write() {
         ),
         ("SELECT (SELECT line, line FROM records)", "EXISTS"),
     ] {
-        let refused = place.tsql(&[sql]);
-        assert_eq!(refused.code, Some(1), "{sql}");
-        assert!(refused.stderr.contains(hint), "{sql}: {}", refused.stderr);
+        let ran = place.tsql(&[sql]);
+        assert_eq!(ran.code, Some(1), "{sql}");
+        assert!(ran.stderr.contains(hint), "{sql}: {}", ran.stderr);
     }
     let mut command = place.command(&["SELECT 1"]);
     command.env("DATAFUSION_OPTIMIZER_ENABLE_WINDOW_TOPN", "true");
-    let refused = command.output().unwrap();
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("stays off"));
+    let ran = command.output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot be enabled"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn platforms_with_null_among_them_are_selected_everywhere() {
 }
 
 #[test]
-fn a_version_of_records_has_its_files_in_the_ledger() {
+fn a_version_of_records_matches_its_ingest_log() {
     let place = store();
     let joined = "SELECT count(*), count(s.source_id), count(g.graph_id), count(c.config_id) FROM records AS r \
                   LEFT JOIN (SELECT DISTINCT source_id FROM sources) AS s USING (source_id) \
@@ -292,7 +292,7 @@ fn a_version_of_records_has_its_files_in_the_ledger() {
     assert_eq!(at("records@2"), "count(*)\n3\n");
     assert_eq!(at("sources@1"), "count(*)\n2\n");
 
-    // The clock goes back: the third commit is the oldest. The named table is that version.
+    // The clock moves back: the third commit is the oldest. The named table has that version.
     let entry = "records/_delta_log/00000000000000000003.json";
     let store = if place.path().join(".tsql").is_dir() {
         ".tsql"
@@ -315,8 +315,8 @@ fn a_version_of_records_has_its_files_in_the_ledger() {
             assert_eq!(then.lines().nth(1), Some(rows), "{at}");
         }
     }
-    // A version is as young as the youngest before it: what followed another one was not there before.
-    // The ingest log has them at the same times: rows that it does not know are in no result.
+    // The time of a version is at least the time of all earlier versions. The ingest log has versions of the same
+    // times, and rows without a source in it are in no result.
     for table in ["records", "sources"] {
         for (version, second) in [(0, 0), (1, 40), (2, 20), (3, 60)] {
             let entry = format!("{table}/_delta_log/{version:020}.json");

@@ -1,4 +1,4 @@
-//! Streams: sent whole, in parts, again, broken off; through the command and the library.
+//! Streams: complete, partial, resent and interrupted ones, from the command and the library.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -16,11 +16,11 @@ fn append<'a>(more: &[&'a str]) -> Vec<&'a str> {
 const COUNTED: &str = "SELECT count(*), count(DISTINCT line), max(line) FROM records";
 
 #[test]
-fn a_stream_that_is_sent_again_adds_what_is_new() {
+fn a_resent_stream_adds_only_new_lines() {
     let place = Place::new();
     let text = log(1, 90);
     let half = text.len() / 2;
-    // It breaks off within a line, which is kept as it is, and read to its end the next time.
+    // The stream breaks off within a line. The partial line is stored and completed the next time.
     let first = place.tsql_with_input(&append(&["--rows", "20"]), &text.as_bytes()[..half]);
     assert_eq!(first.code, Some(1), "{}", first.stderr);
     let whole_lines = text[..half].matches('\n').count();
@@ -45,20 +45,22 @@ fn a_stream_that_is_sent_again_adds_what_is_new() {
 }
 
 #[test]
-fn another_stream_of_the_same_name_is_refused() {
+fn another_stream_of_the_same_name_is_rejected() {
     let place = Place::new();
     place.tsql_with_input(&append(&[]), log(1, 30).as_bytes());
     let other = place.tsql_with_input(&append(&[]), log(2, 40).as_bytes());
     assert_eq!(other.code, Some(2));
     assert!(
-        other.stderr.contains("that do not begin this input"),
+        other
+            .stderr
+            .contains("that differ from the beginning of this input"),
         "{}",
         other.stderr
     );
     let short = place.tsql_with_input(&append(&[]), log(1, 10).as_bytes());
     assert_eq!(short.code, Some(2));
     assert!(
-        short.stderr.contains("the input ended within them"),
+        short.stderr.contains("but the input has fewer"),
         "{}",
         short.stderr
     );
@@ -67,7 +69,7 @@ fn another_stream_of_the_same_name_is_refused() {
         let wrong = place.tsql_with_input(&["append", "--stream", name, "--platform", "p"], b"");
         assert_eq!(wrong.code, Some(2), "{name}");
         assert!(
-            wrong.stderr.contains("is no name of a stream"),
+            wrong.stderr.contains("is not a valid stream name"),
             "{}",
             wrong.stderr
         );
@@ -75,12 +77,12 @@ fn another_stream_of_the_same_name_is_refused() {
 }
 
 #[test]
-fn bad_lines_of_a_stream_are_told_and_kept() {
+fn bad_lines_of_a_stream_are_reported_and_stored() {
     let place = Place::new();
     let text = log(1, 3) + "# a comment\nno record\r\n" + &log(10, 3);
-    let told = place.tsql_with_input(&append(&["--rows", "2"]), text.as_bytes());
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
-    assert!(told.stderr.contains("stream s:5: "), "{}", told.stderr);
+    let ran = place.tsql_with_input(&append(&["--rows", "2"]), text.as_bytes());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("stream s:5: "), "{}", ran.stderr);
     assert_eq!(
         place.rows("SELECT kind, line FROM lines ORDER BY line"),
         ["comment,4", "rejected,5"]
@@ -95,7 +97,7 @@ fn bad_lines_of_a_stream_are_told_and_kept() {
 }
 
 #[test]
-fn a_line_is_visible_soon_after_it_came() {
+fn a_line_is_visible_soon_after_it_arrives() {
     let place = Place::new();
     let mut child = place
         .command(&append(&["--every", "100ms", "--ack"]))
@@ -105,16 +107,19 @@ fn a_line_is_visible_soon_after_it_came() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut acknowledgements = BufReader::new(child.stdout.take().unwrap()).lines();
     for number in 1..=3 {
-        let begun = Instant::now();
+        let start = Instant::now();
         input
             .write_all((line(number, "0.001") + "\n").as_bytes())
             .unwrap();
         input.flush().unwrap();
-        let answer = told.next().unwrap().unwrap();
-        assert!(answer.contains(&format!("\"lines\":{number}")), "{answer}");
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        let acknowledgement = acknowledgements.next().unwrap().unwrap();
+        assert!(
+            acknowledgement.contains(&format!("\"lines\":{number}")),
+            "{acknowledgement}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(20));
         assert_eq!(
             place.rows("SELECT count(*) FROM records"),
             [number.to_string()]
@@ -138,10 +143,10 @@ fn an_interrupted_stream_stores_its_whole_lines() {
         .write_all((log(1, 5) + "{\"i\": [[").as_bytes())
         .unwrap();
     input.flush().unwrap();
-    // The store is there when the lines are taken.
-    let begun = Instant::now();
+    // The store exists once lines are read.
+    let start = Instant::now();
     while !place.path().join(".tsql/tsql-store.toml").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(start.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_secs(2));
@@ -160,10 +165,10 @@ fn an_interrupted_stream_stores_its_whole_lines() {
 }
 
 #[test]
-fn many_small_groups_are_folded() {
+fn many_small_groups_are_merged() {
     let place = Place::new();
-    let told = place.tsql_with_input(&append(&["--rows", "1"]), log(1, 70).as_bytes());
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let ran = place.tsql_with_input(&append(&["--rows", "1"]), log(1, 70).as_bytes());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(place.rows(COUNTED), ["70,70,70"]);
     let history = place.ok(&["history"]).stdout;
     assert!(
@@ -174,7 +179,7 @@ fn many_small_groups_are_folded() {
 }
 
 #[test]
-fn many_small_ingests_are_folded() {
+fn many_small_ingests_are_merged() {
     let place = Place::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -208,7 +213,7 @@ fn many_small_ingests_are_folded() {
 }
 
 #[test]
-fn a_program_appends_flushes_and_goes_on() {
+fn a_program_appends_flushes_and_continues() {
     let place = Place::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -225,7 +230,7 @@ fn a_program_appends_flushes_and_goes_on() {
         appender.write(log(11, 5).as_bytes()).await.unwrap();
         let report = appender.close().await.unwrap();
         assert_eq!((report.files, report.records), (2, 15));
-        // Sent again from its beginning, and a little further.
+        // Resent from the beginning, with more lines.
         let mut appender = store.appender(&options).await.unwrap();
         appender.write(log(1, 10).as_bytes()).await.unwrap();
         assert_eq!(
@@ -238,21 +243,23 @@ fn a_program_appends_flushes_and_goes_on() {
         appender.write(log(16, 1).as_bytes()).await.unwrap();
         assert_eq!(appender.flush().await.unwrap().lines, 16);
         assert_eq!(appender.close().await.unwrap().records, 1);
-        // Another stream under the name is refused as soon as that shows.
+        // Another stream of the name is rejected at the first different line.
         let mut appender = store.appender(&options).await.unwrap();
         appender.write(log(500, 40).as_bytes()).await.unwrap();
-        let refused = appender.flush().await.unwrap_err();
+        let error = appender.flush().await.unwrap_err();
         assert!(
-            refused.to_string().contains("that do not begin this input"),
-            "{refused}"
+            error
+                .to_string()
+                .contains("that differ from the beginning of this input"),
+            "{error}"
         );
     });
     assert_eq!(place.rows(COUNTED), ["16,16,16"]);
 }
 
-/// Both have read the ingest log before either commits.
+/// Both read the ingest log before one of them commits.
 #[test]
-fn two_streams_at_a_time_may_begin_with_the_same_lines() {
+fn concurrent_streams_may_begin_with_the_same_lines() {
     let place = Place::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

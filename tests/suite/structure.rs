@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::circles::{circles, references};
+use crate::import_cycles::{cycles, references};
 
-/// Modules of the root by rank: an import goes only to a lower one.
+/// Modules of the root by rank. A module imports only modules of lower ranks.
 const RANKS: [&[&str]; 11] = [
     &["store"],
     &["atomic_output", "cluster", "dedupe"],
@@ -45,7 +45,7 @@ const RANKS: [&[&str]; 11] = [
     &["fuzz"],
 ];
 
-/// Crates that build without an engine, for programs that want one of them only.
+/// Crates that build without an engine, for programs that need only one of them.
 const LIGHT: [&str; 7] = [
     "codecs", "folders", "formats", "graphs", "measure", "metrics", "plot",
 ];
@@ -60,10 +60,10 @@ const HEAVY: [&str; 6] = [
     "tokio",
 ];
 
-/// Where no format is named: what is particular to one is asked of its room.
+/// Modules that name no format. Behavior of a format is in its module.
 const NAME_NO_FORMAT: [&str; 3] = ["check", "export", "ingest"];
 
-/// Names of formats, beside those that people ask for them by.
+/// Names of formats in the code, beside those of the command line.
 const FORMATS: [&str; 3] = ["ansor", "auto_scheduler", "npz"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -77,7 +77,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Sources below a folder, by their paths in it.
+/// Returns the sources below a folder, by relative path.
 fn sources_of(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     sources(root, &mut found);
@@ -88,18 +88,18 @@ fn sources_of(root: &Path) -> Vec<(String, String)> {
     found.into_iter().map(named).collect()
 }
 
-/// Those of this crate, by their paths in `src`.
+/// Returns the sources of this crate, by path in `src`.
 fn own_sources() -> Vec<(String, String)> {
     sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
 }
 
-/// Those of all crates.
+/// Returns the sources of all crates.
 fn all_sources() -> Vec<(String, String)> {
     let crates = sources_of(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"));
     own_sources().into_iter().chain(crates).collect()
 }
 
-/// The crate's modules that a file names, below `use crate::{...}` too.
+/// Returns the modules of the crate that a file names, also below `use crate::{...}`.
 fn imports(text: &str) -> Vec<String> {
     let mut modules = Vec::new();
     for (at, _) in text.match_indices("crate::") {
@@ -145,7 +145,7 @@ fn imports_go_to_lower_ranks_only() {
         }
     }
     assert!(seen > 50, "the search finds imports");
-    // Through whatever is passed on, too. What the root defines itself is nobody's.
+    // References through `pub use` count, too. Items of the root itself have no module.
     for (from, to) in references(&own_sources()) {
         let rank = |path: &[String]| Some(ranks[path.first()?.as_str()]);
         if let (Some(own), Some(rank)) = (rank(&from), rank(&to)) {
@@ -154,9 +154,9 @@ fn imports_go_to_lower_ranks_only() {
     }
 }
 
-/// No file leads back to itself through others of its folder.
+/// No file imports itself through other files of its folder.
 #[test]
-fn imports_go_in_no_circle() {
+fn imports_have_no_cycles() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut crates = vec!["src".to_owned()];
     for entry in fs::read_dir(folder.join("crates")).unwrap() {
@@ -165,7 +165,7 @@ fn imports_go_in_no_circle() {
     }
     let mut found = Vec::new();
     for root in &crates {
-        let pairs = circles(&sources_of(&folder.join(root))).into_iter();
+        let pairs = cycles(&sources_of(&folder.join(root))).into_iter();
         found.extend(pairs.map(|(from, to)| format!("{root}/{from} uses {root}/{to}")));
     }
     assert!(found.is_empty(), "circles: {found:#?}");
@@ -228,7 +228,7 @@ fn the_lock_file_has_one_arrow_and_one_engine() {
     }
 }
 
-/// The names of formats: those of their rooms, and others.
+/// Returns all names of formats.
 fn formats() -> Vec<String> {
     let names = tsql_formats::NamedFormat::all().into_iter();
     let names = names.map(|format| format.name().to_owned());
@@ -236,7 +236,7 @@ fn formats() -> Vec<String> {
 }
 
 #[test]
-fn formats_are_named_in_their_rooms_only() {
+fn formats_are_named_only_in_their_modules() {
     let formats = formats();
     assert!(formats.len() > FORMATS.len(), "there are formats");
     let mut seen = 0;

@@ -1,4 +1,4 @@
-//! Running the command, and log lines of our own making.
+//! Runs of the command, and synthetic log lines.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What a run of the command left behind.
+/// Exit code and output of a run of the command.
 pub(crate) struct Ran {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) code: Option<i32>,
 }
 
-/// A folder to work in, with a store `s` and inputs.
+/// Temporary folder with a store `s` and inputs.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
 }
@@ -41,7 +41,7 @@ impl Place {
         fs::read(self.path().join(name)).unwrap()
     }
 
-    /// The command, not started yet, in this folder and without the caller's environment.
+    /// Returns the command in this folder without the environment of the caller. It is not started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tsql"));
         command
@@ -67,14 +67,14 @@ impl Place {
         ran(child.wait_with_output().unwrap())
     }
 
-    /// Runs and expects success.
+    /// Runs the command and expects success.
     pub(crate) fn ok(&self, args: &[&str]) -> Ran {
         let ran = self.tsql(args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
         ran
     }
 
-    /// The CSV rows of a query, without the header.
+    /// Returns the CSV rows of a query, without the header.
     pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
         self.ok(&[sql])
             .stdout
@@ -84,7 +84,7 @@ impl Place {
             .collect()
     }
 
-    /// The store is sound, and every file below `inputs` comes back as it is.
+    /// Asserts that the store is sound, and that every file below `inputs` exports unchanged.
     pub(crate) fn assert_sound(&self, inputs: &[&str]) {
         self.ok(&["check"]);
         let _ = fs::remove_dir_all(self.path().join("back"));
@@ -107,12 +107,12 @@ fn ran(output: std::process::Output) -> Ran {
     }
 }
 
-/// A number that a campaign asks for by this variable, or the usual one.
+/// Returns the number in an environment variable of a test campaign, or the default `usual`.
 pub(crate) fn wanted(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("a number"))
 }
 
-/// The folder of real logs that stands beside some checkouts; `.ci/run` requires it.
+/// Returns the folder of real logs beside some checkouts. `.ci/run` requires it.
 pub(crate) fn shared() -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     if !shared.join("data/tenset").is_dir() {
@@ -127,7 +127,7 @@ pub(crate) fn shared() -> Option<PathBuf> {
     Some(shared)
 }
 
-/// A v0.6 line as TVM writes it: a program told by `tile`, measured in `costs` seconds.
+/// Returns a v0.6 line in the format of TVM. `tile` identifies the program, `costs` has its runtimes in seconds.
 pub(crate) fn line(tile: u32, costs: &str) -> String {
     result_line(
         tile,
@@ -135,7 +135,7 @@ pub(crate) fn line(tile: u32, costs: &str) -> String {
     )
 }
 
-/// A line with this result.
+/// Returns a line with this result.
 pub(crate) fn result_line(tile: u32, result: &str) -> String {
     format!(
         concat!(
@@ -147,7 +147,7 @@ pub(crate) fn result_line(tile: u32, result: &str) -> String {
     )
 }
 
-/// `count` lines from `first` on, each with its line feed.
+/// Returns `count` lines from `first`, each with a line feed.
 pub(crate) fn log(first: u32, count: u32) -> String {
     (first..first + count)
         .map(|tile| line(tile, &format!("0.00{}", 1000 + tile)) + "\n")

@@ -1,4 +1,4 @@
-//! Tags: what they name stays, and what two versions differ in.
+//! Tags: retention of tagged versions, and differences between versions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::support::{Place, line, log};
 
 const ALL: &str = "SELECT platform, count(*), sum(runtime_ns), sum(line) FROM records GROUP BY platform ORDER BY platform";
 
-/// A store with two files of a platform with an odd name.
+/// Returns a store with two files of a platform with an unusual name.
 fn store() -> Place {
     let place = Place::new();
     for file in 0..2 {
@@ -23,7 +23,7 @@ fn store() -> Place {
     place
 }
 
-/// More files, one commit each, until logs have had checkpoints.
+/// Ingests more files, one commit each, until logs have checkpoints.
 fn grow(place: &Place, from: u32) {
     for file in from..from + 12 {
         place.write(&format!("logs/t4/{file}.json"), log(1 + 100 * file, 3));
@@ -31,7 +31,7 @@ fn grow(place: &Place, from: u32) {
     }
 }
 
-/// All that is in the log of records is older than logs are kept for.
+/// Makes all log entries of records older than the retention of logs.
 fn age(place: &Place) {
     for entry in fs::read_dir(place.path().join(".tsql/records/_delta_log")).unwrap() {
         let old = SystemTime::now() - Duration::from_hours(24 * 60);
@@ -40,7 +40,7 @@ fn age(place: &Place) {
     }
 }
 
-/// The entries of the log of records.
+/// Returns the log entries of records.
 fn entries(place: &Place) -> Vec<PathBuf> {
     let log = fs::read_dir(place.path().join(".tsql/records/_delta_log")).unwrap();
     let mut entries: Vec<PathBuf> = log.map(|entry| entry.unwrap().path()).collect();
@@ -53,12 +53,12 @@ fn entries(place: &Place) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_a_tag_names_stays() {
+fn tagged_versions_are_retained() {
     let place = store();
     let then = place.rows(ALL);
     place.ok(&["tag", "create", "v1.0", "--note", "the paper's"]);
     place.ok(&["optimize", "--again"]);
-    // As a log says it of files that were taken out long ago: it forgets them at its next checkpoint.
+    // Removals of long ago: the next checkpoint omits these files.
     let long_ago = 1_600_000_000_000_u64;
     let last = entries(&place).pop().unwrap();
     let entry = fs::read_to_string(&last).unwrap();
@@ -75,7 +75,7 @@ fn what_a_tag_names_stays() {
         })
         .collect();
     fs::write(&last, aged.join("\"deletionTimestamp\":")).unwrap();
-    // And entries that are older than logs are kept for.
+    // Entries older than the retention of logs.
     age(&place);
     grow(&place, 0);
     assert_ne!(place.rows(ALL), then);
@@ -92,7 +92,7 @@ fn what_a_tag_names_stays() {
     place.ok(&["--at", "v1.0", "export", "--to", "back"]);
     let file = "logs/k80 (new)/1.json";
     assert_eq!(place.read(&format!("back/{file}")), place.read(file));
-    // The same versions under another name; a tag of a tag is made now.
+    // The same versions under another name. A tag of a tag is created at the present time.
     place.ok(&["--at", "v1.0", "tag", "create", "night/7"]);
     let versions = |name: &str| place.ok(&["tag", "show", name]).stdout;
     assert_eq!(versions("night/7"), versions("v1.0"));
@@ -109,7 +109,7 @@ fn what_a_tag_names_stays() {
         place.rows("SELECT name, note FROM tags"),
         ["v1.0,the paper's"]
     );
-    // Without the tag, all of it goes: the files, and then the entries.
+    // Without the tag the files are deleted, and then the entries.
     age(&place);
     grow(&place, 20);
     let before = entries(&place);
@@ -117,20 +117,16 @@ fn what_a_tag_names_stays() {
     place.ok(&["tag", "delete", "v1.0"]);
     let deleted = place.ok(&vacuum).stderr;
     assert!(!deleted.starts_with("0 files"), "{deleted}");
-    let refused = as_it_was("v1.0");
-    assert_eq!(refused.code, Some(2));
-    assert!(
-        refused.stderr.contains("no tag named `v1.0`"),
-        "{}",
-        refused.stderr
-    );
+    let ran = as_it_was("v1.0");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("no tag named `v1.0`"), "{}", ran.stderr);
     grow(&place, 40);
     assert!(!entries(&place).contains(&before[0]));
     place.ok(&["check"]);
 }
 
 #[test]
-fn a_tag_is_made_once() {
+fn a_tag_is_created_once() {
     let place = store();
     let children: Vec<_> = (0..4)
         .map(|_| {
@@ -138,25 +134,25 @@ fn a_tag_is_made_once() {
             command.stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let mut made = 0;
+    let mut created = 0;
     for child in children {
         let done = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        made += usize::from(done.status.success());
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        created += usize::from(done.status.success());
         assert!(
-            done.status.success() || said.contains("there is a tag `v1` already"),
-            "{said}"
+            done.status.success() || stderr.contains("the tag `v1` exists already"),
+            "{stderr}"
         );
     }
-    assert_eq!(made, 1);
+    assert_eq!(created, 1);
     for (name, reason) in [
-        ("2026-11-21", "would be taken for a time"),
-        ("a b", "is no name for a tag"),
-        ("v1", "there is a tag"),
+        ("2026-11-21", "has the form of a time"),
+        ("a b", "is not a valid tag name"),
+        ("v1", "exists already"),
     ] {
-        let refused = place.tsql(&["tag", "create", name]);
-        assert_eq!(refused.code, Some(2));
-        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+        let ran = place.tsql(&["tag", "create", name]);
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
     }
     let unknown = place.tsql(&["--at", "v2", "SELECT 1 FROM records"]);
     assert!(
@@ -170,7 +166,7 @@ fn a_tag_is_made_once() {
         "{}",
         unchangeable.stderr
     );
-    // What vacuum has taken cannot be named any more.
+    // Deleted versions cannot be tagged.
     place.ok(&["optimize", "--again"]);
     place.ok(&["tag", "delete", "v1"]);
     place.ok(&["vacuum", "--retain", "0s"]);
@@ -180,7 +176,7 @@ fn a_tag_is_made_once() {
 }
 
 #[test]
-fn versions_differ_in_what_came_and_went() {
+fn diff_reports_added_and_removed_rows() {
     let place = store();
     place.ok(&["tag", "create", "v1"]);
     let diff = |args: &[&str]| {
@@ -199,10 +195,10 @@ fn versions_differ_in_what_came_and_went() {
         "sources,,2,2,0,0",
     ];
     assert_eq!(diff(&["v1"])[..5], nothing);
-    // Other files, the same rows.
+    // Other files with the same rows.
     place.ok(&["optimize", "--again"]);
     assert_eq!(diff(&["v1"])[..5], nothing);
-    // A file grows by a program that is known and one that is not; a platform comes.
+    // A file grows by a known and a new program, and a platform is added.
     let grown = format!("{}{}\n{}\n", log(1, 40), line(1, "0.5"), line(7777, "0.5"));
     place.write("logs/k80 (new)/0.json", grown);
     place.write("logs/t4/x.json", log(1, 5));

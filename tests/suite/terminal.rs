@@ -1,4 +1,4 @@
-//! The shell in a terminal of 80 columns and 24 lines: what is typed, and what the screen shows.
+//! The shell in a terminal of 80 columns and 24 lines: typed keys, and the screen.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::engines::python;
 use crate::support::{Place, log};
 
-/// Time in which anything comes on a busy machine.
+/// Timeout for output on a busy machine.
 const SECONDS: u64 = 60;
 
 const TAB: &str = "\t";
@@ -35,7 +35,7 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    fn begun(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
+    fn start(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Option<Self> {
         let python = python()?;
         let script = format!("{}/tests/python/terminal.py", env!("CARGO_MANIFEST_DIR"));
         let mut child = Command::new(python)
@@ -55,75 +55,75 @@ impl Terminal {
         Some(Self { child, to, from })
     }
 
-    fn ask(&mut self, asked: &Value) -> Value {
-        writeln!(self.to, "{asked}").unwrap();
+    fn request(&mut self, request: &Value) -> Value {
+        writeln!(self.to, "{request}").unwrap();
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
     fn screen(&mut self) -> String {
-        shown(&self.ask(&json!({})))
+        shown(&self.request(&json!({})))
     }
 
     fn keys(&mut self, keys: &str) -> &mut Self {
-        self.ask(&json!({ "keys": keys }));
+        self.request(&json!({ "keys": keys }));
         self
     }
 
-    /// Waits until the screen shows a text; the screen.
+    /// Waits until the screen shows a text. Returns the screen.
     fn until(&mut self, text: &str) -> String {
-        let answer = self.ask(&json!({ "until": text, "seconds": SECONDS }));
+        let state = self.request(&json!({ "until": text, "seconds": SECONDS }));
         assert_eq!(
-            answer["came"],
+            state["reached"],
             json!(true),
             "no {text:?}:\n{}",
-            shown(&answer)
+            shown(&state)
         );
-        shown(&answer)
+        shown(&state)
     }
 
-    /// Waits until the cursor stands behind this prompt; the screen.
+    /// Waits until the cursor is behind this prompt. Returns the screen.
     fn prompt(&mut self, prompt: &str) -> String {
-        let answer = self.ask(&json!({ "prompt": prompt, "seconds": SECONDS }));
+        let state = self.request(&json!({ "prompt": prompt, "seconds": SECONDS }));
         assert_eq!(
-            answer["came"],
+            state["reached"],
             json!(true),
             "no {prompt:?}:\n{}",
-            shown(&answer)
+            shown(&state)
         );
-        shown(&answer)
+        shown(&state)
     }
 
-    /// Types a line on a clear screen, and waits for the prompt; the screen.
+    /// Types a line on a clear screen, and waits for the prompt. Returns the screen.
     fn line(&mut self, line: &str, prompt: &str) -> String {
         self.keys(CTRL_L).prompt(prompt);
-        // Until it is shown, the prompt of before is there.
-        let typed = self.ask(&json!({ "keys": line, "typed": line, "seconds": SECONDS }));
-        assert_eq!(typed["came"], json!(true), "{line}:\n{}", shown(&typed));
+        // The previous prompt is visible until the typed text appears.
+        let typed = self.request(&json!({ "keys": line, "typed": line, "seconds": SECONDS }));
+        assert_eq!(typed["reached"], json!(true), "{line}:\n{}", shown(&typed));
         self.keys(ENTER).prompt(prompt)
     }
 
-    /// The exit code, when it has ended.
+    /// Waits for the end of the command. Returns its exit code.
     fn code(&mut self) -> Value {
-        let answer = self.ask(&json!({ "end": SECONDS }));
+        let state = self.request(&json!({ "end": SECONDS }));
         assert_eq!(
-            answer["came"],
+            state["reached"],
             json!(true),
             "it goes on:\n{}",
-            shown(&answer)
+            shown(&state)
         );
-        answer["code"].clone()
+        state["code"].clone()
     }
 }
 
-fn shown(answer: &Value) -> String {
-    let lines = answer["screen"].as_array().unwrap().iter();
+fn shown(state: &Value) -> String {
+    let lines = state["screen"].as_array().unwrap().iter();
     let lines: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
-/// A store `lab` with three records.
+/// Returns a store `lab` with three records.
 fn lab() -> Place {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
@@ -134,7 +134,7 @@ fn lab() -> Place {
 #[test]
 fn statements_span_lines_and_errors_do_not_end_the_shell() {
     let place = lab();
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
         return;
     };
     let greeting = shell.prompt("lab@1> ");
@@ -144,10 +144,10 @@ fn statements_span_lines_and_errors_do_not_end_the_shell() {
     let typed = shell.screen();
     assert!(typed.contains("    -> "), "lines are aligned:\n{typed}");
     shell.keys("FROM records;").keys(ENTER);
-    let answer = shell.until("(1 row)");
+    let screen = shell.until("(1 row)");
     assert!(
-        answer.contains("many") && answer.contains("a;b"),
-        "{answer}"
+        screen.contains("many") && screen.contains("a;b"),
+        "{screen}"
     );
     shell.prompt("lab@1> ");
 
@@ -167,9 +167,9 @@ fn statements_span_lines_and_errors_do_not_end_the_shell() {
 }
 
 #[test]
-fn a_long_question_ends_at_ctrl_c_and_the_shell_goes_on() {
+fn ctrl_c_cancels_a_query_and_the_shell_continues() {
     let place = Place::new();
-    let Some(mut shell) = Terminal::begun(&place, &["--sample"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--sample"], &[]) else {
         return;
     };
     shell.prompt("sample> ");
@@ -180,47 +180,47 @@ fn a_long_question_ends_at_ctrl_c_and_the_shell_goes_on() {
     ] {
         shell.keys(CTRL_L).prompt("sample> ");
         shell.keys(long).keys(ENTER);
-        shell.ask(&json!({ "wait": 2 }));
-        let begun = Instant::now();
+        shell.request(&json!({ "wait": 2 }));
+        let start = Instant::now();
         shell.keys(CTRL_C);
         let screen = shell.until("interrupted");
         shell.prompt("sample> ");
-        assert!(begun.elapsed() < Duration::from_secs(10), "{screen}");
-        let answer = shell.line("SELECT 1 + 1 AS two;", "sample> ");
-        assert!(answer.contains("two") && answer.contains('2'), "{answer}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{screen}");
+        let sum = shell.line("SELECT 1 + 1 AS two;", "sample> ");
+        assert!(sum.contains("two") && sum.contains('2'), "{sum}");
     }
-    // What was interrupted does not keep the process.
+    // An interrupted query does not block the end of the process.
     shell.keys(CTRL_D);
     assert_eq!(shell.code(), json!(0));
 }
 
 #[test]
-fn what_another_process_commits_shows_and_what_was_made_stays() {
+fn commits_of_other_processes_are_visible_and_session_objects_remain() {
     let place = lab();
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
         return;
     };
     shell.prompt("lab@1> ");
-    for made in [
+    for statement in [
         "CREATE VIEW mine AS SELECT line, 'seen' AS word FROM records;",
         "CREATE OR REPLACE VIEW yours AS SELECT count(*) AS n FROM mine;",
         "CREATE TABLE kept AS SELECT count(*) AS before FROM records;",
         "SET datafusion.execution.batch_size = 4321;",
     ] {
-        shell.line(made, "lab@1> ");
+        shell.line(statement, "lab@1> ");
     }
     place.write("q/b.json", log(10, 4));
     place.ok(&["ingest", "-q", "--store", "lab", "q"]);
     let sql = "SELECT n, before, 'n=' || n AS told FROM yours, kept;";
     shell.keys(CTRL_L).prompt("lab@1> ");
     shell.keys(sql).keys(ENTER);
-    let answer = shell.prompt("lab@2> ");
+    let screen = shell.prompt("lab@2> ");
     assert!(
-        answer.contains("n=7"),
-        "the view shows the commit:\n{answer}"
+        screen.contains("n=7"),
+        "the view shows the commit:\n{screen}"
     );
-    let kept = shell.line("SELECT 'kept=' || before AS told FROM kept;", "lab@2> ");
-    assert!(kept.contains("kept=3"), "{kept}");
+    let stored = shell.line("SELECT 'kept=' || before AS told FROM kept;", "lab@2> ");
+    assert!(stored.contains("kept=3"), "{stored}");
     let set = shell.line("SHOW datafusion.execution.batch_size;", "lab@2> ");
     assert!(set.contains("4321"), "{set}");
     shell.line("DROP VIEW yours;", "lab@2> ");
@@ -230,17 +230,17 @@ fn what_another_process_commits_shows_and_what_was_made_stays() {
     shell
         .keys("SELECT 'has=' || count(*) AS told FROM mine;")
         .keys(ENTER);
-    let answer = shell.prompt("lab@3> ");
-    assert!(answer.contains("has=8"), "{answer}");
-    let gone = shell.line("SELECT * FROM yours;", "lab@3> ");
-    assert!(gone.contains("error: "), "{gone}");
+    let screen = shell.prompt("lab@3> ");
+    assert!(screen.contains("has=8"), "{screen}");
+    let dropped = shell.line("SELECT * FROM yours;", "lab@3> ");
+    assert!(dropped.contains("error: "), "{dropped}");
 }
 
 #[test]
-fn tab_completes_names_that_fit() {
+fn tab_completes_matching_names() {
     let place = lab();
     place.write("mine.csv", "a,b\n1,2\n");
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
         return;
     };
     shell.prompt("lab@1> ");
@@ -262,7 +262,7 @@ fn tab_completes_names_that_fit() {
             .keys(CTRL_L)
             .prompt("lab@1> ");
     }
-    // Columns of the table that is named later come first, with what they mean.
+    // Columns of the table in FROM come first, with their descriptions.
     let typed = "SELECT runtime FROM records";
     shell.keys(typed).until(typed);
     shell.keys(&"\u{1b}[D".repeat(" FROM records".len()));
@@ -276,16 +276,16 @@ fn tab_completes_names_that_fit() {
     let menu = shell.until("error_message");
     assert!(
         menu.contains("Utf8") || menu.contains("Int"),
-        "types are told:\n{menu}"
+        "types are listed:\n{menu}"
     );
 }
 
 #[test]
-fn what_was_typed_is_there_after_a_restart_and_for_nobody_else() {
+fn history_survives_a_restart_and_is_private() {
     let place = lab();
     let environment = [("XDG_STATE_HOME", "own")];
     for round in 0..2 {
-        let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &environment) else {
+        let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &environment) else {
             return;
         };
         shell.prompt("lab@1> ");
@@ -315,30 +315,30 @@ fn what_was_typed_is_there_after_a_restart_and_for_nobody_else() {
 }
 
 #[test]
-fn the_shell_ends_with_its_terminal_also_where_that_is_ignored() {
+fn the_shell_ends_with_its_terminal_even_if_hangup_is_ignored() {
     let place = lab();
     let ignores = [("IGNORES_HANGUP", "1")];
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &ignores) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &ignores) else {
         return;
     };
     shell.prompt("lab@1> ");
-    let process = shell.ask(&json!({}))["process"].as_u64().unwrap();
+    let process = shell.request(&json!({}))["process"].as_u64().unwrap();
     drop(shell);
-    let begun = Instant::now();
+    let start = Instant::now();
     while std::path::Path::new(&format!("/proc/{process}")).exists() {
-        assert!(begun.elapsed() < Duration::from_secs(SECONDS), "it goes on");
+        assert!(start.elapsed() < Duration::from_secs(SECONDS), "it goes on");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
 #[test]
-fn commands_do_what_their_help_says() {
+fn dot_commands_match_their_help() {
     let place = lab();
     place.write(
         "asked.sql",
         ".mode csv\nSELECT 'from a file' AS told,\n 1 AS n;\n",
     );
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
         return;
     };
     let prompt = "lab@1> ";
@@ -363,7 +363,7 @@ fn commands_do_what_their_help_says() {
         (".mode", &["csv"]),
         (
             ".mode sideways",
-            &["error: no format `sideways`", "hint: there are table"],
+            &["error: no format `sideways`", "expected one of table"],
         ),
         (".maxrows", &["40"]),
         (".maxrows 5", &[]),
@@ -400,37 +400,37 @@ fn commands_do_what_their_help_says() {
 }
 
 #[test]
-fn colours_are_shown_only_where_they_are_wanted_and_understood() {
+fn colors_are_used_only_if_enabled_and_supported() {
     let place = lab();
-    for (environment, is_coloured) in [
+    for (environment, is_colored) in [
         (vec![], true),
         (vec![("NO_COLOR", "1")], false),
         (vec![("TERM", "dumb")], false),
     ] {
         let args = ["--store", "lab", "--at", "2100-01-01"];
-        let Some(mut shell) = Terminal::begun(&place, &args, &environment) else {
+        let Some(mut shell) = Terminal::start(&place, &args, &environment) else {
             return;
         };
         shell.until("lab@2100-01-01T00:00:00Z> ");
         shell.keys("SELECT median(1), 'text' FROM records");
         shell.until("FROM records");
-        let colours = shell.ask(&json!({}))["colours"].clone();
-        let count = colours.as_array().unwrap().len();
-        assert_eq!(count >= 4, is_coloured, "{environment:?}: {colours}");
-        assert_eq!(count > 0, is_coloured, "{environment:?}: {colours}");
+        let colors = shell.request(&json!({}))["colors"].clone();
+        let count = colors.as_array().unwrap().len();
+        assert_eq!(count >= 4, is_colored, "{environment:?}: {colors}");
+        assert_eq!(count > 0, is_colored, "{environment:?}: {colors}");
     }
 }
 
 #[test]
-fn without_a_store_the_shell_says_so_and_finds_one_that_is_made() {
+fn the_shell_reports_a_missing_store_and_finds_a_new_one() {
     let place = Place::new();
-    let Some(mut shell) = Terminal::begun(&place, &[], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &[], &[]) else {
         return;
     };
     let prompt = "no store> ";
     shell.prompt(prompt);
-    let answer = shell.line("SELECT 6 * 7 AS x;", prompt);
-    assert!(answer.contains("42"), "{answer}");
+    let screen = shell.line("SELECT 6 * 7 AS x;", prompt);
+    assert!(screen.contains("42"), "{screen}");
     let none = shell.line("SELECT count(*) FROM records;", prompt);
     assert!(none.contains("error: there is no store here"), "{none}");
     place.write("p/a.json", log(1, 3));
@@ -439,19 +439,19 @@ fn without_a_store_the_shell_says_so_and_finds_one_that_is_made() {
     shell
         .keys("SELECT 'n=' || count(*) AS told FROM records;")
         .keys(ENTER);
-    let answer = shell.until("(1 row)");
-    assert!(answer.contains("n=3"), "{answer}");
+    let screen = shell.until("(1 row)");
+    assert!(screen.contains("n=3"), "{screen}");
 }
 
 #[test]
 #[cfg(unix)]
-fn a_terminal_is_in_order_when_the_shell_is_asked_to_end() {
+fn the_terminal_is_restored_when_the_shell_is_terminated() {
     let place = lab();
-    let Some(mut shell) = Terminal::begun(&place, &["--store", "lab"], &[]) else {
+    let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
         return;
     };
     shell.prompt("lab@1> ");
-    let typing = shell.ask(&json!({}));
+    let typing = shell.request(&json!({}));
     assert_eq!(
         typing["echoes"],
         json!(false),
@@ -461,5 +461,5 @@ fn a_terminal_is_in_order_when_the_shell_is_asked_to_end() {
     let sent = Command::new("kill").arg(id).status().unwrap();
     assert!(sent.success());
     assert_eq!(shell.code(), json!(143));
-    assert_eq!(shell.ask(&json!({}))["echoes"], json!(true));
+    assert_eq!(shell.request(&json!({}))["echoes"], json!(true));
 }

@@ -1,4 +1,4 @@
-//! TenSet's metrics as aggregates, equal to what upstream's own code computes.
+//! TenSet's metrics as aggregates, compared with the code of upstream.
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,8 @@ fn numbers(list: &Value) -> Vec<f64> {
     numbers.map(|one| one.as_f64().unwrap()).collect()
 }
 
-/// Rows of the answer by the name in their first column.
-fn answers(place: &Place, sql: &str) -> Vec<Vec<String>> {
+/// Returns the rows of a result, split into cells.
+fn split_rows(place: &Place, sql: &str) -> Vec<Vec<String>> {
     let rows = place.rows(sql).into_iter();
     rows.map(|row| row.split(',').map(str::to_owned).collect())
         .collect()
@@ -36,7 +36,7 @@ fn assert_close(found: &str, wanted: &Value, tolerance: f64, what: &str) {
 }
 
 #[test]
-fn aggregates_equal_upstreams_but_where_a_number_would_flatter() {
+fn aggregates_equal_upstream_except_for_misleading_values() {
     let Some(text) = golden("metrics_small.json") else {
         return;
     };
@@ -70,15 +70,15 @@ fn aggregates_equal_upstreams_but_where_a_number_would_flatter() {
         columns.push((format!("recall@{k}"), at_k("recall_at_k", k)));
         columns.push((format!("peak@{k}"), at_k("peak_at_k", k)));
     }
-    let asked: Vec<&str> = columns.iter().map(|(_, sql)| sql.as_str()).collect();
-    // Out of order, so that ties are decided by the place alone.
+    let expressions: Vec<&str> = columns.iter().map(|(_, sql)| sql.as_str()).collect();
+    // Rows are shuffled, so that only `place` breaks ties.
     let sql = format!(
         "SELECT name, {} FROM (SELECT * FROM 'cases.csv' ORDER BY place % 7, place DESC) GROUP BY name",
-        asked.join(", ")
+        expressions.join(", ")
     );
-    let found = answers(&place, &sql);
+    let found = split_rows(&place, &sql);
     assert_eq!(found.len(), cases.len());
-    let mut refused = 0;
+    let mut rejected = 0;
     for row in &found {
         let case = cases
             .iter()
@@ -95,18 +95,18 @@ fn aggregates_equal_upstreams_but_where_a_number_would_flatter() {
                 Value::Null => {}
                 _ if flatters(name) => {
                     assert_eq!(cell, "", "{what}");
-                    refused += 1;
+                    rejected += 1;
                 }
                 wanted => assert_close(cell, wanted, 1e-12, &what),
             }
         }
     }
-    // Of one row, and of equal labels: r2, pairs, and recall and peak at two or three k.
-    assert_eq!(refused, 6 + 8);
+    // Rejected for one row and for equal labels: r2, pairs, and recall and peak at two or three k.
+    assert_eq!(rejected, 6 + 8);
 }
 
 #[test]
-fn a_network_scores_what_upstreams_evaluation_says() {
+fn network_scores_match_upstream_evaluation() {
     let Some(expected) = golden("metrics_real.json") else {
         return;
     };
@@ -117,15 +117,15 @@ fn a_network_scores_what_upstreams_evaluation_says() {
     for noise in ["0.0", "0.1", "1.0"] {
         let tasks = golden(&format!("preds_x86_resnet18_{noise}.jsonl")).unwrap();
         for (task, line) in tasks.lines().enumerate() {
-            let told: Value = serde_json::from_str(line).unwrap();
-            let both = numbers(&told["labels"])
+            let golden_task: Value = serde_json::from_str(line).unwrap();
+            let both = numbers(&golden_task["labels"])
                 .into_iter()
-                .zip(numbers(&told["preds"]));
+                .zip(numbers(&golden_task["preds"]));
             for (place, (label, prediction)) in both.enumerate() {
                 writeln!(
                     rows,
                     "{noise},{task},{place},{label:?},{prediction:?},{},{}",
-                    told["min_latency"], told["weight"]
+                    golden_task["min_latency"], golden_task["weight"]
                 )
                 .unwrap();
             }
@@ -143,33 +143,38 @@ fn a_network_scores_what_upstreams_evaluation_says() {
                top_k_score(scores['best_ns'], scores['top_10_ns'], weight), top_k_score(scores['best_ns'], scores['top_20_ns'], weight), \
                sum(n * scores['pairwise_accuracy']) / sum(n), sum(scores['rows']), sum(scores['failed']) \
                FROM tasks GROUP BY noise";
-    let found = answers(&place, sql);
+    let found = split_rows(&place, sql);
     assert_eq!(found.len(), 3);
     for row in found {
         let case = &expected[&format!("x86_resnet18/noise={}", row[0])];
-        let of = |name: &str| &case["evaluate_model"][name];
+        let metric = |name: &str| &case["evaluate_model"][name];
         let exact = [
-            of("RMSE"),
-            of("R^2"),
-            of("pairwise comparision accuracy"),
-            of("mape"),
-            of("average peak score@1"),
-            of("average peak score@5"),
+            metric("RMSE"),
+            metric("R^2"),
+            metric("pairwise comparision accuracy"),
+            metric("mape"),
+            metric("average peak score@1"),
+            metric("average peak score@5"),
         ];
         for (cell, wanted) in row[1..7].iter().zip(exact) {
             assert_close(cell, wanted, 1e-12, &row[0]);
         }
-        // Labels are of single precision, and so are those that runtimes are made of anew.
+        // Labels have single precision, and so have runtimes computed from labels.
         let tops = ["1", "5", "10", "20"].map(|k| &case["topk_score"][k]);
         for (cell, wanted) in row[7..11].iter().zip(tops) {
             assert_close(cell, wanted, 1e-6, &row[0]);
         }
-        assert_close(&row[11], of("pairwise comparision accuracy"), 1e-6, &row[0]);
+        assert_close(
+            &row[11],
+            metric("pairwise comparision accuracy"),
+            1e-6,
+            &row[0],
+        );
         assert_eq!(row[12..], ["1025", "0"]);
     }
 }
 
-/// A sum of parts in any order is the same as the whole: over one partition, over several, and over values that come one by one.
+/// Partial aggregates in any order give the same result: over one partition, over several, and over single values.
 #[test]
 fn groups_over_several_partitions_agree() {
     let place = Place::new();
@@ -216,10 +221,10 @@ fn groups_over_several_partitions_agree() {
 }
 
 #[test]
-fn odd_settings_are_told() {
+fn invalid_settings_are_reported() {
     let place = Place::new();
     place.ok(&["init"]);
-    for (call, told) in [
+    for (call, expected) in [
         ("peak_at_k(label, prediction, 0)", "k is 0"),
         (
             "tenset_scores(label, prediction, 1, 'best')",
@@ -229,6 +234,6 @@ fn odd_settings_are_told() {
         let sql = format!("SELECT {call} FROM (VALUES (1.0, 0.9)) AS t(label, prediction)");
         let ran = place.tsql(&[&sql]);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
 }

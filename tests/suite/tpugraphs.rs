@@ -1,4 +1,4 @@
-//! TpuGraphs: files in, SQL, training batches, files back.
+//! TpuGraphs: ingest, SQL, training batches and export.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn runs() -> Vec<((i8, i8), f64)> {
     ]
 }
 
-/// Two searches of one graph, a kernel, and one whose runtimes are withheld.
+/// Returns two searches of one graph, a kernel, and a kernel with withheld runtimes.
 fn tree() -> Place {
     let place = Place::new();
     place.write(RANDOM, npz(&layout_file(&runs())));
@@ -37,20 +37,20 @@ fn tree() -> Place {
 
 fn ingested() -> Place {
     let place = tree();
-    let told = place.ok(&["ingest", "npz"]).stderr;
+    let stderr = place.ok(&["ingest", "npz"]).stderr;
     assert!(
-        told.contains("records          12 (2 unmeasured)"),
-        "{told}"
+        stderr.contains("records          12 (2 unmeasured)"),
+        "{stderr}"
     );
     place
 }
 
-/// Every array of every file below `folder` is as it was.
-fn assert_given_back(place: &Place, names: &[&str]) {
+/// Asserts that every array of these files exports unchanged.
+fn assert_exported(place: &Place, names: &[&str]) {
     place.ok(&["check"]);
     let _ = std::fs::remove_dir_all(place.path().join("back"));
-    let told = place.ok(&["export", "--to", "back"]).stderr;
-    assert!(told.contains(" 0 differ"), "{told}");
+    let stderr = place.ok(&["export", "--to", "back"]).stderr;
+    assert!(stderr.contains(" 0 differ"), "{stderr}");
     for name in names {
         let back = place.read(&format!("back/{name}"));
         assert!(members(&back) == members(&place.read(name)), "{name}");
@@ -76,7 +76,7 @@ fn graphs_and_configurations_are_stored_once() {
             "tile:xla,valid,3,3,3,80.0,100.0",
         ]
     );
-    // Four of the random search, one of them the default's too, and one more.
+    // Four of the random search, one of them also in the default search, and one more.
     assert_eq!(
         place.rows("SELECT count(*) FROM configurations c JOIN graphs g USING (graph_id) WHERE kind = 'layout'"),
         ["5"]
@@ -106,7 +106,7 @@ fn graphs_and_configurations_are_stored_once() {
 }
 
 #[test]
-fn nodes_and_edges_answer() {
+fn nodes_and_edges_can_be_queried() {
     let place = ingested();
     assert_eq!(
         place.rows(
@@ -146,12 +146,12 @@ fn nodes_and_edges_answer() {
 }
 
 #[test]
-fn arrays_come_back_whatever_their_types_and_order() {
+fn arrays_of_any_type_and_order_round_trip() {
     let place = ingested();
     let names = [RANDOM, DEFAULT, TILE, WITHHELD];
-    assert_given_back(&place, &names);
+    assert_exported(&place, &names);
     place.ok(&["optimize"]);
-    assert_given_back(&place, &names);
+    assert_exported(&place, &names);
 
     let place = Place::new();
     let types: [&[(&str, &'static str, bool)]; 5] = [
@@ -195,14 +195,14 @@ fn arrays_come_back_whatever_their_types_and_order() {
         place.rows("SELECT count(*), count(DISTINCT config_id) FROM records"),
         ["25,4"]
     );
-    assert_given_back(
+    assert_exported(
         &place,
         &names.iter().map(String::as_str).collect::<Vec<_>>(),
     );
 }
 
 #[test]
-fn archives_hold_the_same_files() {
+fn archives_contain_the_same_files() {
     let place = ingested();
     let mut plain = tar::Builder::new(Vec::new());
     for name in [RANDOM, DEFAULT, TILE, WITHHELD] {
@@ -212,8 +212,8 @@ fn archives_hold_the_same_files() {
     }
     let plain = plain.into_inner().unwrap();
     place.write("npz_all.tar", &plain);
-    let told = place.ok(&["ingest", "npz_all.tar"]).stderr;
-    assert!(told.contains("4 already there"), "{told}");
+    let stderr = place.ok(&["ingest", "npz_all.tar"]).stderr;
+    assert!(stderr.contains("4 already there"), "{stderr}");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, &plain).unwrap();
     place.write("npz_all.tar.gz", gzip.finish().unwrap());
@@ -224,14 +224,14 @@ fn archives_hold_the_same_files() {
             place.rows("SELECT count(*) FROM records WHERE split = 'train'"),
             ["7"]
         );
-        assert_given_back(&place, &[RANDOM, DEFAULT, TILE, WITHHELD]);
+        assert_exported(&place, &[RANDOM, DEFAULT, TILE, WITHHELD]);
     }
     let cut = &plain[..plain.len() / 2];
     place.write("cut.tar", cut);
     assert_eq!(place.tsql(&["ingest", "cut.tar"]).code, Some(1));
 }
 
-/// Runs `tsql batch` into a file; samples and rows of `node_config_feat` in it.
+/// Runs `tsql batch` into a file. Returns its samples and its rows of `node_config_feat`.
 fn batch(place: &Place, args: &str) -> (Vec<i64>, Vec<i64>) {
     let args: Vec<&str> = "batch".split(' ').chain(args.split(' ')).collect();
     place.ok(&[&args[..], &["-o", "batch.npz"]].concat());
@@ -267,15 +267,15 @@ fn batches_are_rows_of_the_file() {
     );
 }
 
-/// By hand of `runs`, whose best is 100: medians of those that have a layout, whatever its code is.
+/// Computed by hand from `runs`, whose best is 100: medians of the configurations of each layout.
 #[test]
 fn layouts_are_compared_group_by_group() {
     let place = ingested();
-    let told = place
+    let stdout = place
         .ok(&["queries", "tpugraphs-layout-codes", "--format", "csv"])
         .stdout;
     let of = |group: &str| {
-        let rows = told.lines().filter(|line| line.starts_with(group));
+        let rows = stdout.lines().filter(|line| line.starts_with(group));
         let rows = rows.map(|line| {
             line.split(',')
                 .skip(2)
@@ -287,17 +287,17 @@ fn layouts_are_compared_group_by_group() {
         rows.sort();
         rows
     };
-    assert_eq!(of("0,"), ["1.0,1", "3.0,1", "5.1,3"], "{told}");
+    assert_eq!(of("0,"), ["1.0,1", "3.0,1", "5.1,3"], "{stdout}");
     let middle = f64::midpoint(3.0, 9_007_199_254_740_991.0 / 100.0);
     assert_eq!(
         of("1,"),
         [format!("{middle:?},2"), "5.0,3".to_owned()],
-        "{told}"
+        "{stdout}"
     );
 }
 
 #[test]
-fn codes_and_their_table_are_the_rows() {
+fn codes_and_layout_table_reproduce_the_rows() {
     let place = ingested();
     let (_, all) = batch(&place, "random:net --pick all");
     let args = [
@@ -328,7 +328,7 @@ fn codes_and_their_table_are_the_rows() {
 }
 
 #[test]
-fn batches_are_listed_streamed_and_misspelled() {
+fn batches_are_listed_and_streamed_and_misspellings_reported() {
     let place = ingested();
     let listed = place.ok(&["batch"]).stdout;
     assert_eq!(listed.lines().count(), 4);
@@ -365,10 +365,10 @@ fn numbers<'a>(arrays: &'a mut [Array], name: &str) -> &'a mut Vec<f64> {
     &mut array.unwrap().numbers
 }
 
-/// Name, bytes, and what is told of them.
+/// Name, bytes, and error message.
 type Bad = (&'static str, Vec<u8>, &'static str);
 
-/// Files whose containers or shapes are wrong.
+/// Returns files with invalid containers or shapes.
 fn bad_files(good: &[u8]) -> Vec<Bad> {
     let raw: Vec<(String, Vec<u8>)> = members(good);
     let with = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
@@ -389,22 +389,22 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
         (
             "extra",
             changed(|arrays| arrays.push(array("more", "<i8", &[1], &[1.0]))),
-            "more: no array of a layout file",
+            "more: not an array of a layout file",
         ),
         (
             "shapes",
             changed(|arrays| arrays[5] = array("config_runtime", "<i8", &[4], &[1.0; 4])),
-            "node_config_feat: shape (5, 3, 18) where (4, 3, 18) was expected",
+            "node_config_feat: shape (5, 3, 18), expected (4, 3, 18)",
         ),
         (
             "features",
             changed(|arrays| arrays[0].shape = vec![140, 12]),
-            "node_feat: shape (140, 12) where (12, 140) was expected",
+            "node_feat: shape (140, 12), expected (12, 140)",
         ),
         (
             "longer",
             with("config_runtime.npy", &|bytes| bytes.push(0)),
-            "config_runtime: longer than its header says",
+            "config_runtime: longer than its header states",
         ),
         (
             "shorter",
@@ -427,59 +427,59 @@ fn bad_files(good: &[u8]) -> Vec<Bad> {
         (
             "bomb",
             bomb(),
-            "config_runtime: 100000000 numbers: at most 16777216 are read",
+            "config_runtime: 100000000 numbers, expected at most 16777216",
         ),
         (
             "header",
             with("node_feat.npy", &|bytes| bytes[0] = 0),
-            "node_feat: not an array of NumPy",
+            "node_feat: not a NumPy array",
         ),
         (
             "text_type",
             with("node_feat.npy", &|bytes| bytes[21] = b'U'),
-            "node_feat: numbers of type \"Uf4\" are not understood",
+            "node_feat: unsupported number type \"Uf4\"",
         ),
     ]
 }
 
-/// Files with numbers that cannot be.
+/// Returns files with invalid numbers.
 fn bad_numbers() -> Vec<Bad> {
     vec![
         (
             "edge",
             changed(|arrays| numbers(arrays, "edge_index")[3] = 12.0),
-            "edge_index: node 12 where the last one is 11",
+            "edge_index: node 12, expected at most 11",
         ),
         (
             "slot",
             changed(|arrays| numbers(arrays, "node_config_ids")[0] = -1.0),
-            "node_config_ids: node -1 where the last one is 11",
+            "node_config_ids: node -1, expected at most 11",
         ),
         (
             "nan",
             changed(|arrays| numbers(arrays, "node_feat")[7] = f64::NAN),
-            "node_feat: NaN is no whole number",
+            "node_feat: NaN is not an integer",
         ),
         (
             "fraction",
             changed(|arrays| numbers(arrays, "node_config_feat")[7] = 0.5),
-            "node_config_feat: 0.5 is no whole number",
+            "node_config_feat: 0.5 is not an integer",
         ),
         (
             "dimension",
             changed(|arrays| numbers(arrays, "node_config_feat")[7] = 300.0),
-            "node_config_feat: 300 is no dimension",
+            "node_config_feat: 300 is not a dimension",
         ),
         (
             "negative",
             changed(|arrays| numbers(arrays, "config_runtime")[2] = -5.0),
-            "config_runtime: -5 is no runtime",
+            "config_runtime: -5 is not a runtime",
         ),
     ]
 }
 
 #[test]
-fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
+fn a_bad_file_is_rejected_as_a_whole_and_others_ingested() {
     let good = npz(&layout_file(&runs()));
     let cases = [bad_files(&good), bad_numbers()].concat();
     let place = Place::new();
@@ -499,27 +499,27 @@ fn a_bad_file_is_refused_as_a_whole_and_the_others_go_on() {
     }
     let ran = place.tsql(&["ingest", "layout"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    for told in [
-        "not taken: 1 file, an empty zip archive: layout/xla/random/train/empty_zip.npz",
-        "not taken: 1 file, an npz file of other arrays than TpuGraphs' (node_feat, readme.txt): ",
+    for message in [
+        "skipped: 1 file, an empty zip archive: layout/xla/random/train/empty_zip.npz",
+        "skipped: 1 file, an npz file without TpuGraphs arrays (node_feat, readme.txt): ",
     ] {
-        assert!(ran.stderr.contains(told), "{told}\n{}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{message}\n{}", ran.stderr);
     }
     for (name, _, reason) in &cases {
-        let told = format!("layout/xla/random/train/{name}.npz: {reason}");
-        assert!(ran.stderr.contains(&told), "{told}\n{}", ran.stderr);
+        let message = format!("layout/xla/random/train/{name}.npz: {reason}");
+        assert!(ran.stderr.contains(&message), "{message}\n{}", ran.stderr);
     }
     assert_eq!(
         place.rows("SELECT name FROM sources"),
         ["layout/xla/random/train/good.npz"]
     );
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["5"]);
-    assert_given_back(&place, &["layout/xla/random/train/good.npz"]);
+    assert_exported(&place, &["layout/xla/random/train/good.npz"]);
     let strict = place.tsql(&["ingest", "--strict", "layout"]);
     assert_eq!(strict.code, Some(2));
 }
 
-/// A file in which a byte of the first member's check sum, in the directory, is another.
+/// Returns a file with a wrong checksum of the first member in the directory.
 fn with_wrong_crc(good: &[u8]) -> Vec<u8> {
     let mut bytes = good.to_vec();
     let entry = b"PK\x01\x02";
@@ -528,7 +528,7 @@ fn with_wrong_crc(good: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// 800 MB of zeros in a few kilobytes.
+/// Returns 800 MB of zeros in a few kilobytes.
 fn bomb() -> Vec<u8> {
     let mut arrays = layout_file(&runs());
     arrays.retain(|array| array.name != "config_runtime");
@@ -551,14 +551,14 @@ fn tiles_of_equal_bounds_are_not_merged() {
     let other = npz(&tile_file(2, &[(0.0, 8.0, 5.0), (3.0, 9.0, 5.0)]));
     place.write("tile/xla/train/b_2.npz", &other);
     place.ok(&["ingest", "tile"]);
-    // Bounds that say something are one configuration of the kernel in both files.
+    // Equal nonzero bounds are one configuration of the kernel in both files.
     assert_eq!(
         place.rows(
             "SELECT count(*), count(DISTINCT config_id), count(DISTINCT graph_id) FROM records"
         ),
         ["5,4,1"]
     );
-    assert_given_back(
+    assert_exported(
         &place,
         &["tile/xla/train/a_1.npz", "tile/xla/train/b_2.npz"],
     );
@@ -575,10 +575,10 @@ fn the_same_bytes_elsewhere_are_another_file() {
     ] {
         place.write(name, &bytes);
     }
-    let told = place.ok(&["ingest", "tile", "copy"]).stderr;
+    let stderr = place.ok(&["ingest", "tile", "copy"]).stderr;
     assert!(
-        told.contains("files            2 (1 with the bytes of another)"),
-        "{told}"
+        stderr.contains("files            2 (1 identical to another source)"),
+        "{stderr}"
     );
     assert_eq!(
         place
@@ -586,7 +586,7 @@ fn the_same_bytes_elsewhere_are_another_file() {
             .len(),
         2
     );
-    assert_given_back(
+    assert_exported(
         &place,
         &[
             "tile/xla/test/aa.npz",
@@ -597,7 +597,7 @@ fn the_same_bytes_elsewhere_are_another_file() {
 }
 
 #[test]
-fn every_real_file_comes_back_to_the_bit() {
+fn every_real_file_round_trips_exactly() {
     let (Some(shared), Some(python)) = (shared(), crate::engines::python()) else {
         return;
     };
@@ -624,9 +624,9 @@ fn every_real_file_comes_back_to_the_bit() {
     steps_of_npz(&place, &real);
 }
 
-/// What graphs that everybody knows compute, by hand.
+/// Operations of known networks, computed by hand.
 #[test]
-fn graphs_are_bounded_by_what_they_compute_and_move() {
+fn runtime_bounds_follow_from_operations_and_moved_bytes() {
     let Some(shared) = shared() else { return };
     let real = shared.join("data/tpugraphs/npz");
     let place = Place::new();
@@ -638,12 +638,12 @@ fn graphs_are_bounded_by_what_they_compute_and_move() {
     let layer = 4 * width * width + 2 * width * 4 * width + 2 * 128 * width;
     let ends = tokens * 2 * width + 8 * width * width + 8 * width * 2;
     let bert = 2 * (4 * tokens * layer + ends);
-    let of = "SELECT sum(hlo_flop_count(n.opcode, n.features, o.features)) FROM nodes AS n JOIN ( \
+    let sql = "SELECT sum(hlo_flop_count(n.opcode, n.features, o.features)) FROM nodes AS n JOIN ( \
          SELECT e.graph_id, e.user, array_agg(o.features) AS features FROM edges AS e \
          JOIN nodes AS o ON o.graph_id = e.graph_id AND o.node = e.operand GROUP BY e.graph_id, e.user \
          ) AS o ON o.graph_id = n.graph_id AND o.user = n.node WHERE n.op = 'dot' AND n.graph_id IN \
          (SELECT graph_id FROM records WHERE collection = 'layout:nlp:random')";
-    assert_eq!(place.rows(of), [bert.to_string()]);
+    assert_eq!(place.rows(sql), [bert.to_string()]);
     let bounds = place.ok(&["queries", "tpugraphs-bounds", "--format", "csv"]);
     let bounds: Vec<Vec<&str>> = bounds
         .stdout
@@ -659,7 +659,7 @@ fn graphs_are_bounded_by_what_they_compute_and_move() {
         one("tile_testdata_copy.24_")[2],
         (2 * 32 * 5 * 5 * 128 * 4).to_string()
     );
-    // Nothing was faster than a TPU v3 could be.
+    // No runtime is below the bound of a TPU v3.
     assert!(bounds.len() > 12);
     for row in &bounds {
         let reached: f64 = row[5].parse().unwrap();
@@ -667,7 +667,7 @@ fn graphs_are_bounded_by_what_they_compute_and_move() {
     }
 }
 
-/// A batch of a real file is what NumPy takes from it.
+/// Asserts that batches of a real file match NumPy.
 fn steps_of_npz(place: &Place, real: &Path) {
     let python = crate::engines::python().unwrap();
     for values in ["int8", "float32", "codes"] {

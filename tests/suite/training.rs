@@ -1,4 +1,4 @@
-//! Training loaders through the library: the same batches for whoever asks, kept once, made anew where they are damaged.
+//! Training loaders of the library: deterministic batches, and cached selections that are rebuilt after damage.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tsql::training::{Position, RowsOptions, TrainingBatch, TrainingRows};
 
 const SQL: &str = "SELECT graph_id, platform, runtime_ns, repeats_ns, flags FROM records ORDER BY source_id, line";
 
-/// A folder for selections.
+/// Folder of cached selections.
 struct Cache(tempfile::TempDir);
 
 impl Cache {
@@ -26,8 +26,8 @@ impl Cache {
             .seed(7)
     }
 
-    /// The folders of complete selections.
-    fn kept(&self) -> Vec<PathBuf> {
+    /// Returns the folders of complete selections.
+    fn selections(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.0.path().join("rows")).unwrap();
         let folders = entries.map(|entry| entry.unwrap().path());
         folders
@@ -40,9 +40,9 @@ async fn rows(store: &Store, sql: &str, options: &RowsOptions) -> TrainingRows {
     store.training_rows(sql, options).await.unwrap()
 }
 
-async fn refused(store: &Store, sql: &str, options: &RowsOptions) -> String {
-    let made = store.training_rows(sql, options).await;
-    made.unwrap_err().to_string()
+async fn rejection(store: &Store, sql: &str, options: &RowsOptions) -> String {
+    let rows = store.training_rows(sql, options).await;
+    rows.unwrap_err().to_string()
 }
 
 fn epoch(rows: &TrainingRows, from: Position) -> Vec<TrainingBatch> {
@@ -55,8 +55,8 @@ fn runtimes(batch: &RecordBatch) -> Vec<Option<u64>> {
     values.iter().map(|time| time.map(f64::to_bits)).collect()
 }
 
-/// What the session says, row by row.
-async fn told(store: &Store, sql: &str) -> Vec<Option<u64>> {
+/// Returns the runtimes of a query, row by row.
+async fn query_runtimes(store: &Store, sql: &str) -> Vec<Option<u64>> {
     let frame = store.session().await.unwrap().sql(sql).await.unwrap();
     let batches = frame.collect().await.unwrap();
     batches.iter().flat_map(runtimes).collect()
@@ -66,16 +66,16 @@ async fn told(store: &Store, sql: &str) -> Vec<Option<u64>> {
 async fn batches_are_the_rows_of_the_query() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let rows = rows(&store, SQL, &cache.options().shuffle(false)).await;
-    let expected = told(&store, SQL).await;
+    let expected = query_runtimes(&store, SQL).await;
     assert_eq!(rows.len(), expected.len() as u64);
     assert!(expected.contains(&None), "failed records have no runtime");
     let batches = epoch(&rows, Position::default());
     assert_eq!(batches.len() as u64, rows.batch_count(0));
-    let given: Vec<_> = batches
+    let loaded: Vec<_> = batches
         .iter()
         .flat_map(|batch| runtimes(&batch.rows))
         .collect();
-    assert_eq!(given, expected);
+    assert_eq!(loaded, expected);
     let picked = rows.rows(&[3, 470, 3]).unwrap();
     assert_eq!(
         runtimes(&picked),
@@ -83,20 +83,23 @@ async fn batches_are_the_rows_of_the_query() {
     );
     assert_eq!(rows.rows(&[]).unwrap().num_rows(), 0);
     let wrong = rows.rows(&[rows.len()]).unwrap_err().to_string();
-    assert!(wrong.contains("no row 480: there are 480"), "{wrong}");
+    assert!(
+        wrong.contains("no row 480, expected an index below 480"),
+        "{wrong}"
+    );
 }
 
 #[tokio::test]
-async fn an_epoch_resumes_after_each_batch_and_twice() {
+async fn an_epoch_resumes_after_any_batch() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     for options in [cache.options(), cache.options().group("graph_id")] {
         let whole = rows(&store, SQL, &options).await;
         let expected = epoch(&whole, Position::start_of(3));
         assert!(expected.len() > 3);
         for stop in 0..=expected.len() {
-            // Stopped with some made ahead, gone on by another loader, stopped and gone on again.
+            // Stopped with prefetched batches, resumed by another loader, stopped and resumed again.
             let mut first = whole.iter(Position::start_of(3)).unwrap();
-            let mut given: Vec<_> = first.by_ref().take(stop).map(Result::unwrap).collect();
+            let mut batches: Vec<_> = first.by_ref().take(stop).map(Result::unwrap).collect();
             let state = serde_json::to_string(&first.position()).unwrap();
             let again = rows(&store, SQL, &options.clone().threads(3).prefetch(2)).await;
             let position = serde_json::from_str(&state).unwrap();
@@ -105,12 +108,12 @@ async fn an_epoch_resumes_after_each_batch_and_twice() {
                 break;
             }
             let mut second = again.iter(position).unwrap();
-            given.extend(second.by_ref().take(1).map(Result::unwrap));
+            batches.extend(second.by_ref().take(1).map(Result::unwrap));
             let position = second.position();
             if position.epoch == 3 {
-                given.extend(epoch(&whole, position));
+                batches.extend(epoch(&whole, position));
             }
-            assert_eq!(given, expected, "stopped after {stop}");
+            assert_eq!(batches, expected, "stopped after {stop}");
         }
     }
 }
@@ -137,11 +140,11 @@ async fn ranks_share_one_sequence() {
             }
         }
     }
-    assert_eq!(cache.kept().len(), 2, "one selection for all ranks");
+    assert_eq!(cache.selections().len(), 2, "one selection for all ranks");
 }
 
 #[tokio::test]
-async fn groups_are_whole_whatever_their_size() {
+async fn groups_stay_whole_at_any_size() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let options = cache.options().group("graph_id");
     let rows = self::rows(&store, SQL, &options).await;
@@ -149,7 +152,7 @@ async fn groups_are_whole_whatever_their_size() {
     let mut seen = Vec::new();
     for batch in epoch(&rows, Position::default()) {
         let sizes = batch.group_sizes.unwrap();
-        // All groups are larger than a batch here, so each is one.
+        // All groups are larger than a batch, so each group is one batch.
         assert_eq!(sizes, [96]);
         let graphs = batch.rows.column(0).as_primitive::<Int64Type>();
         assert!(
@@ -162,7 +165,7 @@ async fn groups_are_whole_whatever_their_size() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), 5);
-    // NULLs are a group, and rows of one keep the order of the query.
+    // NULLs form a group, and rows of a group have the order of the query.
     let sql = "SELECT nullif(line % 3, 0) AS k, line, runtime_ns FROM records ORDER BY line DESC, source_id";
     let options = cache.options().group("k").batch_rows(1000).shuffle(false);
     let batch = self::rows(&store, sql, &options)
@@ -182,11 +185,11 @@ async fn groups_are_whole_whatever_their_size() {
 }
 
 #[tokio::test]
-async fn a_selection_is_written_once_and_anew_when_it_is_damaged() {
+async fn a_selection_is_written_once_and_rebuilt_if_damaged() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let options = cache.options().group("graph_id");
     let expected = epoch(&rows(&store, SQL, &options).await, Position::default());
-    let [folder] = &cache.kept()[..] else {
+    let [folder] = &cache.selections()[..] else {
         panic!("one selection");
     };
     let written = || {
@@ -210,7 +213,7 @@ async fn a_selection_is_written_once_and_anew_when_it_is_damaged() {
         damage(folder);
         let again = rows(&store, SQL, &options).await;
         assert_eq!(epoch(&again, Position::default()), expected);
-        assert_eq!(cache.kept().len(), 1);
+        assert_eq!(cache.selections().len(), 1);
     }
     assert!(written() > first);
     let others = fs::read_dir(cache.0.path().join("rows")).unwrap().count();
@@ -231,31 +234,36 @@ fn cut(path: &Path) {
 }
 
 #[tokio::test]
-async fn what_was_not_used_for_longest_goes() {
+async fn the_least_recently_used_selection_is_evicted() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
-    let of = |first: i64| {
+    let query = |first: i64| {
         format!("SELECT runtime_ns FROM records ORDER BY line, source_id LIMIT 100 OFFSET {first}")
     };
-    let first = rows(&store, &of(40), &cache.options()).await;
+    let first = rows(&store, &query(40), &cache.options()).await;
     for line in [30, 20] {
-        rows(&store, &of(line), &cache.options()).await;
+        rows(&store, &query(line), &cache.options()).await;
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    // It is used again.
-    rows(&store, &of(40), &cache.options()).await;
+    // The first selection is used again.
+    rows(&store, &query(40), &cache.options()).await;
     let bytes = |folder: &PathBuf| -> u64 {
         let entries = fs::read_dir(folder).unwrap();
         entries
             .map(|entry| entry.unwrap().metadata().unwrap().len())
             .sum()
     };
-    let room = cache.kept().iter().map(bytes).max().unwrap() * 5 / 2;
-    rows(&store, &of(10), &cache.options().cache_bytes(room)).await;
-    assert_eq!(cache.kept().len(), 2);
-    // Whoever has one open keeps it.
+    let cache_bytes = cache.selections().iter().map(bytes).max().unwrap() * 5 / 2;
+    rows(
+        &store,
+        &query(10),
+        &cache.options().cache_bytes(cache_bytes),
+    )
+    .await;
+    assert_eq!(cache.selections().len(), 2);
+    // An open selection remains readable.
     assert!(first.rows(&[0]).is_ok());
-    rows(&store, &of(5), &cache.options().cache_bytes(0)).await;
-    assert_eq!(cache.kept().len(), 1);
+    rows(&store, &query(5), &cache.options().cache_bytes(0)).await;
+    assert_eq!(cache.selections().len(), 1);
     assert!(first.rows(&[1]).is_ok());
 }
 
@@ -281,35 +289,35 @@ async fn other_rows_are_another_selection() {
     let other = rows(&store, sql, &cache.options().parameter("p", "epyc-2t")).await;
     assert!(!one.is_empty() && !other.is_empty());
     assert_ne!(one.rows(&[0, 1]).unwrap(), other.rows(&[0, 1]).unwrap());
-    assert_eq!(cache.kept().len(), 3);
+    assert_eq!(cache.selections().len(), 3);
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_with_a_reason() {
+async fn impossible_requests_are_rejected_with_a_reason() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let options = cache.options();
     for (sql, reason) in [
         (
             "SELECT runtime_ns, random() FROM records",
-            "random() is another value each time",
+            "random() has another value in each run",
         ),
-        ("SELECT 1; SELECT 2", "there are several statements"),
-        ("", "there is none"),
+        ("SELECT 1; SELECT 2", "the text has several statements"),
+        ("", "the text has none"),
         ("SELECT nothing FROM records", "nothing"),
         (
             "COPY (SELECT 1) TO 'x.csv'",
-            "a query, which changes nothing",
+            "found a statement that changes or explains data",
         ),
         ("SELECT $p", "`$p` has no value"),
         (
             "SELECT platform, count(*) FROM (SELECT platform FROM records UNION ALL SELECT platform FROM sources) GROUP BY 1",
-            "ORDER BY what tells them apart",
+            "add ORDER BY columns that identify the rows",
         ),
     ] {
-        let told = refused(&store, sql, &options).await;
+        let message = rejection(&store, sql, &options).await;
         assert!(
-            told.replace('`', "").contains(&reason.replace('`', "")),
-            "{sql}: {told}"
+            message.replace('`', "").contains(&reason.replace('`', "")),
+            "{sql}: {message}"
         );
     }
     for (options, reason) in [
@@ -318,8 +326,8 @@ async fn what_cannot_be_is_refused_with_a_reason() {
         (options.clone().rank(2, 2), "rank 2 of 2"),
         (options.clone().threads(0), "at least one thread"),
     ] {
-        let told = refused(&store, SQL, &options).await;
-        assert!(told.contains(reason), "{told}");
+        let message = rejection(&store, SQL, &options).await;
+        assert!(message.contains(reason), "{message}");
     }
     let rows = rows(&store, SQL, &options).await;
     let beyond = Position {
@@ -330,7 +338,7 @@ async fn what_cannot_be_is_refused_with_a_reason() {
     assert!(rows.for_rank(3, 3).is_err());
 }
 
-/// In a process of its own: see the next test.
+/// Part of the next test, which runs it in separate processes.
 #[tokio::test]
 async fn a_process_of_several() {
     let Some(folder) = std::env::var_os("TSQL_TEST_TRAINING_CACHE") else {
@@ -352,7 +360,7 @@ async fn a_process_of_several() {
 }
 
 #[tokio::test]
-async fn processes_at_once_make_one_selection() {
+async fn concurrent_processes_write_one_selection() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::create(place.path().join("s").to_str().unwrap())
         .await
@@ -375,10 +383,11 @@ async fn processes_at_once_make_one_selection() {
     let mut sums = Vec::new();
     for child in started {
         let ended = child.wait_with_output().unwrap();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(ended.status.success(), "{said}");
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.success(), "{stderr}");
         sums.extend(
-            said.lines()
+            stderr
+                .lines()
                 .filter(|line| line.contains("sum "))
                 .map(str::to_owned),
         );
@@ -390,9 +399,9 @@ async fn processes_at_once_make_one_selection() {
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
-/// Failed records are a twentieth of all: as families of their own they come as often as the others.
+/// 5 % of all records failed. As a family they occur as often as the others.
 #[tokio::test]
-async fn families_take_turns_whatever_their_size() {
+async fn families_alternate_regardless_of_size() {
     let (store, cache) = (Store::demo().await.unwrap(), Cache::new());
     let sql = "SELECT graph_id, status, runtime_ns FROM records ORDER BY source_id, line";
     let options = cache.options().balance("status");
@@ -404,13 +413,13 @@ async fn families_take_turns_whatever_their_size() {
         .iter()
         .map(|batch| (batch.rows.num_rows(), failed(&batch.rows)))
         .collect();
-    // Each turn of two has one of each.
+    // Each pair of batches has one of each family.
     assert!(
         counts.iter().all(|(rows, failed)| rows == &(2 * failed)),
         "{counts:?}"
     );
     assert_eq!(counts.iter().map(|(rows, _)| rows).sum::<usize>(), 480);
-    // It goes on in the middle as it would have, and is kept under a name of its own.
+    // The loader resumes within an epoch, and has a separate cached selection.
     let second = Position { epoch: 1, batch: 3 };
     let again = rows(&store, sql, &options).await;
     assert_eq!(
@@ -420,10 +429,13 @@ async fn families_take_turns_whatever_their_size() {
     assert_ne!(epoch(&all, Position::start_of(1))[0].rows, first[0].rows);
     let plain = rows(&store, sql, &cache.options()).await;
     assert_eq!(
-        (cache.kept().len(), epoch(&plain, Position::default()).len()),
+        (
+            cache.selections().len(),
+            epoch(&plain, Position::default()).len()
+        ),
         (2, 10)
     );
-    // Whole groups take turns, too: those of 24 failed records beside those of all others.
+    // Whole groups alternate, too: groups of 24 failed records and groups of all others.
     let grouped = rows(
         &store,
         sql,
@@ -436,6 +448,6 @@ async fn families_take_turns_whatever_their_size() {
         .filter(|batch| failed(&batch.rows) > 0)
         .count();
     assert_eq!(batches.len(), 2 * groups_of_failed);
-    let told = refused(&store, sql, &cache.options().balance("family")).await;
-    assert!(told.contains("family"), "{told}");
+    let message = rejection(&store, sql, &cache.options().balance("family")).await;
+    assert!(message.contains("family"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! What a model is told of programs, by SQL: against upstream's own vectors and by hand.
+//! Features of programs in SQL, compared with vectors of upstream and with hand computations.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tsql::{IngestOptions, Store};
 
 use crate::support::{log, shared};
 
-async fn asked(store: &Store, sql: &str) -> Result<Vec<RecordBatch>, String> {
+async fn run_query(store: &Store, sql: &str) -> Result<Vec<RecordBatch>, String> {
     let frame = store.session().await.unwrap().sql(sql).await;
     let frame = frame.map_err(|error| error.to_string())?;
     frame.collect().await.map_err(|error| error.to_string())
@@ -19,10 +19,10 @@ fn lists(batch: &RecordBatch) -> &FixedSizeListArray {
     batch.column(0).as_fixed_size_list()
 }
 
-/// Vectors that TLP's own code makes of real logs (`golden/tenset/tlp_vectors.json`): the first of each file, and a
-/// checksum over all.
+/// Vectors of real logs from the code of TLP (`golden/tenset/tlp_vectors.json`): the first vector of each file, and a
+/// checksum of all vectors.
 #[tokio::test]
-async fn tokens_are_those_of_upstream() {
+async fn tokens_match_upstream() {
     let Some(shared) = shared() else {
         return;
     };
@@ -37,7 +37,7 @@ async fn tokens_are_those_of_upstream() {
         let sql = format!(
             "SELECT tlp_tokens(steps, '{kind}') FROM records JOIN configurations USING (config_id) ORDER BY line"
         );
-        let rows = asked(&store, &sql).await.unwrap();
+        let rows = run_query(&store, &sql).await.unwrap();
         let count: usize = rows.iter().map(RecordBatch::num_rows).sum();
         assert_eq!(count as u64, expected["ok"].as_u64().unwrap(), "{file}");
         let flat = expected["first"].as_array().unwrap().iter();
@@ -47,17 +47,17 @@ async fn tokens_are_those_of_upstream() {
         let first = first.as_primitive::<Int32Type>().values().iter();
         assert!(first.map(|number| i64::from(*number)).eq(flat), "{file}");
         let expected = expected["rolling_checksum"].as_u64().unwrap();
-        assert_eq!(rolling(&rows), expected, "{file}");
+        assert_eq!(rolling_checksum(&rows), expected, "{file}");
     }
 }
 
-/// The golden file's checksum over all vectors of a log: `sum * 1000003 + s` modulo 2^61, where `s` is the sum of
-/// each number by its place from 1.
-fn rolling(rows: &[RecordBatch]) -> u64 {
+/// Returns the checksum of the golden file over all vectors of a log: `sum * 1000003 + s` modulo 2^61, where `s` is the
+/// sum of each number times its position from 1.
+fn rolling_checksum(rows: &[RecordBatch]) -> u64 {
     let each = rows
         .iter()
         .flat_map(|batch| lists(batch).iter().map(Option::unwrap));
-    let of_vector = each.map(|list| {
+    let sums = each.map(|list| {
         let numbers = list.as_primitive::<Int32Type>().values().iter();
         let placed = (1_i64..).zip(numbers);
         placed
@@ -65,13 +65,13 @@ fn rolling(rows: &[RecordBatch]) -> u64 {
             .sum::<i64>()
             .cast_unsigned()
     });
-    of_vector.fold(0, |sum: u64, of| {
-        sum.wrapping_mul(1_000_003).wrapping_add(of) % (1 << 61)
+    sums.fold(0, |sum: u64, value| {
+        sum.wrapping_mul(1_000_003).wrapping_add(value) % (1 << 61)
     })
 }
 
 #[tokio::test]
-async fn schedules_are_lists_of_a_fixed_size() {
+async fn schedules_become_lists_of_a_fixed_size() {
     let place = crate::support::Place::new();
     let file = place.write("logs/a/x.json", log(1, 3));
     let store = Store::create("memory:").await.unwrap();
@@ -79,7 +79,7 @@ async fn schedules_are_lists_of_a_fixed_size() {
     let options = IngestOptions::default().platform("a");
     store.ingest(&files, &options).await.unwrap();
     let sql = "SELECT schedule_numbers(steps), steps FROM configurations ORDER BY config_id";
-    let rows = asked(&store, sql).await.unwrap();
+    let rows = run_query(&store, sql).await.unwrap();
     let lists = lists(&rows[0]);
     assert_eq!(
         (lists.value_length(), lists.len(), lists.null_count()),
@@ -97,23 +97,23 @@ async fn schedules_are_lists_of_a_fixed_size() {
 }
 
 #[tokio::test]
-async fn what_is_no_schedule_is_null_and_what_is_unclear_an_error() {
+async fn invalid_schedules_are_null_and_unknown_targets_an_error() {
     let store = Store::demo().await.unwrap();
-    let of = async |steps: &str| {
+    let is_null_for = async |steps: &str| {
         let sql = format!("SELECT schedule_numbers({steps}), tlp_tokens({steps}, 'cuda')");
-        let rows = asked(&store, &sql).await.unwrap();
+        let rows = run_query(&store, &sql).await.unwrap();
         let is_null = |column: usize| rows[0].column(column).is_null(0);
         assert_eq!(is_null(0), is_null(1), "{steps}");
         is_null(0)
     };
     for nothing in ["NULL", "'{}'", "'[[\"XX\", 1]]'", "'x'", "''"] {
-        assert!(of(nothing).await, "{nothing}");
+        assert!(is_null_for(nothing).await, "{nothing}");
     }
-    assert!(!of("'[]'").await);
+    assert!(!is_null_for("'[]'").await);
     let none = "SELECT tlp_tokens(steps, 'cuda') FROM configurations WHERE config_id < 0";
     let frame = store.session().await.unwrap().sql(none).await.unwrap();
-    let told = frame.schema().field(0).data_type().to_string();
-    assert!(told.contains("FixedSizeList(800"), "{told}");
+    let data_type = frame.schema().field(0).data_type().to_string();
+    assert!(data_type.contains("FixedSizeList(800"), "{data_type}");
     assert!(
         frame
             .collect()
@@ -124,7 +124,7 @@ async fn what_is_no_schedule_is_null_and_what_is_unclear_an_error() {
     );
     for kind in ["'gpu'", "NULL", "program"] {
         let sql = format!("SELECT tlp_tokens(steps, {kind}) FROM configurations");
-        let told = asked(&store, &sql).await.unwrap_err();
-        assert!(told.contains("'llvm' or 'cuda'"), "{told}");
+        let message = run_query(&store, &sql).await.unwrap_err();
+        assert!(message.contains("'llvm' or 'cuda'"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! Files for training: what others read in them, their manifest, and what is refused.
+//! Training files: other readers, the manifest, and rejected requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-async fn refused(store: &Store, to: &str, options: &TrainingFilesOptions) -> String {
+async fn rejection(store: &Store, to: &str, options: &TrainingFilesOptions) -> String {
     let written = store.write_training_files(to, options).await;
     assert!(
         !Path::new(to).join("SHA256SUMS").exists(),
@@ -25,7 +25,7 @@ async fn refused(store: &Store, to: &str, options: &TrainingFilesOptions) -> Str
     written.unwrap_err().to_string()
 }
 
-/// Two tasks of three and two programs, one of which failed, on one platform.
+/// Returns a store of two tasks with three and two programs on one platform. One program failed.
 async fn small() -> (Place, Store) {
     let place = Place::new();
     let mut lines = log(1, 3) + &log(4, 2).replace("64, 64", "32, 64");
@@ -39,7 +39,7 @@ async fn small() -> (Place, Store) {
 }
 
 #[tokio::test]
-async fn labels_groups_and_features_are_those_by_hand() {
+async fn labels_groups_and_features_match_hand_computation() {
     let Some(python) = python() else { return };
     let (place, store) = small().await;
     for form in [FileForm::Parquet, FileForm::Arrow, FileForm::Npz] {
@@ -49,13 +49,13 @@ async fn labels_groups_and_features_are_those_by_hand() {
                 .form(form)
                 .balance("graph_id");
         let manifest = store.write_training_files(&to, &options).await.unwrap();
-        let told = run(&python, "training_files.py", &[&to]);
-        let part = &told["all"];
+        let report = run(&python, "training_files.py", &[&to]);
+        let part = &report["all"];
         assert_eq!((manifest.left_out.failed, manifest.parts[0].rows), (1, 5));
         let mut sizes: Vec<u64> = serde_json::from_value(part["sizes"].clone()).unwrap();
         sizes.sort_unstable();
         assert_eq!(sizes, [2, 3]);
-        // Runtimes of a program are 1000 and its number, in microseconds.
+        // The runtime of a program in microseconds is 1000 plus its number.
         let lines: Vec<(i64, f64, f64, f64)> = part["keys"]
             .as_array()
             .unwrap()
@@ -78,7 +78,7 @@ async fn labels_groups_and_features_are_those_by_hand() {
             #[expect(clippy::cast_precision_loss, reason = "a line of six")]
             let expected = (1000.0 + first) / (1000.0 + line as f64);
             assert!((label - expected).abs() < 1e-6, "{line}: {label}");
-            // `["mm", 64, 64]`; both tasks count the same, and a row 1 on average.
+            // `["mm", 64, 64]`. Both tasks have equal weight, and the mean weight of a row is 1.
             let (size, share) = if line > 3 {
                 (96.0, 5.0 / 4.0)
             } else {
@@ -90,7 +90,7 @@ async fn labels_groups_and_features_are_those_by_hand() {
         let verified = store.verify_training_files(&to).await.unwrap();
         assert!(verified.is_same() && verified.rows == 5, "{verified:?}");
     }
-    // As TenSet has it the failed record is a row, too.
+    // In TenSet's variant the failed record is a row, too.
     let to = path(place.path(), "tenset");
     let options = TrainingFilesOptions::new(["schedule_numbers"]).label(Label::Tenset);
     let manifest = store.write_training_files(&to, &options).await.unwrap();
@@ -110,10 +110,10 @@ async fn labels_groups_and_features_are_those_by_hand() {
 #[test]
 fn parts_of_a_split_are_folders() {
     let Some(python) = python() else { return };
-    on_a_large_stack(move || parts(python));
+    on_a_large_stack(move || check_parts(python));
 }
 
-/// As the command plans: a development build takes more than threads of tests have for a split over many keys.
+/// Runs on a thread with a large stack. A development build needs more than the default stack for a split of many keys.
 fn on_a_large_stack<F: Future<Output = ()>>(run: impl FnOnce() -> F + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let runtime = || {
@@ -129,7 +129,7 @@ fn on_a_large_stack<F: Future<Output = ()>>(run: impl FnOnce() -> F + Send + 'st
         .unwrap();
 }
 
-async fn parts(python: PathBuf) {
+async fn check_parts(python: PathBuf) {
     let place = Place::new();
     let store = Store::create(&path(place.path(), "s")).await.unwrap();
     store
@@ -146,16 +146,19 @@ async fn parts(python: PathBuf) {
         .predicate("dataset = 'tenset'")
         .split("mine");
     let manifest = store.write_training_files(&to, &options).await.unwrap();
-    let told = run(&python, "training_files.py", &[&to]);
-    let told: BTreeMap<String, Value> = serde_json::from_value(told).unwrap();
-    assert_eq!(told.keys().collect::<Vec<_>>(), ["test", "train", "valid"]);
+    let report = run(&python, "training_files.py", &[&to]);
+    let report: BTreeMap<String, Value> = serde_json::from_value(report).unwrap();
+    assert_eq!(
+        report.keys().collect::<Vec<_>>(),
+        ["test", "train", "valid"]
+    );
     let known = store.split("mine").await.unwrap();
     let split = manifest.split.as_ref().unwrap();
     assert_eq!(
         (split.name.as_str(), &split.digest),
         ("mine@1", &known.digest)
     );
-    // Each record is in the part that SQL says.
+    // Each record is in the part that SQL returns.
     let sql = "SELECT split('mine@1') AS part, source_id, line FROM records WHERE status = 'ok' AND dataset = 'tenset'";
     let session = store
         .session_with(&tsql::SessionOptions::default().sql(sql))
@@ -166,7 +169,7 @@ async fn parts(python: PathBuf) {
     let rows: u64 = manifest.parts.iter().map(|part| part.rows).sum();
     assert_eq!(rows, expected);
     assert_eq!(rows + manifest.left_out.failed, 480);
-    // One part by itself is the same rows.
+    // A single part has the same rows.
     let alone = path(place.path(), "alone");
     let only = options.clone().parts(["test"]);
     let one = store.write_training_files(&alone, &only).await.unwrap();
@@ -180,7 +183,7 @@ async fn parts(python: PathBuf) {
         one.left_out.other_parts + one.left_out.failed + one.parts[0].rows,
         480
     );
-    // A store that grew makes other rows of now, and the same of then.
+    // A grown store has other rows now, and the same rows at the earlier version.
     place.write("logs/b/x.json", log(1, 40));
     let more = [path(place.path(), "logs")];
     store
@@ -194,36 +197,36 @@ async fn parts(python: PathBuf) {
     assert!(verified.is_same() && verified.rows == rows, "{verified:?}");
     for (options, reason) in [
         (options.clone().split("mine@2"), "no split named `mine@2`"),
-        (options.clone().split("mine@x"), "`x` is no version"),
+        (options.clone().split("mine@x"), "`x` is not a version"),
         (options.clone().split("other"), "mine@1"),
         (
             options.clone().parts(["holdout"]),
             "no part of the split named `holdout`",
         ),
     ] {
-        let told = refused(&store, &path(place.path(), "none"), &options).await;
-        assert!(told.contains(reason), "{told}");
+        let message = rejection(&store, &path(place.path(), "none"), &options).await;
+        assert!(message.contains(reason), "{message}");
     }
-    // All tasks of one store in one part.
+    // All tasks of a store in one part.
     let all = SplitOptions::default()
         .unit(SplitUnit::Platform)
         .ratio("98/1/1")
         .seed(1);
     store.create_split("lone", &all).await.unwrap();
-    let told = refused(
+    let message = rejection(
         &store,
         &path(place.path(), "lone"),
         &options.split("lone@1"),
     )
     .await;
     assert!(
-        told.contains("has a label and") && told.contains("hint: --parts"),
-        "{told}"
+        message.contains("has a target and") && message.contains("hint: --parts"),
+        "{message}"
     );
 }
 
 #[tokio::test]
-async fn what_is_not_what_was_written_is_told() {
+async fn changed_files_are_reported() {
     let (place, store) = small().await;
     let to = path(place.path(), "files");
     let options = TrainingFilesOptions::new(["schedule_numbers"]);
@@ -249,57 +252,57 @@ async fn what_is_not_what_was_written_is_told() {
     let rows = Path::new(&to).join("all/part-00000.parquet");
     let whole = fs::read(&rows).unwrap();
     fs::write(&rows, &whole[..whole.len() - 1]).unwrap();
-    let told = store.verify_training_files(&to).await.unwrap().differences;
-    assert_eq!(told.len(), 1);
+    let differences = store.verify_training_files(&to).await.unwrap().differences;
+    assert_eq!(differences.len(), 1);
     assert!(
-        told[0].starts_with("all/part-00000.parquet has other bytes than were written"),
-        "{told:?}"
+        differences[0].starts_with("all/part-00000.parquet has changed"),
+        "{differences:?}"
     );
     fs::write(&rows, whole).unwrap();
-    // A manifest that says something else.
+    // A changed manifest.
     let manifest = Path::new(&to).join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     let mut known: TrainingManifest = serde_json::from_str(&text).unwrap();
     known.parts[0].keys = "0".repeat(32);
     known.left_out.failed = 7;
     fs::write(&manifest, serde_json::to_string(&known).unwrap()).unwrap();
-    let told = store
+    let differences = store
         .verify_training_files(&to)
         .await
         .unwrap()
         .differences
         .join("\n");
     assert!(
-        told.contains("left out: ") && told.contains("all: the rows are others"),
-        "{told}"
+        differences.contains("left out: ") && differences.contains("all: the rows differ"),
+        "{differences}"
     );
     // Another store.
     let other = Store::demo().await.unwrap();
-    let told = other
+    let differences = other
         .verify_training_files(&to)
         .await
         .unwrap()
         .differences
         .join("\n");
-    assert!(!told.is_empty(), "{told}");
+    assert!(!differences.is_empty(), "{differences}");
     fs::write(&manifest, "{\n\"parts\": 1}").unwrap();
-    let told = store
+    let error = store
         .verify_training_files(&to)
         .await
         .unwrap_err()
         .to_string();
-    assert!(told.contains("manifest.json:2: "), "{told}");
+    assert!(error.contains("manifest.json:2: "), "{error}");
     fs::remove_file(&manifest).unwrap();
-    let told = store
+    let error = store
         .verify_training_files(&to)
         .await
         .unwrap_err()
         .to_string();
-    assert!(told.contains("has no manifest.json"), "{told}");
+    assert!(error.contains("has no manifest.json"), "{error}");
 }
 
 #[tokio::test]
-async fn bad_input_leaves_nothing_that_looks_whole() {
+async fn bad_input_leaves_no_complete_export() {
     let (place, store) = small().await;
     let to = path(place.path(), "files");
     let options = TrainingFilesOptions::new(["schedule_numbers"]);
@@ -310,11 +313,11 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
         ),
         (
             TrainingFilesOptions::new([] as [&str; 0]),
-            "no feature was named",
+            "no features are given",
         ),
         (
             TrainingFilesOptions::new(["workload_shape"; 2]),
-            "was named twice",
+            "is given twice",
         ),
         (
             options.clone().predicate("platform = 'b'"),
@@ -322,17 +325,14 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
         ),
         (
             options.clone().predicate("status = 'failed'"),
-            "no record has a label and all features: 1 failed",
+            "no record has a target and all features: 1 failed",
         ),
         (options.clone().group("graphs"), "no group named `graphs`"),
-        (
-            options.clone().parts(["train"]),
-            "parts are those of a split",
-        ),
+        (options.clone().parts(["train"]), "parts need a split"),
         (options.clone().split("none@1"), "tsql split create"),
         (
             options.clone().group_rows(2, LargeGroups::Refused),
-            "has 3 rows, and a query may have 2",
+            "has 3 rows, expected at most 2",
         ),
         (
             options.clone().group_rows(0, LargeGroups::Cut),
@@ -343,27 +343,27 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
             "5 rows without `op_histogram`",
         ),
     ] {
-        let told = refused(&store, &to, &options).await;
-        assert!(told.contains(reason), "{told}");
+        let message = rejection(&store, &to, &options).await;
+        assert!(message.contains(reason), "{message}");
     }
     let skipping = TrainingFilesOptions::new(["op_histogram"]).skip_null(true);
-    let told = refused(&store, &to, &skipping).await;
-    assert!(told.contains("no record has a label"), "{told}");
-    // What was begun there can be begun again.
+    let message = rejection(&store, &to, &skipping).await;
+    assert!(message.contains("no record has a target"), "{message}");
+    // An unfinished export can be restarted.
     let cut = options.clone().group_rows(2, LargeGroups::Cut);
     let manifest = store.write_training_files(&to, &cut).await.unwrap();
     assert_eq!(
         (manifest.parts[0].groups, manifest.left_out.cut_groups),
         (3, 1)
     );
-    let told = store
+    let message = store
         .write_training_files(&to, &cut)
         .await
         .unwrap_err()
         .to_string();
     assert!(
-        told.contains("has a training export already\nhint: --overwrite"),
-        "{told}"
+        message.contains("already contains a training export\nhint: --overwrite"),
+        "{message}"
     );
     let sampled = options
         .clone()
@@ -377,12 +377,12 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
     );
     assert!(store.verify_training_files(&to).await.unwrap().is_same());
     place.write("files/thesis.tex", "x");
-    let told = store
+    let message = store
         .write_training_files(&to, &sampled)
         .await
         .unwrap_err()
         .to_string();
-    assert!(told.contains("thesis.tex"), "{told}");
+    assert!(message.contains("thesis.tex"), "{message}");
     let alone = options.clone().without_groups();
     let manifest = store
         .write_training_files(&path(place.path(), "rows"), &alone)
@@ -394,9 +394,9 @@ async fn bad_input_leaves_nothing_that_looks_whole() {
     );
 }
 
-/// Records for two kinds of targets have tokens of two sizes.
+/// Tokens of two kinds of targets have different sizes.
 #[test]
-fn tokens_are_those_of_one_kind_of_target() {
+fn tokens_need_one_kind_of_target() {
     let Some(shared) = shared() else {
         return;
     };
@@ -442,7 +442,7 @@ fn tokens_are_those_of_one_kind_of_target() {
     assert!(
         verified
             .stderr
-            .contains("2 files compared, 1025 rows made again: the same"),
+            .contains("2 files compared, 1025 rows recomputed: identical"),
         "{}",
         verified.stderr
     );

@@ -1,4 +1,4 @@
-//! Steps of several files of TpuGraphs: each once an epoch, the same for whoever asks.
+//! Batches of several TpuGraphs files: each file once per epoch, in a deterministic order.
 
 use tsql::Store;
 use tsql::arrow::array::{AsArray as _, RecordBatch, StringArray};
@@ -13,7 +13,7 @@ use tsql::training::Position;
 use crate::npz::{layout_file, npz, tile_file};
 use crate::support::Place;
 
-/// Five files of layouts and twelve kernels, the last two of another split.
+/// Returns a store of five layout files and twelve kernels. The last two kernels are in another split.
 async fn store() -> (Place, Store) {
     let place = Place::new();
     for number in 0..5_u8 {
@@ -72,7 +72,7 @@ fn ids(steps: &[GraphStep]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_step_is_what_the_file_says() {
+async fn a_step_matches_the_file() {
     let (_place, store) = store().await;
     let names = ["layout:xla:random", "tile:xla:kernel3"];
     let several = graphs(&store, &names, &options(Pick::Random)).await;
@@ -110,7 +110,7 @@ async fn a_step_is_what_the_file_says() {
     assert_eq!(looked_up(&step).len(), 4 * step.graph.slots.shape[0] * 18);
 }
 
-/// `layouts[arange(groups), codes][:, group_of_slot]`.
+/// Returns `layouts[arange(groups), codes][:, group_of_slot]`.
 fn looked_up(step: &GraphStep) -> Vec<i8> {
     let graph = &step.graph;
     let [groups, most, width] = graph.layouts.shape[..] else {
@@ -127,7 +127,7 @@ fn looked_up(step: &GraphStep) -> Vec<i8> {
 }
 
 #[tokio::test]
-async fn each_file_comes_once_an_epoch_in_another_order() {
+async fn each_file_occurs_once_per_epoch_in_a_new_order() {
     let (_place, store) = store().await;
     let all = graphs(
         &store,
@@ -161,9 +161,9 @@ async fn each_file_comes_once_an_epoch_in_another_order() {
     assert_eq!(plain[0].split.as_deref(), Some("valid"));
 }
 
-/// Whatever may be open at a time, however many threads there are, wherever it goes on.
+/// Any number of open files and threads, and any resume position.
 #[tokio::test]
-async fn steps_do_not_depend_on_what_is_open() {
+async fn steps_do_not_depend_on_open_files() {
     let (_place, store) = store().await;
     let names = ["tile:xla", "layout:xla:random"];
     let plain = options(Pick::Gumbel);
@@ -176,9 +176,9 @@ async fn steps_do_not_depend_on_what_is_open() {
         let others = graphs(&store, &names, &options).await;
         for stop in [0, 1, 7, 16] {
             let mut first = others.iter(Position::default()).unwrap();
-            let mut given: Vec<_> = first.by_ref().take(stop).map(Result::unwrap).collect();
-            given.extend(epoch(&others, first.position()));
-            assert_eq!(given, expected, "stopped after {stop}");
+            let mut streamed: Vec<_> = first.by_ref().take(stop).map(Result::unwrap).collect();
+            streamed.extend(epoch(&others, first.position()));
+            assert_eq!(streamed, expected, "stopped after {stop}");
         }
     }
     let endless = graphs(&store, &names, &plain).await;
@@ -210,16 +210,16 @@ async fn ranks_share_one_order() {
     }
 }
 
-/// Another sequence would be another training for whoever resumes one.
+/// A changed sequence would change every resumed training.
 #[tokio::test]
-async fn the_sequence_is_the_one_that_it_always_was() {
+async fn the_sequence_is_frozen() {
     let (_place, store) = store().await;
     let files = graphs(&store, &["layout:xla:random"], &options(Pick::Gumbel)).await;
     let steps = epoch(&files, Position::default());
-    let told = steps
+    let found = steps
         .iter()
         .map(|step| format!("{} {:?}", step.id, step.samples.values));
-    let told: Vec<String> = told.collect();
+    let found: Vec<String> = found.collect();
     let expected = [
         "layout:xla:random:net4 [33, 34, 19, 14]",
         "layout:xla:random:net3 [16, 27, 4, 8]",
@@ -227,11 +227,11 @@ async fn the_sequence_is_the_one_that_it_always_was() {
         "layout:xla:random:net2 [38, 11, 34, 30]",
         "layout:xla:random:net1 [16, 15, 10, 4]",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_with_a_reason() {
+async fn impossible_requests_are_rejected_with_a_reason() {
     let (_place, store) = store().await;
     let plain = options(Pick::Random);
     for (names, options, reason) in [
@@ -245,20 +245,20 @@ async fn what_cannot_be_is_refused_with_a_reason() {
             plain.clone(),
             "no training file named `none`",
         ),
-        (&[], plain.clone(), "no file was named"),
+        (&[], plain.clone(), "no files are given"),
         (
             &["layout:xla:random"],
             plain.clone().split("valid"),
-            "their splits are train",
+            "their dataset splits are train",
         ),
         (&["tile:xla"], plain.clone().rank(1, 1), "rank 1 of 1"),
         (&["tile:xla"], plain.clone().open_graphs(0), "one open file"),
     ] {
-        let told = training_graphs(&store, names, &options)
+        let message = training_graphs(&store, names, &options)
             .await
             .unwrap_err()
             .to_string();
-        assert!(told.contains(reason), "{told}");
+        assert!(message.contains(reason), "{message}");
     }
     let graphs = graphs(&store, &["net1"], &plain).await;
     let beyond = Position { epoch: 0, batch: 2 };
@@ -266,7 +266,7 @@ async fn what_cannot_be_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn families_take_turns() {
+async fn families_alternate() {
     let (place, store) = store().await;
     let family = "CASE WHEN id LIKE '%:net0' THEN 'one' ELSE 'others' END";
     let balanced = options(Pick::Random).balance(family);
@@ -285,13 +285,13 @@ async fn families_take_turns() {
     others.sort_unstable();
     others.dedup();
     assert_eq!(others.len(), 4, "{found:?}");
-    // For two ranks the same steps, one each.
+    // Two ranks get one of the same steps each.
     let second = graphs.for_rank(1, 2).unwrap();
     assert_eq!(
         ids(&epoch(&second, Position::default())),
         [found[1], found[3]]
     );
-    let streamed = streamed(
+    let streamed = streamed_batches(
         &place,
         &[
             "batch",
@@ -317,9 +317,9 @@ async fn families_take_turns() {
     );
 }
 
-fn streamed(place: &Place, args: &[&str]) -> Vec<RecordBatch> {
-    let told = place.ok(args).stderr;
-    assert!(told.contains(" steps in "), "{told}");
+fn streamed_batches(place: &Place, args: &[&str]) -> Vec<RecordBatch> {
+    let stderr = place.ok(args).stderr;
+    assert!(stderr.contains(" steps in "), "{stderr}");
     let file = std::fs::File::open(place.path().join("x.arrow")).unwrap();
     let reader = StreamReader::try_new(file, None).unwrap();
     reader.map(Result::unwrap).collect()
@@ -357,7 +357,7 @@ async fn the_command_streams_a_collection() {
         .take(10)
         .map(Result::unwrap)
         .collect();
-    let batches = streamed(&place, &with(&["--epochs", "2"]));
+    let batches = streamed_batches(&place, &with(&["--epochs", "2"]));
     assert_eq!(files_of(&batches), ids(&expected));
     for (batch, step) in batches.iter().zip(&expected) {
         let samples = batch.column_by_name("sample").unwrap();
@@ -375,7 +375,7 @@ async fn the_command_streams_a_collection() {
             &step.layouts.values[..]
         );
     }
-    let codes = streamed(&place, &with(&["--values", "codes", "--steps", "3"]));
+    let codes = streamed_batches(&place, &with(&["--values", "codes", "--steps", "3"]));
     assert_eq!(codes.len(), 3);
     let rows = codes[0].column_by_name("codes").unwrap().as_list::<i32>();
     assert_eq!(
@@ -386,7 +386,7 @@ async fn the_command_streams_a_collection() {
     let kernels = [
         "batch", "tile:xla", "--split", "valid", "-k", "2", "-o", "x.arrow",
     ];
-    let kernels = streamed(&place, &kernels);
+    let kernels = streamed_batches(&place, &kernels);
     assert_eq!(kernels.len(), 2);
     let rows = kernels[0]
         .column_by_name("config_feat")
@@ -396,28 +396,28 @@ async fn the_command_streams_a_collection() {
 }
 
 #[tokio::test]
-async fn the_command_says_what_is_not_one_stream() {
+async fn the_command_rejects_invalid_streams() {
     let (place, _store) = store().await;
     for (args, reason) in [
         (
             &["tile:xla", "layout:xla:random"][..],
-            "files of tiles and of layouts are not in one stream",
+            "tile files and layout files cannot be in one stream",
         ),
         (
             &["tile:xla", "--values", "codes"],
-            "files of tiles have no codes",
+            "tile files have no codes",
         ),
         (
             &["layout:xla:random", "--values", "float32"],
-            "as int8 or as codes",
+            "support only int8 or codes",
         ),
         (
             &["tile:xla", "-o", "x.npz"],
-            "an npz file holds one batch of one file",
+            "an npz file contains one batch of one file",
         ),
         (
             &["tile:xla", "--split", "tests"],
-            "their splits are train, valid",
+            "their dataset splits are train, valid",
         ),
         (&["tile:xla", "nothing"], "no training file named `nothing`"),
     ] {
@@ -425,7 +425,7 @@ async fn the_command_says_what_is_not_one_stream() {
         assert_ne!(ran.code, Some(0), "{args:?}");
         assert!(ran.stderr.contains(reason), "{args:?}: {}", ran.stderr);
     }
-    // One file, as before.
+    // A batch of one file.
     place.ok(&[
         "batch", "net1", "-k", "2", "--pick", "close", "-o", "x.arrow",
     ]);

@@ -1,4 +1,4 @@
-//! Writers that wait for others: not for ever, and not without a word.
+//! Writers that wait for other writers: they report the wait, and it ends.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,13 +14,13 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Stops the process while it holds a turn of some table; which one.
-fn stopped_in_its_turn(place: &Place, child: &Child) -> String {
+/// Stops the process while it holds the write queue of a table. Returns the name of the table.
+fn stop_in_write_queue(place: &Place, child: &Child) -> String {
     let queues = place.path().join(".tsql/.queues");
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         assert!(
-            begun.elapsed() < Duration::from_secs(60),
+            start.elapsed() < Duration::from_secs(60),
             "it never held a turn"
         );
         for entry in std::fs::read_dir(&queues).into_iter().flatten().flatten() {
@@ -39,7 +39,7 @@ fn stopped_in_its_turn(place: &Place, child: &Child) -> String {
 }
 
 #[test]
-fn a_writer_that_was_stopped_stops_nobody_else() {
+fn a_stopped_writer_does_not_block_others() {
     let place = Place::new();
     place.ok(&["init"]);
     let stream = [
@@ -62,23 +62,23 @@ fn a_writer_that_was_stopped_stops_nobody_else() {
     let mut input = child.stdin.take().unwrap();
     let text: String = (1..=20).map(|tile| line(tile, "0.001") + "\n").collect();
     let feeder = std::thread::spawn(move || input.write_all(text.as_bytes()));
-    let table = stopped_in_its_turn(&place, &child);
+    let table = stop_in_write_queue(&place, &child);
     place.write("q/b.json", log(1000, 50));
-    let begun = Instant::now();
+    let start = Instant::now();
     let ran = place.ok(&["ingest", "q"]);
-    let seconds = begun.elapsed().as_secs();
+    let seconds = start.elapsed().as_secs();
     assert!(seconds < 60, "{seconds} s");
-    let waits = format!(
+    let expected = format!(
         "waiting for process {}, which writes to {table}",
         child.id()
     );
-    assert!(ran.stderr.contains(&waits), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
     assert!(ran.stderr.contains("is it stopped?"), "{}", ran.stderr);
     assert_eq!(
         place.rows("SELECT count(*) FROM records WHERE platform = 'q'"),
         ["50"]
     );
-    // The stopped one goes on as if nothing had been.
+    // The stopped writer continues.
     signal(&child, "-CONT");
     feeder.join().unwrap().unwrap();
     assert!(child.wait().unwrap().success());

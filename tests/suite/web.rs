@@ -1,4 +1,4 @@
-//! A store on a web server can be asked, and not changed.
+//! A store on a web server is readable and read-only.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,13 +13,13 @@ pub(crate) fn serve(root: PathBuf) -> u16 {
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let root = root.clone();
-            std::thread::spawn(move || answer(client, &root));
+            std::thread::spawn(move || respond(client, &root));
         }
     });
     port
 }
 
-fn answer(mut client: TcpStream, root: &Path) {
+fn respond(mut client: TcpStream, root: &Path) {
     let mut request = Vec::new();
     let mut byte = [0];
     while !request.ends_with(b"\r\n\r\n") {
@@ -88,7 +88,7 @@ fn a_store_on_a_web_server_is_read() {
     );
     let port = serve(place.path().to_owned());
     let url = format!("http://127.0.0.1:{port}/.tsql");
-    let ask = |args: &[&str]| {
+    let run = |args: &[&str]| {
         let mut command = place.command(args);
         let output = command
             .env("TSQL_STORE", &url)
@@ -103,21 +103,21 @@ fn a_store_on_a_web_server_is_read() {
         )
     };
     let sql = "SELECT count(*), sum(line), min(runtime_ns), count(DISTINCT config_id) FROM records";
-    let (code, there, said) = ask(&[sql]);
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(there, place.ok(&[sql]).stdout);
-    let (code, _, said) = ask(&["export", "--to", "back"]);
-    assert_eq!(code, Some(0), "{said}");
+    let (code, stdout, stderr) = run(&[sql]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(stdout, place.ok(&[sql]).stdout);
+    let (code, _, stderr) = run(&["export", "--to", "back"]);
+    assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(place.read("back/12.json"), place.read("p/12.json"));
     place.write("q/new.json", log(9000, 10));
-    let (code, _, said) = ask(&["ingest", "q"]);
+    let (code, _, stderr) = run(&["ingest", "q"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("can only be read"), "{said}");
-    let (code, _, said) = ask(&[
+    assert!(stderr.contains("is read-only"), "{stderr}");
+    let (code, _, stderr) = run(&[
         "--store",
         &format!("http://127.0.0.1:{port}/nothing"),
         "SELECT 1",
     ]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("is not a tsql store"), "{said}");
+    assert!(stderr.contains("is not a tsql store"), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! A real S3 server for the tests: SeaweedFS on this machine.
+//! S3 server of the tests: a local SeaweedFS.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,10 +14,10 @@ pub(crate) const KEY: &str = "tsqltestkey";
 pub(crate) const SECRET: &str = "tsqltestsecret";
 pub(crate) const BUCKET: &str = "tsql-test";
 
-/// Ports that the server's parts take.
+/// Number of ports of the server.
 const PORTS: u16 = 10;
 
-/// A running server; it ends with the test program.
+/// Running server, which ends with the test program.
 pub(crate) struct Weed {
     pub(crate) port: u16,
     binary: PathBuf,
@@ -25,14 +25,14 @@ pub(crate) struct Weed {
     folder: tempfile::TempDir,
 }
 
-/// The server of this test program; `None`, with a reason printed, where there is no `weed`.
+/// Returns the server of this test program, or `None` without `weed`, and prints the reason.
 pub(crate) fn weed() -> Option<&'static Weed> {
     static SERVER: OnceLock<Option<Weed>> = OnceLock::new();
     let server = SERVER.get_or_init(|| binary().map(Weed::start));
     server.as_ref()
 }
 
-/// The server's program; `None`, with a reason printed, where there is none.
+/// Returns the path of the server program, or `None` without one, and prints the reason.
 fn binary() -> Option<PathBuf> {
     let binary = std::env::var_os("TSQL_TEST_WEED").map(PathBuf::from);
     if binary.is_none() {
@@ -45,7 +45,7 @@ fn binary() -> Option<PathBuf> {
     binary
 }
 
-/// Starts the server over a folder, and waits until it answers.
+/// Starts the server over a folder, and waits until it is ready.
 fn serve(binary: &Path, folder: &Path, port: u16) -> Child {
     let identities = format!(
         r#"{{"identities":[{{"name":"t","credentials":[{{"accessKey":"{KEY}","secretKey":"{SECRET}"}}],"actions":["Admin","Read","List","Tagging","Write"]}}]}}"#
@@ -92,18 +92,18 @@ fn serve(binary: &Path, folder: &Path, port: u16) -> Child {
         .spawn()
         .unwrap();
     end_with_tests(child.id());
-    let begun = Instant::now();
-    while !answers(port) {
+    let start = Instant::now();
+    while !is_ready(port) {
         assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "the S3 server does not answer"
+            start.elapsed() < Duration::from_secs(60),
+            "the S3 server is not ready"
         );
         std::thread::sleep(Duration::from_millis(50));
     }
     child
 }
 
-/// Statics are not dropped: a shell waits for this process to be gone, then ends the server.
+/// Statics are not dropped. A shell waits for the end of this process, then terminates the server.
 fn end_with_tests(server: u32) {
     let own = std::process::id();
     let script = format!("while kill -0 {own} 2>/dev/null; do sleep 0.5; done; kill -9 {server}");
@@ -116,29 +116,31 @@ fn end_with_tests(server: u32) {
     drop(waiting.unwrap());
 }
 
-/// An unsigned request is refused by a server that is ready.
-fn answers(port: u16) -> bool {
+/// Returns whether the server is ready, which then rejects an unsigned request.
+fn is_ready(port: u16) -> bool {
     let Ok(mut connection) = TcpStream::connect(("127.0.0.1", port)) else {
         return false;
     };
     let request = format!("GET /{BUCKET} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    let mut answer = String::new();
+    let mut response = String::new();
     connection.write_all(request.as_bytes()).is_ok()
-        && connection.read_to_string(&mut answer).is_ok()
-        && answer.starts_with("HTTP/1.1 403")
+        && connection.read_to_string(&mut response).is_ok()
+        && response.starts_with("HTTP/1.1 403")
 }
 
-/// The first of so many ports in a row that nobody listens on, and that no server of this program has been given: one
-/// that is stopped for a while comes back to its own.
+/// Returns the first of several consecutive free ports that no other server of this program has. A stopped server
+/// returns to its ports.
 fn free_ports() -> u16 {
-    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    static ASSIGNED_PORTS: Mutex<Vec<u16>> = Mutex::new(Vec::new());
+    let mut assigned = ASSIGNED_PORTS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let begin = u16::try_from(std::process::id() % 20_000).unwrap() + 20_000;
     let mut ports = (begin..60_000).step_by(usize::from(PORTS));
     let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    let port = ports.find(|port| !given.contains(port) && (*port..port + PORTS).all(is_free));
+    let port = ports.find(|port| !assigned.contains(port) && (*port..port + PORTS).all(is_free));
     let port = port.unwrap();
-    given.push(port);
+    assigned.push(port);
     port
 }
 
@@ -155,16 +157,16 @@ impl Weed {
         }
     }
 
-    /// A server of one test's own, which may stop it; `None` as in [`weed`].
+    /// Returns a separate server that a test may stop, or `None` as in [`weed`].
     pub(crate) fn own() -> Option<Self> {
         binary().map(Self::start)
     }
 
-    /// Stops the server as somebody would who starts it again.
+    /// Stops the server so that it can be started again.
     pub(crate) fn stop(&mut self) {
         let server = self.child.id().to_string();
-        let told = Command::new("kill").arg(server).status().unwrap();
-        assert!(told.success());
+        let status = Command::new("kill").arg(server).status().unwrap();
+        assert!(status.success());
         self.child.wait().unwrap();
     }
 
@@ -172,12 +174,12 @@ impl Weed {
         self.child = serve(&self.binary, self.folder.path(), self.port);
     }
 
-    /// The server's own address.
+    /// Returns the address of the server.
     pub(crate) fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Puts an object into the bucket, past S3.
+    /// Writes an object into the bucket without S3.
     pub(crate) fn put(&self, key: &str, bytes: &[u8]) {
         let filer = self.port + 6;
         let mut connection = TcpStream::connect(("127.0.0.1", filer)).unwrap();
@@ -188,12 +190,12 @@ impl Weed {
         );
         connection.write_all(head.as_bytes()).unwrap();
         connection.write_all(bytes).unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+        let mut response = String::new();
+        connection.read_to_string(&mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 201"), "{response}");
     }
 
-    /// URL of a place that no other test uses.
+    /// Returns the URL of a prefix that no other test uses.
     pub(crate) fn url(&self) -> String {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -202,7 +204,7 @@ impl Weed {
 }
 
 impl Place {
-    /// The command over a store in a bucket, reached at `endpoint`.
+    /// Returns the command over a store in a bucket at `endpoint`.
     pub(crate) fn s3(&self, endpoint: &str, url: &str, args: &[&str]) -> Command {
         let mut command = self.command(args);
         command

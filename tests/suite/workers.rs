@@ -1,6 +1,6 @@
-//! Questions that several machines answer: the same answers, whatever happens to a worker meanwhile.
+//! Distributed queries: results do not change if workers are lost.
 //!
-//! `TSQL_TEST_FAULTS=200` asks for so many of them.
+//! `TSQL_TEST_FAULTS=200` runs more faults.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Place, log, wanted};
 
-/// Within this time there is an answer, or a sentence.
+/// Timeout for a result or an error.
 const SOON: Duration = Duration::from_secs(15);
 
-/// A question with stages of every kind.
+/// Query with stages of every kind.
 const GROUPS: &str = "SELECT platform, count(*), round(sum(a), 3), round(median(runtime_ns), 3) FROM (SELECT platform, runtime_ns, \
                       unnest(repeats_ns) AS a FROM records) GROUP BY platform ORDER BY platform";
 
-/// One that takes a while: pairs of records.
+/// Slow query over pairs of records.
 const PAIRS: &str =
     "SELECT count(*) FROM records a JOIN records b ON a.runtime_ns + 0.5 < b.runtime_ns";
 
-/// A store of three platforms.
+/// Returns a store of three platforms.
 fn store() -> Place {
     let place = Place::new();
     for (number, platform) in ["k80", "t4", "a100"].into_iter().enumerate() {
@@ -42,7 +42,7 @@ fn store() -> Place {
     place
 }
 
-/// A worker that runs.
+/// Running worker.
 struct Worker {
     child: Child,
     address: String,
@@ -51,17 +51,17 @@ struct Worker {
 impl Worker {
     fn start(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
+        stderr.read_line(&mut line).unwrap();
         let address = line.strip_prefix("worker listens on ");
         let address = address.and_then(|rest| rest.split_once(", "));
         let address = address.unwrap_or_else(|| panic!("{line}")).0.to_owned();
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, address }
     }
 
-    fn of(place: &Place) -> Self {
+    fn for_store(place: &Place) -> Self {
         Self::start(&mut place.command(&["worker", "--listen", "127.0.0.1:0"]))
     }
 
@@ -72,21 +72,21 @@ impl Worker {
         assert!(sent.unwrap().success());
     }
 
-    /// What it answers over HTTP.
+    /// Returns the HTTP response of the worker.
     fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
-    /// Parts of questions that it runs now.
+    /// Returns the number of stage tasks that the worker runs.
     fn running(&self) -> u64 {
-        let answer = self.get("/status");
-        let (_, rest) = answer.split_once(r#""running":"#).unwrap();
+        let status = self.get("/status");
+        let (_, rest) = status.split_once(r#""running":"#).unwrap();
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
         rest[..digits].parse().unwrap()
     }
@@ -104,8 +104,8 @@ fn list<'a>(workers: impl IntoIterator<Item = &'a Worker>) -> String {
     addresses.collect::<Vec<_>>().join(",")
 }
 
-/// A question that goes to workers, whatever it reads.
-fn asking(place: &Place, workers: &str, sql: &str) -> Command {
+/// Returns a query command that uses workers for any number of rows.
+fn worker_command(place: &Place, workers: &str, sql: &str) -> Command {
     let mut command = place.command(&["--workers", workers, "--stats", sql]);
     command
         .env("TSQL_WORKERS_LEAST_ROWS", "1")
@@ -114,55 +114,55 @@ fn asking(place: &Place, workers: &str, sql: &str) -> Command {
     command
 }
 
-/// Its rows, and what was said.
-fn asked(place: &Place, workers: &str, sql: &str) -> (String, String) {
-    let done = asking(place, workers, sql).output().unwrap();
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert!(done.status.success(), "{sql}: {said}");
-    (String::from_utf8(done.stdout).unwrap(), said)
+/// Runs a query on workers. Returns its rows and its error output.
+fn run_on_workers(place: &Place, workers: &str, sql: &str) -> (String, String) {
+    let done = worker_command(place, workers, sql).output().unwrap();
+    let stderr = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success(), "{sql}: {stderr}");
+    (String::from_utf8(done.stdout).unwrap(), stderr)
 }
 
-/// Waits until a worker is at work.
+/// Waits until a worker runs a stage task.
 fn wait_until_busy(workers: &[Worker]) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while workers.iter().all(|worker| worker.running() == 0) {
-        assert!(begun.elapsed() < SOON, "nothing was sent");
+        assert!(start.elapsed() < SOON, "nothing was sent");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 fn wait_until_idle<'a>(workers: impl IntoIterator<Item = &'a Worker>) {
     let workers: Vec<&Worker> = workers.into_iter().collect();
-    let begun = Instant::now();
+    let start = Instant::now();
     while workers.iter().any(|worker| worker.running() > 0) {
-        assert!(begun.elapsed() < SOON, "work goes on that nobody waits for");
+        assert!(start.elapsed() < SOON, "an abandoned query still runs");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn workers_answer_while_the_store_changes() {
+fn workers_return_results_while_the_store_changes() {
     let place = store();
-    let workers: Vec<Worker> = (0..3).map(|_| Worker::of(&place)).collect();
+    let workers: Vec<Worker> = (0..3).map(|_| Worker::for_store(&place)).collect();
     let all = list(&workers);
     let alone = place.ok(&[GROUPS]).stdout;
-    let (rows, said) = asked(&place, &all, GROUPS);
+    let (rows, stderr) = run_on_workers(&place, &all, GROUPS);
     assert_eq!(rows, alone);
-    assert!(said.contains("sent to 3 workers"), "{said}");
-    let (plan, _) = asked(&place, &all, &format!("EXPLAIN {GROUPS}"));
+    assert!(stderr.contains("sent to 3 workers"), "{stderr}");
+    let (plan, _) = run_on_workers(&place, &all, &format!("EXPLAIN {GROUPS}"));
     assert!(
         plan.contains("Stage 2") && plan.contains("tasks=3"),
         "{plan}"
     );
-    // What was: files that were merged, and are gone from the newest version.
+    // An earlier version, with files that are no longer in the newest version.
     place.ok(&["optimize"]);
     place.write("logs/k80/more.json", log(5000, 100));
     place.ok(&["ingest", "logs"]);
     let now = place.ok(&[GROUPS]).stdout;
     assert_ne!(now, alone);
-    let (rows, said) = asked(&place, &all, GROUPS);
+    let (rows, stderr) = run_on_workers(&place, &all, GROUPS);
     assert_eq!(rows, now);
-    assert!(said.contains("sent to 3 workers"), "{said}");
+    assert!(stderr.contains("sent to 3 workers"), "{stderr}");
     let history = place.ok(&["history", "--format", "csv"]).stdout;
     let first = history.lines().rfind(|line| line.contains("records"));
     let version: Vec<&str> = first.unwrap().split(',').collect();
@@ -174,7 +174,7 @@ fn workers_answer_while_the_store_changes() {
             .unwrap()
     );
     let then = place.ok(&["--at", &at, GROUPS]).stdout;
-    let done = asking(&place, &all, GROUPS)
+    let done = worker_command(&place, &all, GROUPS)
         .args(["--at", &at])
         .output()
         .unwrap();
@@ -184,7 +184,7 @@ fn workers_answer_while_the_store_changes() {
     let metrics = workers[0].get("/metrics");
     assert!(metrics.contains("tsql_worker_tasks_total"), "{metrics}");
     assert!(workers[0].get("/health").starts_with("HTTP/1.1 200"));
-    // Few rows are read faster than anybody is asked.
+    // Queries of few rows run locally.
     let usual = place.ok(&["--workers", &all, "--stats", GROUPS]);
     assert_eq!(usual.stdout, now);
     assert!(
@@ -195,10 +195,10 @@ fn workers_answer_while_the_store_changes() {
 }
 
 #[test]
-fn a_worker_that_is_lost_is_replaced() {
+fn a_lost_worker_is_replaced() {
     let place = store();
     let alone = place.ok(&[PAIRS]).stdout;
-    let mut workers: Vec<Worker> = (0..3).map(|_| Worker::of(&place)).collect();
+    let mut workers: Vec<Worker> = (0..3).map(|_| Worker::for_store(&place)).collect();
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let dead = free.local_addr().unwrap().to_string();
     drop(free);
@@ -207,43 +207,51 @@ fn a_worker_that_is_lost_is_replaced() {
     let mut random = fastrand::Rng::with_seed(3);
     let mut lost = 0;
     for fault in 0..faults {
-        let child = asking(&place, &list(&workers), PAIRS).spawn().unwrap();
+        let child = worker_command(&place, &list(&workers), PAIRS)
+            .spawn()
+            .unwrap();
         wait_until_busy(&workers);
         std::thread::sleep(Duration::from_millis(random.u64(0..300)));
         let victim = random.usize(0..3);
-        let begun = Instant::now();
+        let start = Instant::now();
         let stops = fault % 3 == 1;
         workers[victim].signal(if stops { "-STOP" } else { "-KILL" });
         let done = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(String::from_utf8_lossy(&done.stdout), alone, "{said}");
-        assert!(begun.elapsed() < SOON * 2, "{:?}: {said}", begun.elapsed());
-        lost += u64::from(said.contains("was lost"));
-        workers[victim] = Worker::of(&place);
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(String::from_utf8_lossy(&done.stdout), alone, "{stderr}");
+        assert!(
+            start.elapsed() < SOON * 2,
+            "{:?}: {stderr}",
+            start.elapsed()
+        );
+        lost += u64::from(stderr.contains("was lost"));
+        workers[victim] = Worker::for_store(&place);
     }
     assert!(lost > 0, "no fault came in time");
-    let (rows, said) = asked(&place, &all, PAIRS);
+    let (rows, stderr) = run_on_workers(&place, &all, PAIRS);
     assert_eq!(rows, alone);
-    assert!(said.contains(&format!("{dead}/ is left out")), "{said}");
-    // The usual end of a worker: it finishes what runs.
-    let child = asking(&place, &list(&workers), PAIRS).spawn().unwrap();
+    assert!(stderr.contains(&format!("{dead}/ is not used")), "{stderr}");
+    // A terminated worker finishes its running tasks.
+    let child = worker_command(&place, &list(&workers), PAIRS)
+        .spawn()
+        .unwrap();
     wait_until_busy(&workers);
     workers[0].signal("-TERM");
     let done = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(String::from_utf8_lossy(&done.stdout), alone, "{said}");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(String::from_utf8_lossy(&done.stdout), alone, "{stderr}");
     assert_eq!(workers[0].child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn a_worker_that_is_lost_after_the_first_row_is_an_error() {
+fn losing_a_worker_after_the_first_row_is_an_error() {
     let place = store();
-    let workers: Vec<Worker> = (0..3).map(|_| Worker::of(&place)).collect();
-    // More than pipes and connections hold: the workers wait for whoever reads.
+    let workers: Vec<Worker> = (0..3).map(|_| Worker::for_store(&place)).collect();
+    // More rows than pipes and connections buffer: workers wait for the reader.
     let many = "SELECT a.line AS a, b.line AS b, a.repeats_ns FROM records a JOIN records b ON a.runtime_ns + 0.5 < b.runtime_ns";
     let all = place.ok(&[&format!("SELECT count(*) FROM ({many})"), "--format", "csv"]);
     let all: usize = all.stdout.lines().nth(1).unwrap().parse().unwrap();
-    let mut command = asking(&place, &list(&workers), many);
+    let mut command = worker_command(&place, &list(&workers), many);
     let mut child = command.args(["--format", "csv"]).spawn().unwrap();
     let mut rows = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -253,29 +261,31 @@ fn a_worker_that_is_lost_after_the_first_row_is_an_error() {
     workers[1].signal("-KILL");
     let got = 1 + rows.lines().map_while(Result::ok).count();
     let done = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{said}");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{stderr}");
     let named = format!("no answer from the worker http://{}", workers[1].address);
-    assert!(said.contains(&named), "{said}");
+    assert!(stderr.contains(&named), "{stderr}");
     assert!(got < all, "{got} of {all} rows");
     wait_until_idle([&workers[0], &workers[2]]);
 }
 
 #[test]
-fn nothing_goes_on_when_nobody_waits() {
+fn abandoned_queries_stop_on_workers() {
     let place = store();
-    let workers: Vec<Worker> = (0..2).map(|_| Worker::of(&place)).collect();
-    let mut child = asking(&place, &list(&workers), PAIRS).spawn().unwrap();
+    let workers: Vec<Worker> = (0..2).map(|_| Worker::for_store(&place)).collect();
+    let mut child = worker_command(&place, &list(&workers), PAIRS)
+        .spawn()
+        .unwrap();
     wait_until_busy(&workers);
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until_idle(&workers);
-    let (rows, _) = asked(&place, &list(&workers), GROUPS);
+    let (rows, _) = run_on_workers(&place, &list(&workers), GROUPS);
     assert_eq!(rows, place.ok(&[GROUPS]).stdout);
 }
 
 #[test]
-fn certificates_keep_strangers_out() {
+fn clients_without_a_valid_certificate_are_rejected() {
     let place = store();
     let Some(()) = certificates(place.path()) else {
         eprintln!("skipped: no openssl");
@@ -296,27 +306,27 @@ fn certificates_keep_strangers_out() {
         })
         .collect();
     let all = list(&workers).replace("0.0.0.0", "127.0.0.1");
-    let mut command = asking(&place, &all, GROUPS);
+    let mut command = worker_command(&place, &all, GROUPS);
     tls(&mut command, "own");
     let done = command.output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let stderr = String::from_utf8_lossy(&done.stderr);
     assert_eq!(
         String::from_utf8_lossy(&done.stdout),
         place.ok(&[GROUPS]).stdout
     );
-    assert!(said.contains("sent to 2 workers"), "{said}");
+    assert!(stderr.contains("sent to 2 workers"), "{stderr}");
     for stranger in ["", "strange"] {
-        let mut command = asking(&place, &all, GROUPS);
+        let mut command = worker_command(&place, &all, GROUPS);
         if !stranger.is_empty() {
             tls(&mut command, stranger);
         }
-        let said = command.output().unwrap().stderr;
-        let said = String::from_utf8_lossy(&said);
-        assert!(said.contains("no worker answers"), "{said}");
+        let stderr = command.output().unwrap().stderr;
+        let stderr = String::from_utf8_lossy(&stderr);
+        assert!(stderr.contains("no worker responds"), "{stderr}");
     }
 }
 
-/// An authority, a certificate of it, and one of another; `None` where nothing can make them.
+/// Creates an authority, a certificate of it, and a certificate of another one. Returns `None` without openssl.
 fn certificates(folder: &Path) -> Option<()> {
     let run = |line: &str| {
         let done = Command::new("openssl")
@@ -349,7 +359,7 @@ fn certificates(folder: &Path) -> Option<()> {
 }
 
 #[test]
-fn parts_of_an_ingest_make_the_store_of_the_whole() {
+fn ingest_shards_equal_one_whole_ingest() {
     let whole = store();
     let parts = Place::new();
     let from = whole.path().join("logs");
@@ -371,18 +381,14 @@ fn parts_of_an_ingest_make_the_store_of_the_whole() {
         parts.ok(&["optimize", "--part", part]);
     }
     assert_eq!(parts.ok(&[GROUPS]).stdout, whole.ok(&[GROUPS]).stdout);
-    // Nothing is left to do.
+    // There is no more work for `optimize`.
     let again = parts.ok(&["optimize"]).stderr;
     assert!(again.starts_with("0 files"), "{again}");
-    let refused = parts.tsql(&["ingest", "--part", "4/3", from]);
-    assert!(
-        refused.stderr.contains("parts are 1/3 to 3/3"),
-        "{}",
-        refused.stderr
-    );
+    let ran = parts.tsql(&["ingest", "--part", "4/3", from]);
+    assert!(ran.stderr.contains("expected 1/3 to 3/3"), "{}", ran.stderr);
 }
 
-/// Requests that a worker has made of the bucket.
+/// Returns the number of requests of a worker to the bucket.
 #[cfg(feature = "s3")]
 fn requests(worker: &Worker) -> u64 {
     let metrics = worker.get("/metrics");
@@ -405,9 +411,9 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
             .env("TSQL_WORKERS_LEAST_ROWS", "1")
             .output()
             .unwrap();
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert_eq!(done.status.code(), Some(0), "{args:?}: {said}");
-        (String::from_utf8(done.stdout).unwrap(), said)
+        let stderr = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(0), "{args:?}: {stderr}");
+        (String::from_utf8(done.stdout).unwrap(), stderr)
     };
     run(&["ingest", "logs"]);
     run(&["optimize"]);
@@ -417,25 +423,27 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
     let all = list(&workers);
     let mut counts = Vec::new();
     for _ in 0..3 {
-        let (alone, said) = run(&["--stats", GROUPS]);
-        let gets = said
+        let (alone, stderr) = run(&["--stats", GROUPS]);
+        let gets = stderr
             .split("requests: ")
             .nth(1)
             .and_then(|rest| rest.split(' ').next());
         let before: u64 = workers.iter().map(requests).sum();
-        let (rows, said) = run(&["--stats", "--workers", &all, GROUPS]);
+        let (rows, stderr) = run(&["--stats", "--workers", &all, GROUPS]);
         assert_eq!(rows, alone);
-        assert!(said.contains("sent to 3 workers"), "{said}");
-        let asked = workers.iter().map(requests).sum::<u64>() - before;
-        counts.push((asked, gets.unwrap().parse::<u64>().unwrap()));
+        assert!(stderr.contains("sent to 3 workers"), "{stderr}");
+        let requested = workers.iter().map(requests).sum::<u64>() - before;
+        counts.push((requested, gets.unwrap().parse::<u64>().unwrap()));
     }
-    // They read logs once, and then nothing but rows, of which small files keep all.
+    // Workers read logs once, and then only rows. Small files are cached completely.
     assert!(counts[0].0 > 0, "{counts:?}");
     assert!(
-        counts[1..].iter().all(|(asked, alone)| asked <= alone),
+        counts[1..]
+            .iter()
+            .all(|(requested, alone)| requested <= alone),
         "{counts:?}"
     );
-    // One whose way to the bucket ends somewhere: others read in its place.
+    // A worker that loses its connection to the bucket: others read in its place.
     let stalls = Arc::new(AtomicBool::new(false));
     let port = weed.endpoint().rsplit(':').next().unwrap().parse().unwrap();
     let endpoint = format!("http://127.0.0.1:{}", forwarded(port, &stalls));
@@ -444,14 +452,18 @@ fn workers_read_a_bucket_no_more_often_than_one_machine() {
     stalls.store(true, Ordering::Relaxed);
     let (alone, _) = run(&[GROUPS]);
     let all = list(workers[..2].iter().chain([&stalled]));
-    let begun = Instant::now();
-    let (rows, said) = run(&["--stats", "--workers", &all, GROUPS]);
+    let since = Instant::now();
+    let (rows, stderr) = run(&["--stats", "--workers", &all, GROUPS]);
     assert_eq!(rows, alone);
-    assert!(said.contains("was lost"), "{said}");
-    assert!(begun.elapsed() < SOON * 2, "{:?}: {said}", begun.elapsed());
+    assert!(stderr.contains("was lost"), "{stderr}");
+    assert!(
+        since.elapsed() < SOON * 2,
+        "{:?}: {stderr}",
+        since.elapsed()
+    );
 }
 
-/// A port from which bytes go to another one, unless they stall.
+/// Starts a proxy that forwards bytes to another port, unless it stalls. Returns its port.
 #[cfg(feature = "s3")]
 fn forwarded(to: u16, stalls: &Arc<AtomicBool>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! What a measurement says: repeats, error, wall time, time stamp.
+//! The measurement of a program: repeats, error, wall time, time stamp.
 
 use fastrand::Rng;
 

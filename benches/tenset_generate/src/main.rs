@@ -58,7 +58,7 @@ struct Options {
     /// Threads that write
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// What everything is drawn from
+    /// Seed of the generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -15,7 +15,7 @@ pub const RECORDS: u64 = 51_577_248;
 /// Programs of a task, at most.
 pub const PROGRAMS: u64 = 4000;
 
-/// What programs are made for; sampled once, measured on every platform of the kind.
+/// A task; sampled once, measured on every platform of the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Llvm,

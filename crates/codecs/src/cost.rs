@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_nobody_has_are_not_waited_for() {
+    fn impossible_sizes_are_rejected_at_once() {
         let window = |size| Window {
             size,
             stride: 1,

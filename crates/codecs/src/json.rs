@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_and_numbers_end_where_json_says() {
+    fn strings_and_numbers_end_by_the_json_grammar() {
         assert_eq!(string_length(br#""a\"b" c"#), Some(6));
         assert_eq!(string_length(br#""\u00e9""#), Some(8));
         assert_eq!(
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn members_stand_as_written_and_sorted_where_asked() {
+    fn members_keep_their_order_or_are_sorted() {
         let text = r#" {"b" :[1.50,{"z":0,"y":"a,b"}], "a":"x\"}" } "#;
         let members = members(text).unwrap();
         assert_eq!(

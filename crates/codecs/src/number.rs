@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn out_of_range_is_refused() {
+    fn out_of_range_is_rejected() {
         assert_eq!(Decimal::parse(b"1e999"), None);
         assert_eq!(Decimal::parse(b"99999999999999999999"), None);
     }

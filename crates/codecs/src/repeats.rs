@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_is_no_mean_is_told() {
+    fn a_runtime_other_than_the_mean_is_marked() {
         for texts in [
             &["0.0136712", "0.0128171", "0.0131435"][..],
             &["1e-5", "3.5e-5"],
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn seventeen_digits_are_kept_explicitly() {
+    fn seventeen_digits_are_stored_explicitly() {
         round_trip(&decimals(&[
             "0.00012345678901234567",
             "0.00012345678901234511",

@@ -263,7 +263,7 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Result<(), String> {
         let start = self.at;
         let length = string_length(self.text.get(start..).unwrap_or(&[]))
-            .ok_or_else(|| "a string in the transform steps does not end".to_owned())?;
+            .ok_or_else(|| "an unterminated string in the transform steps".to_owned())?;
         let body = self.text.get(start..start + length - 1).unwrap_or(&[]);
         self.scan.literal |= body.contains(&b'?') || body.windows(2).any(|pair| pair == b"..");
         let digits = body
@@ -296,7 +296,7 @@ impl<'a> Scanner<'a> {
             self.at += digits;
             return Ok(());
         }
-        let broken = || "a broken number in the transform steps".to_owned();
+        let broken = || "an invalid number in the transform steps".to_owned();
         self.copy(number_length(rest).ok_or_else(broken)?);
         Ok(())
     }

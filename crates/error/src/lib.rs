@@ -45,13 +45,13 @@ pub enum Error {
 
     /// No location was given, and there is no store in the working directory or above it.
     #[error(
-        "there is no store here or above\nhint: `tsql ingest FILES` makes one, --store DIR names one, --sample asks the small one that is built in"
+        "there is no store here or above\nhint: `tsql ingest FILES` creates one, --store DIR selects one, --sample selects the built-in one"
     )]
     NoStore,
 
     /// The discovered store belongs to another user, and its location was not given explicitly.
     #[error(
-        "the store `{location}` belongs to {owner}\nhint: --store {location} uses it nevertheless, `tsql init` makes one here"
+        "the store `{location}` belongs to {owner}\nhint: --store {location} uses it nevertheless, `tsql init` creates one here"
     )]
     Foreign {
         /// Location of the store.
@@ -123,7 +123,7 @@ pub enum Error {
     NoVersion(String),
 
     /// A change of a store that was opened at an older version.
-    #[error("a store as it was cannot be changed\nhint: leave out --at")]
+    #[error("a store at an earlier version cannot be changed\nhint: leave out --at")]
     ReadOnly,
 
     /// The store has no data for the call.
@@ -132,7 +132,7 @@ pub enum Error {
 
     /// A data file was deleted between writing and commit. Nothing was committed.
     #[error(
-        "{table}: `{file}` was deleted before it was committed, so nothing was: `tsql vacuum` took it for a left-over\nhint: run the same command again"
+        "{table}: `tsql vacuum` deleted `{file}` before its commit, so nothing was committed\nhint: run the same command again"
     )]
     Vacuumed {
         /// The table.
@@ -201,7 +201,7 @@ pub enum Error {
 
     /// Other writers won every attempt until the deadline.
     #[error(
-        "{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was doubled"
+        "{table}: gave up after {seconds} s of conflicts with other writers\nhint: run the same command again; nothing was written twice"
     )]
     Contended {
         /// The table.
@@ -232,7 +232,7 @@ pub enum Error {
     Query(#[source] DataFusionError),
 
     /// The run was interrupted (Ctrl-C).
-    #[error("interrupted; what was committed stays, the same command goes on from there")]
+    #[error("interrupted; committed data is preserved, and the same command continues from there")]
     Interrupted,
 
     /// A source could not be opened or found.
@@ -336,7 +336,7 @@ pub struct DamagedFile {
 const BEGIN: &str = "damaged file `";
 
 /// Last part of the message.
-const END: &str = "not what was written";
+const END: &str = "not as written";
 
 impl DamagedFile {
     /// Creates the error. `found` describes the damaged bytes, or the number of bytes.
@@ -351,7 +351,7 @@ impl DamagedFile {
     fn message_in(text: &str) -> Option<String> {
         let (_, rest) = text.split_once(BEGIN)?;
         let (rest, _) = rest.split_once(END)?;
-        let hint = "`tsql check --repair` restores what can be restored, and says what is lost";
+        let hint = "`tsql check --repair` restores the recoverable data, and lists the lost data";
         Some(format!("{BEGIN}{rest}{END}\nhint: {hint}"))
     }
 }

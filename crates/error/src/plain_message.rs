@@ -30,19 +30,19 @@ const ADVICE: [&str; 2] = [
 const FACTS: [(&str, &str); 11] = [
     (
         "Physical plan does not support logical expression InSubquery",
-        "`IN (SELECT ...)` is not supported in this place",
+        "`IN (SELECT ...)` is not supported at this position",
     ),
     (
         "Physical plan does not support logical expression Exists",
-        "`EXISTS (SELECT ...)` is not supported in this place",
+        "`EXISTS (SELECT ...)` is not supported at this position",
     ),
     (
         "Physical plan does not support logical expression ScalarSubquery",
-        "this subquery about the row around it is not supported",
+        "this correlated subquery is not supported",
     ),
     (
         "Physical plan does not support logical expression OuterReferenceColumn",
-        "this subquery about the row around it is not supported",
+        "this correlated subquery is not supported",
     ),
     (
         "Physical plan does not support logical expression WindowFunction",
@@ -54,7 +54,7 @@ const FACTS: [(&str, &str); 11] = [
     ),
     (
         "In/Exist/SetComparison subquery can only be used in",
-        "`IN (SELECT ...)` and `EXISTS (SELECT ...)` are not supported in this place",
+        "`IN (SELECT ...)` and `EXISTS (SELECT ...)` are not supported at this position",
     ),
     (
         "Unsupported LIMIT expression",
@@ -140,7 +140,7 @@ mod tests {
             ("JOIN is odd", "JOIN is odd"),
             (
                 "This feature is not implemented: Physical plan does not support logical expression Exists(Exists { subquery: <subquery>, negated: false })",
-                "`EXISTS (SELECT ...)` is not supported in this place",
+                "`EXISTS (SELECT ...)` is not supported at this position",
             ),
             ("", ""),
             (

@@ -4,13 +4,13 @@
 const HOLDERS: &str = "with top memory consumers (across reservations) as:\n";
 
 /// Hint for memory errors.
-const HINT: &str = "--memory-limit SIZE (or TSQL_MEMORY_LIMIT) sets how much a query may take; fewer columns, or a WHERE, need less";
+const HINT: &str = "--memory-limit SIZE (or TSQL_MEMORY_LIMIT) limits the memory of a query; fewer columns, or a WHERE, need less";
 
 /// Returns the message for an exhausted memory pool or temporary folder. `reason` is the engine's text.
 pub(super) fn resource_exhausted_message(reason: &str) -> String {
     if reason.contains("disk") {
-        let hint = "--temp-dir DIR puts what does not fit in memory where there is more room";
-        return format!("no room left for what does not fit in memory: {reason}\nhint: {hint}");
+        let hint = "--temp-dir DIR selects a folder with more space for temporary files";
+        return format!("no space left for temporary files: {reason}\nhint: {hint}");
     }
     let Some((_, rest)) = reason.split_once(HOLDERS) else {
         return format!("not enough memory: {reason}\nhint: {HINT}");
@@ -21,7 +21,7 @@ pub(super) fn resource_exhausted_message(reason: &str) -> String {
         .strip_prefix("Failed to allocate additional ")
         .and_then(|wanted| wanted.split_once(" for "));
     let more = more.map_or_else(String::new, |(bytes, _)| {
-        format!(", {bytes} more were wanted")
+        format!(", {bytes} more were requested")
     });
     let limit = wanted.rsplit_once("pool_size: ");
     let limit = limit.map_or_else(String::new, |(_, size)| {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holders_and_the_limit_are_told() {
+    fn consumers_and_the_limit_are_reported() {
         let reason = "Additional allocation failed for r5 with top memory consumers (across reservations) as:\n  \
             HashJoinInput[1]#7(can spill: false) consumed 45.2 MB, peak 50.0 MB,\n  \
             ExternalSorter[0]#9(can spill: true) consumed 3.0 MB, peak 3.0 MB.\n\
@@ -55,7 +55,7 @@ mod tests {
         let (message, hint) = found.split_once("\nhint: ").unwrap();
         assert_eq!(
             message,
-            "not enough memory within 50.0 MB: most is held by HashJoinInput[1] (45.2 MB), ExternalSorter[0] (3.0 MB), 1.5 MB more were wanted"
+            "not enough memory within 50.0 MB: most is held by HashJoinInput[1] (45.2 MB), ExternalSorter[0] (3.0 MB), 1.5 MB more were requested"
         );
         assert!(hint.contains("--memory-limit"));
         assert!(

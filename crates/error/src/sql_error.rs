@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_stands_below_the_word() {
+    fn the_caret_is_below_the_word() {
         assert_eq!(
             render("SELECT a FROM b", 1, 8, 1),
             "no\n  SELECT a FROM b\n         ^"
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_says_its_hint_last_and_no_secrets() {
+    fn an_error_ends_with_its_hint_and_has_no_secrets() {
         let found = SqlError::new(
             "SELECT 1",
             "s3://KEY:SECRET@b/x is not there".to_owned(),

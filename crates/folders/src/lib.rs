@@ -87,7 +87,7 @@ pub fn owner(file: &std::fs::Metadata) -> String {
 /// Owners are not known on this platform.
 #[cfg(not(unix))]
 pub fn owner(_: &std::fs::Metadata) -> String {
-    "somebody else".to_owned()
+    "another user".to_owned()
 }
 
 /// Creates a folder that only the user can access, or restricts the access to an existing folder of the user.
@@ -124,7 +124,7 @@ pub fn create_owned(folder: &Path, variable: &str) -> Result<(), Error> {
         return Err(Error::Refused {
             folder: folder.to_owned(),
             reason: format!(
-                "the folder belongs to {}, so what lies in it is not yours\nhint: {variable} names another one",
+                "the folder belongs to {}, expected a folder of yours\nhint: {variable} selects another folder",
                 owner(foreign)
             ),
         });
@@ -163,7 +163,7 @@ mod tests {
 
     /// Only root can give a folder to another user.
     #[test]
-    fn what_somebody_else_made_is_refused() {
+    fn folders_of_other_users_are_rejected() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("state");
         std::fs::create_dir(&folder).unwrap();
@@ -178,7 +178,7 @@ mod tests {
                 .to_string();
             assert!(told.contains("belongs to uid 54321"), "{told}");
             assert!(
-                told.contains("hint: TSQL_STATE names another one"),
+                told.contains("hint: TSQL_STATE selects another folder"),
                 "{told}"
             );
         }

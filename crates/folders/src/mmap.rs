@@ -1,9 +1,6 @@
 #![cfg_attr(
     unix,
-    allow(
-        unsafe_code,
-        reason = "a file as memory is a promise that nobody changes it"
-    )
+    allow(unsafe_code, reason = "a mapped file must not be changed by others")
 )]
 //! Memory mapping of a file in the user's cache. Pages are read on first access, and the system may evict them.
 

@@ -106,7 +106,7 @@ pub fn check_own(file: &File) -> Result<()> {
 /// # Errors
 /// [`ErrorKind::InvalidInput`] if the path leads out of `root` or through a link.
 pub fn check_below(root: &Path, path: &Path) -> Result<()> {
-    let outside = || invalid_input(format!("does not lie in {}", root.display()));
+    let outside = || invalid_input(format!("is not inside {}", root.display()));
     let below = path.strip_prefix(root).map_err(|_| outside())?;
     let mut parts = below.components().peekable();
     let mut folder = root.to_owned();
@@ -122,7 +122,7 @@ pub fn check_below(root: &Path, path: &Path) -> Result<()> {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
                 let reason = format!(
-                    "{} is not a folder of its own (a link?): nothing is written or deleted through it",
+                    "{} is not a folder (a link?): nothing is written or deleted through it",
                     folder.display()
                 );
                 return Err(invalid_input(reason));

@@ -123,7 +123,7 @@ impl<R: Read> Head<R> {
             DetectedFormat::Unknown(FileDescription::new(autotvm::OLD_LOG_DESCRIPTION))
         } else if let Some((number, dialect, reason)) = lines.refused {
             DetectedFormat::Unknown(FileDescription::new(format!(
-                "lines like those of {}, none of which is a record (line {number}: {reason})",
+                "text similar to {}, without any record (line {number}: {reason})",
                 dialect.description()
             )))
         } else {
@@ -256,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_record_is_told_by_its_looks() {
+    fn files_without_records_are_classified_by_content() {
         let newer = RECORD.replace("v0.6", "v0.9");
         assert_eq!(
             looks(newer.as_bytes()),
-            "lines like those of an auto_scheduler log, none of which is a record \
-             (line 1: version `v0.9` is not known: v0.2 to v0.6 are)"
+            "text similar to an auto_scheduler log, without any record \
+             (line 1: unknown version `v0.9`, expected v0.2 to v0.6)"
         );
         assert_eq!(looks(b"# a title\n\nwords\n"), "text");
         assert_eq!(looks(&[0, 1, 2, 3, 255, 7]), "binary data");

@@ -52,7 +52,7 @@ impl ExportManifest {
         let sidecar: Self = serde_json::from_str(&text).map_err(|error| Error::Source {
             location: path.to_string_lossy().into_owned(),
             reason: format!(
-                "no list of exported files: {error}\nhint: move it away to have the files beside it taken as any others"
+                "invalid list of exported files: {error}\nhint: move the list away to ingest the files beside it like other files"
             ),
         })?;
         if sidecar.version > VERSION {

@@ -32,7 +32,7 @@ impl FileDescription {
 impl FileDescription {
     /// Describes a file without any content.
     pub fn empty() -> Self {
-        Self::new("nothing, or nothing but comments")
+        Self::new("no content except comments")
     }
 }
 
@@ -58,16 +58,16 @@ const MAGIC: [(&[u8], &str, Option<&str>); 18] = [
     (b"\x80\x03", "a Python pickle", None),
     (b"\x80\x04", "a Python pickle", None),
     (b"\x80\x05", "a Python pickle", None),
-    (b"\x89PNG\r\n", "a PNG picture", None),
-    (b"\xff\xd8\xff", "a JPEG picture", None),
-    (b"GIF8", "a GIF picture", None),
+    (b"\x89PNG\r\n", "a PNG image", None),
+    (b"\xff\xd8\xff", "a JPEG image", None),
+    (b"GIF8", "a GIF image", None),
     (b"%PDF-", "a PDF document", None),
     (b"\x7fELF", "a program or library", None),
-    (b"\x93NUMPY", "an array of NumPy", None),
+    (b"\x93NUMPY", "a NumPy array", None),
     (b"ARROW1", "an Arrow file", None),
     (b"\x89HDF\r\n", "an HDF5 file", None),
     (b"SQLite format 3\0", "an SQLite database", None),
-    (b"<svg", "an SVG picture", None),
+    (b"<svg", "an SVG image", None),
 ];
 
 /// Describes a file by its magic bytes.
@@ -82,7 +82,7 @@ pub(super) fn describe_magic(head: &[u8]) -> Option<FileDescription> {
 /// Describes a file by its text.
 pub(super) fn describe_text(head: &[u8]) -> FileDescription {
     if let Some(encoding) = wide_encoding(head) {
-        return FileDescription::new(format!("text in {encoding}, where UTF-8 is read"))
+        return FileDescription::new(format!("text in {encoding}, expected UTF-8"))
             .with_hint(UTF_8_HINT);
     }
     if is_binary(head) {
@@ -165,7 +165,7 @@ mod tests {
             let looks = describe_text(&head);
             assert_eq!(
                 looks.to_string(),
-                format!("text in {encoding}, where UTF-8 is read")
+                format!("text in {encoding}, expected UTF-8")
             );
             assert!(looks.hint.is_some_and(|hint| hint.contains("UTF-8")));
         }
@@ -187,7 +187,7 @@ mod tests {
         }
         let known = |head: &[u8]| describe_magic(head).unwrap().to_string();
         assert_eq!(known(b"\x80\x04\x95..."), "a Python pickle");
-        assert_eq!(known(b"\x89PNG\r\n\x1a\n"), "a PNG picture");
+        assert_eq!(known(b"\x89PNG\r\n\x1a\n"), "a PNG image");
         assert_eq!(known(b"PK\x03\x04"), "a zip archive");
         assert!(describe_magic(b"{").is_none());
     }

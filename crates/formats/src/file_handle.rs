@@ -263,7 +263,7 @@ impl Spool {
 }
 
 fn spool_error(error: io::Error) -> io::Error {
-    let hint = "hint: TMPDIR says where temporary files go";
+    let hint = "hint: TMPDIR selects the folder of temporary files";
     let reason = format!("it cannot be copied to a temporary file: {error}\n{hint}");
     io::Error::new(error.kind(), reason)
 }

@@ -39,8 +39,8 @@ pub fn find_inputs(argument: &str) -> Result<FoundFiles> {
             return Err(Error::Source {
                 location: argument.to_owned(),
                 reason: format!(
-                    "it belongs to the store `{}`, which is no source\n\
-                     hint: `tsql export files -o DIR` gives back the files that a store was made of",
+                    "the path is part of the store `{}`, and stores are not ingested\n\
+                     hint: `tsql export files -o DIR` writes the files that a store was built from",
                     store.display()
                 ),
             });
@@ -251,7 +251,10 @@ mod tests {
         );
         for inside in ["s", "s/records", "s/records/part.parquet"] {
             let error = find_inputs(&root.join(inside).to_string_lossy()).unwrap_err();
-            assert!(error.to_string().contains("which is no source"), "{error}");
+            assert!(
+                error.to_string().contains("stores are not ingested"),
+                "{error}"
+            );
         }
         let matched = find_inputs(&root.join("s/records/*").to_string_lossy()).unwrap();
         assert!(matched.inputs.is_empty());

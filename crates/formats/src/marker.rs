@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_settings_makes_no_store() {
+    fn a_settings_file_is_not_a_store_marker() {
         let is = |name: &str, text: &str| {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join(name), text).unwrap();

@@ -12,7 +12,7 @@ pub(crate) fn member_values<'a, const N: usize>(
 ) -> Result<[Option<&'a str>; N], String> {
     let members = json::members(text).ok_or_else(|| match serde_json::from_str(text) {
         Err::<serde::de::IgnoredAny, _>(error) => error.to_string(),
-        Ok(_) => "no JSON object".to_owned(),
+        Ok(_) => "not a JSON object".to_owned(),
     })?;
     let mut values = [None; N];
     for (key, value) in members {
@@ -22,7 +22,7 @@ pub(crate) fn member_values<'a, const N: usize>(
         let slot =
             slot.ok_or_else(|| format!("unknown key `{name}`, expected {}", keys.join(", ")))?;
         if slot.replace(value).is_some() {
-            return Err(format!("key `{name}` stands twice"));
+            return Err(format!("duplicate key `{name}`"));
         }
     }
     Ok(values)

@@ -126,7 +126,7 @@ impl Dtype {
     /// Appends a number in this type.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "what is written was read from this type"
+        reason = "written numbers were read from this type"
     )]
     pub fn encode(&self, number: i64, bytes: &mut Vec<u8>) {
         let bits = match (self.kind, self.bytes) {
@@ -154,7 +154,7 @@ fn float_to_integer(value: f64) -> Result<i64, String> {
     if value.fract() == 0.0 && value.abs() < limit && !(value == 0.0 && value.is_sign_negative()) {
         return Ok(value as i64);
     }
-    Err(format!("{value:?} is no whole number"))
+    Err(format!("{value:?} is not an integer"))
 }
 
 impl ArrayDescription {
@@ -169,7 +169,7 @@ impl ArrayDescription {
             .map_err(|error| error.to_string())?;
         let [magic @ .., major, _] = start;
         if magic != MAGIC {
-            return Err("not an array of NumPy".to_owned());
+            return Err("not a NumPy array".to_owned());
         }
         let width = if major == 1 { 2 } else { 4 };
         let mut length = [0; 4];
@@ -177,14 +177,16 @@ impl ArrayDescription {
         input.read_exact(own).map_err(|error| error.to_string())?;
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER_BYTES {
-            return Err(format!("a header of {length} bytes"));
+            return Err(format!(
+                "the header has {length} bytes, expected at most {MAX_HEADER_BYTES}"
+            ));
         }
         let mut text = vec![0; length];
         input
             .read_exact(&mut text)
             .map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&text);
-        Self::parse(&text).ok_or_else(|| format!("header {:?} is not understood", text.trim()))
+        Self::parse(&text).ok_or_else(|| format!("unsupported header {:?}", text.trim()))
     }
 
     /// Parses the Python literal `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
@@ -233,7 +235,7 @@ impl NumberHeader {
     pub fn read(input: &mut impl Read) -> Result<Self, String> {
         let described = ArrayDescription::read(input)?;
         let dtype = Dtype::parse(&described.descr)
-            .ok_or_else(|| format!("numbers of type {:?} are not understood", described.descr))?;
+            .ok_or_else(|| format!("unsupported number type {:?}", described.descr))?;
         Ok(Self {
             dtype,
             fortran: described.fortran,
@@ -308,11 +310,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_refused() {
+    fn truncated_arrays_are_rejected() {
         let dtype = Dtype::parse("<f4").unwrap();
         for value in [0.5, f32::NAN, f32::INFINITY, -0.0, 1e30] {
             let error = dtype.decode(&value.to_le_bytes(), &mut Vec::new());
-            assert!(error.unwrap_err().contains("no whole number"), "{value}");
+            assert!(error.unwrap_err().contains("is not an integer"), "{value}");
         }
         let large = Dtype::parse("<u8")
             .unwrap()

@@ -61,14 +61,14 @@ impl<R: Read + Seek> Npz<R> {
     pub fn open(input: R) -> Result<Self, String> {
         let zip = ZipArchive::new(input).map_err(|error| match error {
             ZipError::InvalidArchive(detail) if detail.contains("EOCD") => {
-                "no npz file, or one that was cut off: the directory at its end is missing"
+                "the zip directory at the end is missing: the file is truncated or not an npz file"
                     .to_owned()
             }
             other => other.to_string(),
         })?;
         if zip.len() > MAX_ARRAYS {
             return Err(format!(
-                "{} arrays: at most {MAX_ARRAYS} are read",
+                "{} arrays, expected at most {MAX_ARRAYS}",
                 zip.len()
             ));
         }
@@ -85,9 +85,9 @@ impl<R: Read + Seek> Npz<R> {
             let mut file = self.0.by_index(index).map_err(|error| error.to_string())?;
             let member = file.name().map_err(|error| error.to_string())?.into_owned();
             let name = member.strip_suffix(SUFFIX);
-            let name = name.ok_or_else(|| format!("`{member}` is no array"))?;
+            let name = name.ok_or_else(|| format!("`{member}` is not an array"))?;
             if arrays.iter().any(|array| array.name == name) {
-                return Err(format!("array `{name}` is there twice"));
+                return Err(format!("duplicate array `{name}`"));
             }
             let of_array = |reason: String| format!("array `{name}`: {reason}");
             let (size, packed) = (file.size(), file.compressed_size());
@@ -96,7 +96,7 @@ impl<R: Read + Seek> Npz<R> {
                     .saturating_mul(MAX_INFLATION)
                     .saturating_add(MAX_INFLATION)
             {
-                let reason = format!("{packed} bytes cannot be {size} that were compressed");
+                let reason = format!("invalid size of {size} bytes for {packed} compressed bytes");
                 return Err(of_array(reason));
             }
             let mut counted = CountingReader {
@@ -106,7 +106,7 @@ impl<R: Read + Seek> Npz<R> {
             let described = ArrayDescription::read(&mut counted).map_err(of_array)?;
             let content_bytes = size.checked_sub(counted.bytes);
             let content_bytes =
-                content_bytes.ok_or_else(|| of_array("shorter than its own header".to_owned()))?;
+                content_bytes.ok_or_else(|| of_array("shorter than its header".to_owned()))?;
             arrays.push(Array {
                 name: name.to_owned(),
                 described,
@@ -138,8 +138,8 @@ impl<R: Read + Seek> Npz<R> {
         }
         if left > MAX_HELD_BYTES {
             return Err(format!(
-                "{left} bytes in Fortran order: at most {MAX_HELD_BYTES} are turned round\n\
-                 hint: numpy.ascontiguousarray before it is saved"
+                "{left} bytes in Fortran order, expected at most {MAX_HELD_BYTES}\n\
+                 hint: use numpy.ascontiguousarray before saving"
             ));
         }
         let mut rows = ArrayRows {
@@ -189,7 +189,7 @@ impl<R: Read + Seek> ArrayRows<'_, R> {
         let mut rest = [0; 64];
         match self.file.read(&mut rest) {
             Ok(0) => Ok(()),
-            Ok(_) => Err("longer than its header says".to_owned()),
+            Ok(_) => Err("longer than its header states".to_owned()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -217,7 +217,7 @@ fn to_row_major(bytes: &[u8], shape: &[u64], element_bytes: usize) -> Result<Vec
             .sum();
         let from = place * element_bytes;
         let element = bytes.get(from..from + element_bytes);
-        turned.extend_from_slice(element.ok_or("shorter than its header says")?);
+        turned.extend_from_slice(element.ok_or("shorter than its header states")?);
         for (at, size) in index.iter_mut().zip(&sizes).rev() {
             *at += 1;
             if *at < *size {
@@ -283,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said() {
+    fn errors_of_a_file_have_a_reason() {
         let told = |npz: Result<Npz<Cursor<Vec<u8>>>, String>| {
             npz.and_then(|mut npz| npz.arrays().map(|_| ()))
                 .unwrap_err()
         };
-        assert!(told(Npz::open(Cursor::new(b"words".to_vec()))).contains("no npz file"));
+        assert!(told(Npz::open(Cursor::new(b"words".to_vec()))).contains("not an npz file"));
         let other = file(&[("readme.txt", false, &[1], &[1])]);
-        assert!(told(Npz::open(other)).contains("`readme.txt` is no array"));
+        assert!(told(Npz::open(other)).contains("`readme.txt` is not an array"));
         let short = file(&[("a.npy", false, &[4], &[1, 2])]);
         let mut npz = Npz::open(short).unwrap();
         assert_eq!(npz.arrays().unwrap()[0].content_bytes, 2);

@@ -1,6 +1,6 @@
 //! Finds real files for tests that are not part of the project.
 
-#![allow(clippy::print_stderr, reason = "a test says why it was skipped")]
+#![allow(clippy::print_stderr, reason = "a test prints why it was skipped")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

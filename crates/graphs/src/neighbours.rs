@@ -21,7 +21,7 @@ impl Neighbours {
             for node in [user, operand] {
                 let counted = begins
                     .get_mut(node as usize + 1)
-                    .ok_or_else(|| format!("an edge names node {node} of {nodes}"))?;
+                    .ok_or_else(|| format!("an edge refers to node {node} of {nodes}"))?;
                 *counted += 1;
             }
         }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(graph.neighbours_of(3), [0; 0]);
         assert_eq!((graph.node_count(), graph.neighbours_of(9)), (4, &[][..]));
         let wrong = Neighbours::from_edges(2, &[(2, 0)]).unwrap_err();
-        assert_eq!(wrong, "an edge names node 2 of 2");
+        assert_eq!(wrong, "an edge refers to node 2 of 2");
         assert_eq!(Neighbours::from_edges(0, &[]).unwrap().node_count(), 0);
     }
 }

@@ -82,7 +82,7 @@ impl DeviceAddress {
             |one: &&dyn Backend| one.name() == name && (number.is_none() || one.is_numbered());
         let backend = backends.find(named).ok_or_else(expected_message)?;
         let number = number.map_or(Ok(0), |number| {
-            let wrong = |_| format!("`{number}` is no number of {}", backend.noun());
+            let wrong = |_| format!("`{number}` is not a number of {}", backend.noun());
             number.parse().map_err(wrong)
         })?;
         Ok(Self { backend, number })
@@ -131,7 +131,7 @@ mod tests {
             );
         }
         let wrong = DeviceAddress::parse("cuda:x").unwrap_err();
-        assert_eq!(wrong, "`x` is no number of a GPU");
+        assert_eq!(wrong, "`x` is not a number of a GPU");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Buffers {
             Some(bytes) if bytes <= available => Ok(bytes),
             Some(bytes) => Err(failed_outcome(
                 4,
-                format!("oom: the arguments take {bytes} bytes, there are {available}"),
+                format!("oom: the arguments need {bytes} bytes, {available} are available"),
             )),
             None => Err(failed_outcome(
                 4,

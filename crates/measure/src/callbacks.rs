@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn launches_are_told_by_the_device_and_fail_as_it_says() {
+    fn launches_report_the_error_of_the_device() {
         let time = |launches: u32, _: bool| Ok::<f64, Infallible>(f64::from(launches) * 1e6);
         let outcome = time_launches(time, &settings(), None).unwrap();
         assert!(

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_linker_says_is_told_apart() {
+    fn linker_errors_are_classified() {
         let said = "/usr/bin/ld: cannot find -lnothing: No such file\ncollect2: error: ld returned 1 exit status\n";
         assert_eq!(
             summarize_errors(said),

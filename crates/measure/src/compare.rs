@@ -175,7 +175,7 @@ fn ratio(off: f64, reference: f64) -> f64 {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "equal integers were told apart before"
+    reason = "equal integers were distinguished before"
 )]
 fn to_f64(integer: i64) -> f64 {
     integer as f64
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_nobody_wrote_are_counted() {
+    fn unwritten_elements_are_counted() {
         let mut found = bytes(&[1.0; 4]);
         values::poison(Dtype::F32, &mut found[..8]);
         let mismatch = compare("C", Dtype::F32, &found, &bytes(&[1.0; 4]), &L2).unwrap_err();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_a_float_cannot_tell_apart_are_compared_exactly() {
+    fn integers_beyond_float_precision_are_compared_exactly() {
         let exact = Tolerance {
             rtol: 0.0,
             atol: 0.0,

@@ -66,7 +66,7 @@ impl CompilerSandbox<'_> {
 /// If the program cannot be started.
 pub(crate) fn exec_confined(arguments: &[OsString]) -> Result<Infallible> {
     let [folder, readable, program, arguments @ ..] = arguments else {
-        return Err(Error::Worker("this command is for tsql itself".to_owned()));
+        return Err(Error::Worker("this command is internal to tsql".to_owned()));
     };
     // These calls handle a killed parent and runaway processes. If they fail, the time limit remains.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);

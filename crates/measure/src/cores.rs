@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cores_did_is_taken_from_their_ticks() {
+    fn load_of_cores_comes_from_their_ticks() {
         let folder = tempfile::tempdir().unwrap();
         write_files(
             folder.path(),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn isolated_cores_are_reached_unless_somebody_chose_the_set() {
+    fn isolated_cores_are_used_unless_a_set_is_given() {
         let core = allowed_cores().into_iter().next().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let list = format!("{core},60000\n");

@@ -168,7 +168,7 @@ mod tests {
     use super::{Processor, platform};
 
     #[test]
-    fn processors_of_one_name_are_told_apart() {
+    fn processors_of_one_name_are_distinguished() {
         let processor = |brand: &str, model| Processor {
             brand: Some(brand.to_owned()),
             family: Some(6),

@@ -73,12 +73,12 @@ pub(super) fn rejection_reason(language: Language, flag: &str) -> Option<String>
     };
     (!allowed).then(|| match language {
         Language::C | Language::Cxx => format!(
-            "`{flag}` is no flag that a manifest may give: only those that change the code that is made\n\
-             hint: a compiler with flags of your own is named by CC or CXX: CC=\"gcc {flag}\""
+            "`{flag}` is not an allowed flag, expected one that affects code generation\n\
+             hint: set other flags in CC or CXX: CC=\"gcc {flag}\""
         ),
-        Language::Cuda => format!(
-            "`{flag}` is no flag that a manifest may give: only those that change the code that is made"
-        ),
+        Language::Cuda => {
+            format!("`{flag}` is not an allowed flag, expected one that affects code generation")
+        }
     })
 }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_do_more_are_refused() {
+    fn flags_with_side_effects_are_rejected() {
         let c = "-wrapper -wrapper,sh -B/tmp -B -fplugin=x -fplugin-arg-x-y -fpass-plugin=x -specs=x -spec @x -x -xc -o -ox \
             -include -include/etc/passwd -imacrosx -Wl,-rpath,/x -Wa,-I/x -Wp,-MD,x -Xlinker -I -I/home/x -I../x -Ia/../../b -I~x \
             -I=x -L/etc -l -l/etc/x -l../x -D -fmodule-mapper=|sh -fuse-ld=/tmp/ld -fdump-tree-all=/tmp/x -fopt-info=/x \

@@ -49,7 +49,7 @@ impl Journal {
     /// If the journal exists, or the folder is not writable.
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
-            let reason = format!("`{name}` cannot be the name of a journal");
+            let reason = format!("`{name}` is not a valid journal name");
             return Err(Error::argument("name", reason));
         }
         std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
@@ -63,7 +63,7 @@ impl Journal {
             return Err(Error::Source {
                 location: path.display().to_string(),
                 reason:
-                    "there is a journal of this name already\nhint: resume it, or take another name"
+                    "a journal of this name exists already\nhint: resume it, or choose another name"
                         .to_owned(),
             });
         }
@@ -121,7 +121,7 @@ impl Journal {
     /// Appends a line, which is durable after the next [`Self::sync`].
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         if line.contains(['\n', '\0']) {
-            let reason = "a line of a journal cannot have a line break in it";
+            let reason = "a journal line cannot contain a line break";
             return Err(Error::argument("line", reason));
         }
         self.check_usable()?;
@@ -235,7 +235,7 @@ impl Journal {
         if self.broken {
             return Err(Error::Source {
                 location: self.path.display().to_string(),
-                reason: "the journal could not be written before, what it holds on the disk is not known\nhint: see to the disk, then resume".to_owned(),
+                reason: "an earlier write failed, and the content of the journal on disk is unknown\nhint: check the disk, then resume".to_owned(),
             });
         }
         Ok(())

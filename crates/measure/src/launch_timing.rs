@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_shorter_than_20_us_is_batched_even_when_cold_was_asked() {
+    fn a_kernel_shorter_than_20_us_is_batched_even_if_cold() {
         let mut gpu = SimulatedGpu::new(&[5_000.0]);
         let timing = time(&mut gpu, &settings(Cache::Cold)).unwrap();
         assert_eq!((timing.number, gpu.flushes), (2048, 0));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn repeats_that_differ_end_at_the_most_repeats_and_say_so() {
+    fn unsteady_repeats_end_at_the_limit_with_a_flag() {
         let mut gpu = SimulatedGpu::new(&[100_000.0, 110_000.0]);
         let timing = time(&mut gpu, &settings(Cache::Cold)).unwrap();
         assert_eq!(timing.repeats_ns.len(), 100);

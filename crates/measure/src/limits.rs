@@ -44,7 +44,7 @@ fn end_with_parent(bounds: &WorkerLimits) -> Result<(), String> {
     if getppid() == Pid::from_raw(bounds.parent) {
         Ok(())
     } else {
-        Err("the process that started the worker is gone".to_owned())
+        Err("the process that started the worker has ended".to_owned())
     }
 }
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_code_and_output_are_kept_apart() {
+    fn exit_code_and_output_are_separate() {
         let finished = shell(
             "echo out; echo err >&2; exit 3",
             5000,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_standard_error_the_asked_end_is_kept() {
+    fn the_end_of_a_long_standard_error_is_returned() {
         let script = "head -c 100000 /dev/zero | tr '\\0' a >&2; echo end >&2";
         let last = shell(script, 5000, StderrLimit::Last(8)).stderr;
         assert_eq!(last, "aaaaend\n");

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_are_made_once() {
+    fn outputs_are_computed_once() {
         let folder = tempfile::tempdir().unwrap();
         let references = ReferenceCache::default();
         let write = |path: &Path| fs::write(path, b"12").map_err(Error::io(path));

@@ -397,7 +397,7 @@ impl Runner {
 fn reference_error(trial: &Trial, outcome: &Outcome) -> Error {
     let message = outcome.error_message.as_deref().unwrap_or("failed");
     Error::Reference(format!(
-        "the reference of `{}` failed: {message}\nhint: no kernel can be checked until it is right",
+        "the reference of `{}` failed: {message}\nhint: correct the reference, because kernels are checked against it",
         trial.name
     ))
 }

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_or_told_never_comes() {
+    fn skipped_and_known_points_are_not_proposed() {
         for kind in KINDS {
             let space = space(2, 4, &[]);
             let skip: HashSet<Config> = (0..10)

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_priority_that_does_not_exist_is_refused() {
+    fn an_invalid_priority_is_rejected() {
         assert!(set_realtime(1000).is_err());
     }
 

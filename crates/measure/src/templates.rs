@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_template_is_refused_with_those_there_are() {
+    fn an_unknown_template_is_rejected_with_a_list() {
         let error = find("matmull").unwrap_err().to_string();
         assert!(error.contains("`matmull`") && error.contains("`row-sum-cuda`"));
     }

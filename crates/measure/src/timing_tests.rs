@@ -113,7 +113,7 @@ fn few_repeats() -> Settings {
 }
 
 #[test]
-fn a_quiet_machine_needs_no_more_than_the_repeats_asked_for() {
+fn a_quiet_machine_needs_only_the_requested_repeats() {
     let timing = times(&mut fixed_cost(300), &few_repeats());
     assert_eq!(timing.repeats.len(), 10);
     assert_eq!(timing.number, 34, "10 ms in calls of 0.3 ms");
@@ -147,7 +147,7 @@ fn a_kernel_longer_than_its_slice_is_flagged_disturbed() {
 }
 
 #[test]
-fn drifting_times_go_on_to_the_limit_and_say_so() {
+fn drifting_times_end_at_the_limit_with_a_flag() {
     // Each call takes 1 % longer than the previous one.
     let mut machine = Simulated::new(|call| {
         let growth = 1.01_f64.powi(i32::try_from(call).unwrap());
@@ -200,7 +200,7 @@ fn warm_up_lasts_until_calls_are_steady() {
 }
 
 #[test]
-fn calls_too_short_to_tell_are_warmed_up_in_groups() {
+fn short_calls_are_warmed_up_in_groups() {
     /// A clock with a read cost of 60 ns and steps of 20 ns.
     struct Coarse(Simulated);
     impl Caller for Coarse {
@@ -281,7 +281,7 @@ fn cold_calls_are_timed_one_by_one_after_a_flush() {
 }
 
 #[test]
-fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
+fn a_cold_call_below_clock_resolution_is_flagged() {
     let mut machine = Simulated::new(|_| Duration::from_nanos(300));
     let settings = Settings {
         cache: Cache::Cold,
@@ -292,7 +292,7 @@ fn a_cold_call_shorter_than_the_clock_can_tell_is_flagged() {
 }
 
 #[test]
-fn threads_that_wait_are_not_taken_for_a_disturbance() {
+fn waiting_threads_are_no_disturbance() {
     let waiting = Repeat {
         counts: true,
         wall_ns: 100.0,

@@ -83,7 +83,7 @@ fn probe_limits(bounds: &WorkerLimits) -> Result<Outcome, JobError> {
     let fault = |error| {
         let path = path.display();
         JobError::Fault(format!(
-            "{path}: {error}\nhint: TMPDIR names a folder that you own, with all above it open to you; --no-sandbox does without"
+            "{path}: {error}\nhint: set TMPDIR to a folder that you own, below folders that you can open, or use --no-sandbox"
         ))
     };
     written.map(|_| Outcome::default()).map_err(fault)

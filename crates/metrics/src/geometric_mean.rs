@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn few_ratios_say_little() {
+    fn few_ratios_have_wide_intervals() {
         let none = GeometricMean::default();
         assert_eq!((none.value(), none.interval()), (None, None));
         let one: GeometricMean = [2.0].into_iter().collect();

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_says_what_it_is() {
+    fn every_metric_is_documented() {
         let mut names = BTreeSet::new();
         for metric in METRICS.iter().copied().flatten() {
             let name = metric.name;

@@ -94,7 +94,7 @@ mod tests {
     /// Coverage of (x_(k), x_(n+1-k)) from tables of the binomial distribution: 0.9375 and 0.9688 for the extremes of
     /// five and six values, 0.9785 and 0.8906 for the first and second of ten.
     #[test]
-    fn intervals_hold_the_median_with_the_confidence_that_was_asked_for() {
+    fn intervals_cover_the_median_with_the_given_confidence() {
         let values = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
         assert_eq!(median_interval(&values(5), 0.93), Some((1.0, 5.0)));
         assert_eq!(median_interval(&values(5), 0.94), None);

@@ -48,7 +48,7 @@ pub fn quantile_unsorted(values: &mut [f64], share: f64) -> Option<f64> {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a place among values that are in memory"
+        reason = "a position among values in memory"
     )]
     let (place, below) = {
         let place = share.clamp(0.0, 1.0) * last as f64;

@@ -8,7 +8,7 @@ use crate::stats::median_absolute_deviation;
 pub(crate) const METRICS: &[Metric] = &[
     Metric {
         name: "geomean",
-        description: "The geometric mean: of ratios, such as speedups. 0 where one is 0, NaN where one is below",
+        description: "Geometric mean of ratios, such as speedups. 0 if a number is 0, NaN if one is below 0",
         arguments: &[Argument::per_row(
             "value",
             ValueKind::Number,

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_the_same_every_time() {
+    fn charts_are_deterministic() {
         let all = [curve("a <b> & \"c\"\n", 1.0), curve("c", 0.5)];
         let draw = || {
             curves(
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_left_out() {
+    fn invalid_points_are_left_out() {
         let empty = curves(PlotOptions::new("S", "y"), None, &[]).unwrap();
         assert!(empty.svg.contains("nothing to draw"));
         let bad = Curve {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_on_each_other_are_told_apart() {
+    fn overlapping_curves_are_distinguishable() {
         let all = [
             curve("a", 1.0),
             curve("b", 1.0),

@@ -11,6 +11,6 @@ pub(crate) fn float(count: usize) -> f64 {
     clippy::cast_sign_loss,
     reason = "stops at the ends of the range"
 )]
-pub(crate) fn whole(number: f64) -> usize {
+pub(crate) fn round_to_count(number: f64) -> usize {
     number.max(0.0).round() as usize
 }

@@ -160,7 +160,7 @@ impl TextMetrics {
         let mut rest = letters;
         while !rest.is_empty() {
             let line = rest
-                .get(..self.letters_on_line(rest, size, room))
+                .get(..self.glyphs_on_line(rest, size, room))
                 .unwrap_or(rest);
             lines.push(line.iter().collect::<String>().trim().to_owned());
             rest = rest.get(line.len()..).unwrap_or(&[]);
@@ -169,7 +169,7 @@ impl TextMetrics {
     }
 
     /// Number of letters on the next line, at least one.
-    fn letters_on_line(self, letters: &[char], size: f64, room: f64) -> usize {
+    fn glyphs_on_line(self, letters: &[char], size: f64, room: f64) -> usize {
         let ends = self.letter_ends(letters, size);
         let fit = ends.iter().take_while(|end| **end <= room).count().max(1);
         if fit == letters.len() {

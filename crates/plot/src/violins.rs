@@ -201,7 +201,7 @@ impl Drawable for Violins<'_> {
         let mut top = draw_heading(canvas, self.title);
         let hidden = match all - violins.len() {
             0 => String::new(),
-            more => format!(" · {more} groups more are not drawn"),
+            more => format!(" · {more} more groups are not drawn"),
         };
         let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
             .align_centre()
@@ -425,7 +425,7 @@ mod tests {
             .collect();
         let svg = violins(PlotOptions::new("v", "y"), &all).unwrap().svg;
         assert!(
-            svg.contains("6 groups more") && svg.contains("g63 (n = 2)") && !svg.contains("g64")
+            svg.contains("6 more groups") && svg.contains("g63 (n = 2)") && !svg.contains("g64")
         );
     }
 }

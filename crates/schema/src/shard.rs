@@ -24,7 +24,7 @@ impl Shard {
         if number == 0 || number > of {
             return Err(Error::Argument {
                 name: "part",
-                reason: format!("`{number}/{of}`: parts are 1/{of} to {of}/{of}"),
+                reason: format!("`{number}/{of}` is not a shard, expected 1/{of} to {of}/{of}"),
             });
         }
         Ok(Self { number, of })
@@ -50,7 +50,7 @@ impl FromStr for Shard {
         let numbers = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let (number, of) = numbers.ok_or_else(|| Error::Argument {
             name: "part",
-            reason: format!("`{text}` is no shard\nhint: --shard 3/8 is the third of eight"),
+            reason: format!("`{text}` is not a shard\nhint: --shard 3/8 is the third of eight"),
         })?;
         Self::new(number, of)
     }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_is_said() {
+    fn invalid_shards_are_reported() {
         assert_eq!("2/8".parse::<Shard>().unwrap().to_string(), "2/8");
         for text in ["", "3", "0/4", "5/4", "a/b", "1/0", "-1/2"] {
             assert!(text.parse::<Shard>().is_err(), "{text}");

@@ -22,7 +22,7 @@ fn each_shown_column_has_one_name() {
 }
 
 #[test]
-fn unknown_keys_are_refused() {
+fn unknown_keys_are_rejected() {
     let text = "table = 't'\nversion = 1\ndoc = ''\nkey = []\nsort = []\npartition = []\ncolour = 'red'\ncolumn = []";
     assert!(
         Table::parse(text, &[])

@@ -33,7 +33,7 @@
         clippy::indexing_slicing,
         clippy::string_slice,
         clippy::print_stdout,
-        reason = "a test fails by panicking, and may say how much it looked at"
+        reason = "a test fails by panicking, and may print what it checked"
     )
 )]
 

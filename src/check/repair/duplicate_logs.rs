@@ -5,8 +5,8 @@ use futures::FutureExt as _;
 use super::step::RepairStep;
 
 pub(super) const STEP: RepairStep = RepairStep {
-    found: "logs whose bytes the store has under another name, with all their records",
-    does: "makes each another name of the one that was there first, whose records then count once",
+    found: "logs that the store has twice under different names, with all their records",
+    does: "makes each a second name of the first one, so that records count once",
     is_damage: true,
     count: |store| async { Ok(store.find_duplicates().await?.len() as u64) }.boxed(),
     apply: |store| {

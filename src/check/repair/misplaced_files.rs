@@ -14,8 +14,9 @@ use crate::store::file::{self, DataFile};
 use crate::store::{Change, Snapshot, Store};
 
 pub(super) const STEP: RepairStep = RepairStep {
-    found: "data files in a folder that names another platform than the log does, which some engines believe",
-    does: "moves them to folders of the right names",
+    found: "data files in the folder of another platform than their log entry names, which some \
+        engines rely on",
+    does: "moves them to the correct folders",
     is_damage: true,
     count: |store| count(store).boxed(),
     apply: |store| apply(store).boxed_local(),

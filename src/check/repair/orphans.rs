@@ -12,8 +12,8 @@ use super::step::RepairStep;
 const LEAST_AGE: Duration = Duration::from_hours(1);
 
 pub(super) const STEP: RepairStep = RepairStep {
-    found: "files and tables with rows of an interrupted run, which are not in the ledger",
-    does: "takes those away that are older than an hour; to ingest the file again puts its rows in their place",
+    found: "files and tables with rows of an interrupted run that are not in the ingest log",
+    does: "removes the rows that are older than an hour; ingesting their file again replaces them",
     is_damage: false,
     count: |store| async { Ok(store.find_orphaned().await?.len() as u64) }.boxed(),
     apply: |store| async { Ok(store.remove_orphaned(LEAST_AGE).await?.len() as u64) }.boxed_local(),

@@ -22,8 +22,8 @@ use crate::store::{Snapshot, Store};
 const HEAD_BYTES: u64 = 16 << 10;
 
 pub(super) const STEP: RepairStep = RepairStep {
-    found: "files of no format that was known, of which all lines were refused",
-    does: "takes them out of the store, so that a tsql that knows the format can read them",
+    found: "files in an unknown format whose lines were all rejected",
+    does: "removes them from the store, so that a version of tsql that knows the format can ingest them",
     is_damage: false,
     count: |store| count(store).boxed(),
     apply: |store| apply(store).boxed_local(),

@@ -1,4 +1,4 @@
-//! `tsql batch` of several files, or a collection: one stream of steps, each another file.
+//! `tsql batch` of several files or a collection: a stream of batches, each from another file.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::store::Store;
 use crate::tpugraphs::{self, Form, GraphStep, GraphsOptions, StepTable};
 use crate::training::Position;
 
-/// What was asked for.
+/// Request for batches of several files.
 pub(super) struct Several<'a> {
     pub(super) names: Vec<&'a str>,
     pub(super) options: GraphsOptions,
@@ -21,7 +21,7 @@ pub(super) struct Several<'a> {
     pub(super) steps: Option<u64>,
 }
 
-/// Writes the steps to what `open` makes for their columns.
+/// Writes the batches to the writer that `open` returns for their schema.
 pub(super) async fn run(
     store: &Store,
     wanted: &Several<'_>,
@@ -44,7 +44,7 @@ pub(super) async fn run(
     Ok(DONE)
 }
 
-/// Columns follow from the first step: of layouts or of tiles.
+/// Writes the batches. The first one determines the columns, which differ between layouts and tiles.
 fn write(
     mut steps: impl Iterator<Item = Result<GraphStep>>,
     form: Form,

@@ -1,4 +1,4 @@
-//! Steps as an Arrow stream.
+//! Batches as an Arrow stream.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::cli::outcome::Failure;
 use crate::cli::printer::PrintError;
 use crate::error::Error;
 
-/// Steps as an Arrow stream, on standard output or in a file.
+/// Writer of batches as an Arrow stream, to standard output or a file.
 pub(super) struct BatchWriter {
     stream: StreamWriter<BufWriter<Box<dyn Write>>>,
     output: Option<OutputFile>,
 }
 
 impl BatchWriter {
-    /// Writes to a file, or to standard output where there is none.
+    /// Opens a stream to the file `path`, or to standard output without a path.
     pub(super) fn open(path: Option<&Path>, schema: &Schema) -> Result<Self, Failure> {
         let (output, out): (_, Box<dyn Write>) = match path {
             Some(path) => {

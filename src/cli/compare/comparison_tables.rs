@@ -1,4 +1,4 @@
-//! A comparison as tables.
+//! Tables of a comparison.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, StringArray};
 
 use crate::compare::{Change, Comparison, Summary};
 
-/// Letters of a key or of steps that people see.
-const CUT: usize = 36;
+/// Maximum number of characters of a key or of steps in tables for people.
+const MAX_CHARS: usize = 36;
 
-/// A row: what it is about, the name of it, the number of pairs, and what is said of them.
+/// A row: kind, name, number of pairs, and their summary.
 type Row<'a> = (&'static str, Option<&'a str>, u64, Option<&'a Summary>);
 
-/// Means and counts: of all pairs, of what could not be compared, of operators and networks.
+/// Returns the means and counts of all pairs, of operators and networks, and the counts of other pairs.
 pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, ArrayRef); 10] {
     let (a, b) = (Some(found.a.name.as_str()), Some(found.b.name.as_str()));
     let counts = [
@@ -24,25 +24,25 @@ pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, Ar
         ("same records", None, found.same_records),
     ];
     let counts = counts.into_iter().filter(|(_, _, count)| *count > 0);
-    let counts = counts.map(|(what, name, count)| (what, name, count, None));
+    let counts = counts.map(|(kind, name, count)| (kind, name, count, None));
     let operators = found.operators.iter().map(|part| ("operator", part));
     let networks = found.networks.iter().map(|part| ("network", part));
     let parts = operators.chain(networks);
-    let parts = parts.map(|(what, part)| {
+    let parts = parts.map(|(kind, part)| {
         let summary = &part.summary;
-        (what, part.name.as_deref(), summary.pairs, Some(summary))
+        (kind, part.name.as_deref(), summary.pairs, Some(summary))
     });
     let all = std::iter::once(("all", None, found.all.pairs, Some(&found.all)));
     let rows: Vec<Row<'_>> = all.chain(parts).chain(counts).collect();
-    let texts = |of: fn(&Row<'_>) -> Option<String>| -> ArrayRef {
-        Arc::new(rows.iter().map(of).collect::<StringArray>())
+    let texts = |get: fn(&Row<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(get).collect::<StringArray>())
     };
-    let numbers = |of: fn(&Summary) -> Option<f64>| -> ArrayRef {
-        let numbers = rows.iter().map(|row| of(row.3?));
+    let numbers = |get: fn(&Summary) -> Option<f64>| -> ArrayRef {
+        let numbers = rows.iter().map(|row| get(row.3?));
         Arc::new(format_number(numbers, rounded))
     };
-    let counts = |of: fn(&Summary) -> u64| -> ArrayRef {
-        let counts = rows.iter().map(|row| Some(of(row.3?).cast_signed()));
+    let counts = |get: fn(&Summary) -> u64| -> ArrayRef {
+        let counts = rows.iter().map(|row| Some(get(row.3?).cast_signed()));
         Arc::new(counts.collect::<Int64Array>())
     };
     let pairs = rows.iter().map(|row| row.2.cast_signed());
@@ -60,7 +60,7 @@ pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, Ar
     ]
 }
 
-/// The worst regressions, the best gains, and what fails or works newly, each with its list.
+/// Returns the worst regressions, the best gains, and new failures and fixes, each with the name of its list.
 fn rows(found: &Comparison) -> Vec<(&'static str, &Change)> {
     let lists = [
         ("regression", &found.regressions),
@@ -69,29 +69,29 @@ fn rows(found: &Comparison) -> Vec<(&'static str, &Change)> {
         ("newly working", &found.repairs),
     ];
     let rows = lists.into_iter();
-    let rows = rows.flat_map(|(what, list)| list.iter().map(move |change| (what, change)));
+    let rows = rows.flat_map(|(kind, list)| list.iter().map(move |change| (kind, change)));
     rows.collect()
 }
 
-fn texts(rows: &[(&str, &Change)], of: fn(&Change) -> Option<&str>) -> ArrayRef {
-    Arc::new(rows.iter().map(|row| of(row.1)).collect::<StringArray>())
+fn texts(rows: &[(&str, &Change)], get: fn(&Change) -> Option<&str>) -> ArrayRef {
+    Arc::new(rows.iter().map(|row| get(row.1)).collect::<StringArray>())
 }
 
-/// All that is known of them.
+/// Returns all columns of the listed changes.
 pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
     let rows = rows(found);
-    let texts = |of| texts(&rows, of);
-    let numbers = |of: fn(&Change) -> Option<f64>| -> ArrayRef {
-        Arc::new(format_number(rows.iter().map(|row| of(row.1)), false))
+    let texts = |get| texts(&rows, get);
+    let numbers = |get: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| get(row.1)), false))
     };
-    let ids = |of: fn(&Change) -> i64| -> ArrayRef {
-        let ids = rows.iter().map(|row| of(row.1));
+    let ids = |get: fn(&Change) -> i64| -> ArrayRef {
+        let ids = rows.iter().map(|row| get(row.1));
         Arc::new(Int64Array::from_iter_values(ids))
     };
-    let what = rows.iter().map(|row| row.0);
+    let kind = rows.iter().map(|row| row.0);
     let errors = rows.iter().map(|row| row.1.error_no);
     [
-        ("what", Arc::new(StringArray::from_iter_values(what))),
+        ("what", Arc::new(StringArray::from_iter_values(kind))),
         ("verdict", texts(|change| Some(change.verdict))),
         ("speedup", numbers(|change| change.speedup)),
         ("speedup_low", numbers(|change| change.speedup_low)),
@@ -108,15 +108,15 @@ pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
     ]
 }
 
-/// What people look at, in lines that have room.
+/// Returns the main columns of the listed changes, with shortened texts.
 pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
     let rows = rows(found);
-    let numbers = |of: fn(&Change) -> Option<f64>| -> ArrayRef {
-        Arc::new(format_number(rows.iter().map(|row| of(row.1)), true))
+    let numbers = |get: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| get(row.1)), true))
     };
-    let what = rows.iter().map(|row| row.0);
+    let kind = rows.iter().map(|row| row.0);
     let mut columns: Vec<(&str, ArrayRef)> = vec![
-        ("what", Arc::new(StringArray::from_iter_values(what))),
+        ("what", Arc::new(StringArray::from_iter_values(kind))),
         ("verdict", texts(&rows, |change| Some(change.verdict))),
         ("speedup", numbers(|change| change.speedup)),
         ("a_ns", numbers(|change| change.a_ns)),
@@ -126,8 +126,8 @@ pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
         let platform = texts(&rows, |change| change.platform.as_deref());
         columns.push(("platform", platform));
     }
-    let texts = |of: fn(&Change) -> Option<&str>| -> ArrayRef {
-        let texts = rows.iter().map(|row| of(row.1).map(truncate));
+    let texts = |get: fn(&Change) -> Option<&str>| -> ArrayRef {
+        let texts = rows.iter().map(|row| get(row.1).map(truncate));
         Arc::new(texts.collect::<StringArray>())
     };
     let keys = texts(|change| Some(&change.workload_key));
@@ -136,17 +136,17 @@ pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
     columns
 }
 
-/// The beginning of a text that is long.
+/// Cuts a long text to [`MAX_CHARS`] characters and an ellipsis.
 fn truncate(text: &str) -> String {
-    let mut letters = text.chars();
-    let begin: String = letters.by_ref().take(CUT).collect();
-    if letters.next().is_none() {
+    let mut characters = text.chars();
+    let begin: String = characters.by_ref().take(MAX_CHARS).collect();
+    if characters.next().is_none() {
         return begin;
     }
     begin + "…"
 }
 
-/// Numbers for people have four digits.
+/// Returns a column of numbers, with four significant digits if `rounded`.
 fn format_number(numbers: impl Iterator<Item = Option<f64>>, rounded: bool) -> Float64Array {
     let digits = |number: f64| format!("{number:.3e}").parse().unwrap_or(number);
     let numbers = numbers.map(|number| if rounded { number.map(digits) } else { number });

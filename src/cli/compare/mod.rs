@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::outcome::{DONE, Failure, REGRESSED};
-use super::output::{Output, show, whole};
+use super::output::{Output, show, write_text};
 use super::percent::percent;
 use super::printer::Format;
 use super::stderr::{count_noun, print_message};
@@ -21,18 +21,18 @@ const PNG_WIDTH: u32 = 1600;
 
 /// Compare two sides: speedups of B over A, with significance tests
 ///
-/// A and B are platforms (`k80`), tags (`v1.0`: all records of that version), labels (`night=7`), sources or streams by name
-/// (`night-7`, `logs/*.json`), or times (`2026-11-01..2026-11-08` without its end, `2026-11-01..`, or a day). A prefix
-/// resolves ambiguous names: `platform:k80`, `tag:v1.0`, `label:night=7`, `source:night-7`, `time:2026-11-01..`. `where:SQL`
-/// is a condition over `records`, and ` AND ` joins several: `tag:v1.0 AND platform:k80`.
+/// A and B are platforms (`k80`), tags (`v1.0`: all records of that version), labels (`night=7`), sources or streams by
+/// name (`night-7`, `logs/*.json`), or times (`2026-11-01..2026-11-08` without its end, `2026-11-01..`, or a day). A
+/// prefix resolves ambiguous names: `platform:k80`, `tag:v1.0`, `label:night=7`, `source:night-7`, `time:2026-11-01..`.
+/// `where:SQL` is a condition over `records`, and ` AND ` joins several: `tag:v1.0 AND platform:k80`.
 ///
-/// A pair is a configuration that both sides measured, on the same platform unless each side has only one. A speedup is the
-/// time in A divided by the time in B: above 1 is faster. The table shows geometric means with 95 % intervals (Student's t on
-/// logarithms): in total, by operator and by network.
+/// A pair is a configuration that both sides measured, on the same platform unless each side has only one. A speedup is
+/// the time in A divided by the time in B: above 1 is faster. The table shows geometric means with 95 % intervals
+/// (Student's t on logarithms): in total, by operator and by network.
 ///
-/// A pair is faster or slower if a Mann-Whitney test of the repeats is significant (Benjamini-Hochberg, 5 %) and the median
-/// and the minimum of the repeats both change by at least --change. Pairs with fewer than four repeats on a side, with noisy
-/// ones, or from a busy machine are unclear.
+/// A pair is faster or slower if a Mann-Whitney test of the repeats is significant (Benjamini-Hochberg, 5 %) and the
+/// median and the minimum of the repeats both change by at least --change. Pairs with fewer than four repeats on a
+/// side, with noisy ones, or from a busy machine are unclear.
 #[derive(Args, Debug)]
 #[command(after_help = "Exit code 3 with --fail-on-regression 5% if\n  \
     - a pair is significantly slower by more than 5 %, or\n  \
@@ -101,8 +101,8 @@ pub(super) async fn run(place: &StoreOptions, command: Compare) -> Result<u8, Fa
         })
         .minimal_change(command.change.unwrap_or(MINIMAL_CHANGE))
         .top(command.top);
-    if let Some(share) = command.fail_on_regression {
-        options = options.allowed_regression(share);
+    if let Some(fraction) = command.fail_on_regression {
+        options = options.allowed_regression(fraction);
     }
     if let Some(bytes) = place.memory_limit_bytes() {
         options = options.memory_limit_bytes(bytes);
@@ -112,18 +112,18 @@ pub(super) async fn run(place: &StoreOptions, command: Compare) -> Result<u8, Fa
         found.draw(path, PNG_WIDTH)?;
     }
     print(&found, command.pairs, &command.output).await?;
-    say(&found);
+    print_outcome(&found);
     Ok(match found.regression {
         Some(regression) if regression.is_exceeded() => REGRESSED,
         _ => DONE,
     })
 }
 
-/// All of it as one document, or what was asked for as a table; both tables for people.
+/// Prints the comparison: as one JSON document, or as the requested table. Formats for people get both tables.
 async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), Failure> {
     let format = output.resolve_format()?;
     if format == Format::Json {
-        return document(found, output);
+        return write_json(found, output);
     }
     if pairs {
         show(comparison_tables::changes(found), output).await?;
@@ -137,14 +137,15 @@ async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), F
     Ok(())
 }
 
-fn document(found: &Comparison, output: &Output) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(found)
-        .map_err(|error| Error::Internal(format!("a comparison is no JSON: {error}")))?;
-    whole(&(text + "\n"), output)
+fn write_json(found: &Comparison, output: &Output) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(found).map_err(|error| {
+        Error::Internal(format!("a comparison cannot be written as JSON: {error}"))
+    })?;
+    write_text(&(text + "\n"), output)
 }
 
-/// The outcome in words.
-fn say(found: &Comparison) {
+/// Prints the outcome as messages.
+fn print_outcome(found: &Comparison) {
     let (a, b, all) = (&found.a.name, &found.b.name, &found.all);
     if let Some(speedup) = all.speedup {
         let interval = all.speedup_low.zip(all.speedup_high);
@@ -162,7 +163,7 @@ fn say(found: &Comparison) {
     }
     if all.unclear > 0 && all.unclear == all.pairs {
         print_message(
-            "hint: no change is told from noise with so few repeats, but all pairs together tell one",
+            "hint: there are too few repeats to decide about single pairs; use the mean of all pairs",
         );
     }
     let Some(regression) = found
@@ -172,21 +173,21 @@ fn say(found: &Comparison) {
         return;
     };
     let allowed = regression.allowed * 100.0;
-    let mut told = Vec::new();
+    let mut reasons = Vec::new();
     if regression.slower > 0 {
-        told.push(format!(
+        reasons.push(format!(
             "{} slower by more than {allowed} %",
             count_noun(regression.slower, "pair")
         ));
     }
     if regression.is_slower_at_all {
-        told.push(format!("all together slower by more than {allowed} %"));
+        reasons.push(format!("geometric mean slower by more than {allowed} %"));
     }
     if regression.newly_failing > 0 {
-        told.push(format!(
+        reasons.push(format!(
             "{} newly failing",
             count_noun(regression.newly_failing, "pair")
         ));
     }
-    print_message(&format!("regression: {}", told.join(", ")));
+    print_message(&format!("regression: {}", reasons.join(", ")));
 }

@@ -1,4 +1,4 @@
-//! `tsql export training`: rows with features, targets and groups.
+//! `tsql export training`: exports rows with features, targets and groups.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::training::{FileForm, Label, LargeGroups, TrainingFilesOptions, Traini
 
 /// Write records as training data: rows with features, targets and groups
 ///
-/// Rows are sorted by group, as LightGBM and XGBoost rank them; with --split there is a folder per part. A manifest records
-/// everything that determines the rows, and --verify compares it with the store.
+/// Rows are sorted by group, as LightGBM and XGBoost rank them; with --split there is a folder per part. A manifest
+/// records everything that determines the rows, and --verify compares it with the store.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export training --features workload_shape -o rows\n  \
@@ -47,8 +47,8 @@ pub(super) struct Training {
     )]
     graphs: Vec<String>,
     /// Features, separated by commas: schedule_numbers, tlp_tokens, workload_shape, op_histogram, node_features_sum,
-    /// node_features_mean, node_features_max, graphnet_op_histogram, graphnet_tensor_histogram (`tsql describe NAME` lists
-    /// their elements), and imported ones as NAME or NAME@REVISION (`tsql import features`)
+    /// node_features_mean, node_features_max, graphnet_op_histogram, graphnet_tensor_histogram (`tsql describe NAME`
+    /// lists their elements), and imported ones as NAME or NAME@REVISION (`tsql import features`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     features: Vec<String>,
     /// One folder for each part of this split [default: all rows in one folder]
@@ -74,7 +74,7 @@ pub(super) struct Training {
     /// Maximum number of rows of a group
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     group_rows: u64,
-    /// Treatment of groups with more rows: refused, cut, sampled
+    /// Treatment of groups with more rows: `refused`, `cut` or `sampled`
     #[arg(long, value_name = "HOW", default_value = "refused")]
     large_groups: String,
     /// Leave out rows without a value of a feature
@@ -98,7 +98,7 @@ pub(super) async fn run(
     }
     let Some(folder) = &command.output else {
         return Err(Failure::Usage(
-            "training data needs a folder: -o DIR".to_owned(),
+            "training data needs a folder\nhint: -o DIR".to_owned(),
         ));
     };
     check_outside(folder)?;
@@ -164,10 +164,10 @@ async fn write(
 
 /// Reports the rows of each part.
 fn report(manifest: &TrainingManifest) {
-    let whole = manifest.graphs.is_some();
+    let has_graphs = manifest.graphs.is_some();
     for part in &manifest.parts {
         let rows = count_noun(part.rows, "row");
-        let groups = match (part.groups, whole) {
+        let groups = match (part.groups, has_graphs) {
             (0, _) => String::new(),
             (groups, true) => format!(" of {}", count_noun(groups, "graph")),
             (groups, false) => format!(
@@ -179,23 +179,26 @@ fn report(manifest: &TrainingManifest) {
         let bytes: u64 = part.files.iter().map(|file| file.bytes).sum();
         print_message(&format!("{}: {rows}{groups}, {bytes} bytes", part.name));
     }
-    let left = &manifest.left_out;
-    let nulls: u64 = left.null_features.values().sum();
+    let left_out = &manifest.left_out;
+    let nulls: u64 = left_out.null_features.values().sum();
     for (count, why) in [
-        (left.failed, "failed"),
-        (left.unmeasured, "not measured or withheld"),
-        (left.without_cost, "without a time above 0"),
-        (left.without_part, "in no part of the split"),
-        (left.other_parts, "in other parts"),
+        (left_out.failed, "failed"),
+        (left_out.unmeasured, "not measured or withheld"),
+        (left_out.without_cost, "without a time above 0"),
+        (left_out.without_part, "in no part of the split"),
+        (left_out.other_parts, "in other parts"),
         (nulls, "without a value of a feature"),
-        (left.over_limit, "of larger groups than --group-rows"),
+        (left_out.over_limit, "in groups larger than --group-rows"),
     ] {
         if count > 0 {
             print_message(&format!("left out: {} {why}", count_noun(count, "record")));
         }
     }
-    if left.cut_groups > 0 {
-        print_message(&format!("cut: {}", count_noun(left.cut_groups, "group")));
+    if left_out.cut_groups > 0 {
+        print_message(&format!(
+            "cut: {}",
+            count_noun(left_out.cut_groups, "group")
+        ));
     }
 }
 
@@ -208,13 +211,13 @@ async fn verify(store: &Store, manifest: &Path) -> Result<u8, Failure> {
         writeln!(out, "{difference}").map_err(Error::io("standard output"))?;
     }
     print_message(&format!(
-        "{} compared, {} made again: {}",
+        "{} compared, {} recomputed: {}",
         count_noun(verified.file_count, "file"),
         count_noun(verified.rows, "row"),
         if verified.is_same() {
-            "the same"
+            "identical"
         } else {
-            "not the same"
+            "different"
         },
     ));
     Ok(if verified.is_same() { DONE } else { PARTLY })

@@ -1,4 +1,4 @@
-//! What an ingest did, or would do, in words.
+//! Messages about an ingest or a dry run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,20 +10,20 @@ use crate::formats::Level;
 use crate::ingest::{RepeatedFile, Report, SkippedFile};
 use crate::store::Location;
 
-/// Refused lines of each kind that are shown.
+/// Maximum number of listed lines or files of each kind.
 const SHOWN: usize = 20;
 
-/// Files of a kind that no reader takes that are shown.
+/// Maximum number of listed files of each unsupported kind.
 const SKIPPED_SHOWN: usize = 10;
 
-/// Platforms that are shown.
+/// Maximum number of listed platforms.
 const PLATFORMS_SHOWN: usize = 8;
 
-/// Samples that are like others that are shown for each level.
+/// Maximum number of listed samples that are similar to others, for each level.
 const LIKE_SHOWN: usize = 3;
 
-/// Says what happened, or with `dry_run` what would have.
-pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
+/// Prints the report of an ingest, or with `dry_run` of a dry run.
+pub(super) fn print(report: &Report, verbose: bool, dry_run: bool) {
     for (path, reason) in &report.failed_files {
         print_message(&format!("{path}: {reason}"));
     }
@@ -52,13 +52,13 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
     }
     for (path, name) in report.renamed_files.iter().take(SHOWN) {
         print_message(&format!(
-            "note: {path}: the store has another one of this name; this one is {name} there"
+            "note: {path}: the store has another source of this name; this one is stored as {name}"
         ));
     }
     let unlisted = report.renamed_files.len().saturating_sub(SHOWN);
     if unlisted > 0 {
         print_message(&format!(
-            "... and {unlisted} more that have other names in the store"
+            "... and {unlisted} more with other names in the store"
         ));
     }
     for line in repeated_lines(report) {
@@ -68,14 +68,14 @@ pub(super) fn tell(report: &Report, verbose: bool, dry_run: bool) {
         print_message(&line);
     }
     if dry_run {
-        print_message("dry run: nothing was written; an ingest would do this:");
+        print_message("dry run: nothing was written; an ingest would report:");
     }
     for line in summary(report, dry_run) {
         print_message(&line);
     }
 }
 
-/// Which files repeat what an earlier version says, and which took the place of one.
+/// Returns messages about files that repeat or replace earlier versions.
 fn repeated_lines(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for file in report.repeated_files.iter().take(SHOWN) {
@@ -87,7 +87,8 @@ fn repeated_lines(report: &Report) -> Vec<String> {
             ..
         } = file;
         lines.push(format!(
-            "{path}: {repeated} of its {records} records are those of `{earlier}`, an earlier version, and count twice"
+            "{path}: {repeated} of its {records} records are also in the earlier version \
+             `{earlier}`, and count twice"
         ));
         lines.push(if file.is_replaceable {
             "hint: the same command with --replace keeps the new version only".to_owned()
@@ -106,19 +107,17 @@ fn repeated_lines(report: &Report) -> Vec<String> {
         let (path, earlier) = (&file.path, file.earlier.join(", "));
         let records = count_noun(file.records, "record");
         lines.push(format!(
-            "{path}: in the place of {earlier}, of which {records} were retracted"
+            "{path}: replaces {earlier}, of which {records} were retracted"
         ));
     }
     let more = report.replaced_files.len().saturating_sub(SHOWN);
     if more > 0 {
-        lines.push(format!(
-            "... and {more} more in the place of earlier versions"
-        ));
+        lines.push(format!("... and {more} more replace earlier versions"));
     }
     lines
 }
 
-/// Which samples are like others, at which level.
+/// Returns messages about samples that are similar to others, by level.
 fn known_samples(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for level in Level::ALL {
@@ -128,7 +127,7 @@ fn known_samples(report: &Report) -> Vec<String> {
             continue;
         }
         lines.push(format!(
-            "{} with the same {} as one before, for example:",
+            "{} with the same {} as an earlier one, for example:",
             count_noun(like.len() as u64, "sample"),
             level.name()
         ));
@@ -144,11 +143,11 @@ fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     let mut also = Vec::new();
     for (count, what) in [
         (report.grown_files, "grown"),
-        (report.unchanged_files, "already there"),
-        (report.same_files, "with the bytes of another"),
-        (report.exported_files, "taken as tsql-export.json says"),
-        (report.skipped_files.len() as u64, "not taken"),
-        (report.failed_files.len() as u64, "not read to the end"),
+        (report.unchanged_files, "already ingested"),
+        (report.same_files, "identical to another source"),
+        (report.exported_files, "ingested as tsql-export.json states"),
+        (report.skipped_files.len() as u64, "skipped"),
+        (report.failed_files.len() as u64, "not completely read"),
     ] {
         if count > 0 {
             also.push(format!("{count} {what}"));
@@ -162,12 +161,14 @@ fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     lines.push(format!("files            {}{also}", report.files));
     if !report.kinds.is_empty() {
         let kinds = report.kinds.iter();
-        let kinds: Vec<String> = kinds.map(|(kind, count)| of_kind(*count, kind)).collect();
-        lines.push(format!("taken as         {}", kinds.join(", ")));
+        let kinds: Vec<String> = kinds
+            .map(|(kind, count)| count_kind(*count, kind))
+            .collect();
+        lines.push(format!("formats          {}", kinds.join(", ")));
     }
     if report.samples > 0 {
         lines.push(format!(
-            "samples          {} ({} like another, {} notes)",
+            "samples          {} ({} similar to another, {} notes)",
             report.samples,
             report.known_samples.len(),
             report.notes
@@ -178,7 +179,7 @@ fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     for (count, what) in [
         (report.failed_records, "failed when measured"),
         (report.unmeasured_records, "unmeasured"),
-        (report.verbatim_records, "kept verbatim"),
+        (report.verbatim_records, "stored verbatim"),
     ] {
         if count > 0 {
             kinds.push(format!("{count} {what}"));
@@ -192,7 +193,7 @@ fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     lines.push(format!("records          {}{kinds}", report.records));
     if report.replaced_rows > 0 {
         lines.push(format!(
-            "replaced         {} rows that an interrupted run had left",
+            "replaced         {} rows of an interrupted run",
             report.replaced_rows
         ));
     }
@@ -225,9 +226,9 @@ fn summary(report: &Report, dry_run: bool) -> Vec<String> {
     lines
 }
 
-/// So many of what is said in words of one: `2 files of network_info` of `a file of network_info`. What has
-/// no article are several already.
-fn of_kind(count: u64, described: &str) -> String {
+/// Returns a count of described files: `2 files of network_info` for `a file of network_info`. A description without an
+/// article is a plural.
+fn count_kind(count: u64, described: &str) -> String {
     let one = described
         .strip_prefix("an ")
         .or(described.strip_prefix("a "));
@@ -235,16 +236,16 @@ fn of_kind(count: u64, described: &str) -> String {
         return format!("{} of {described}", count_noun(count, "file"));
     };
     match one.split_once(" of ") {
-        Some((one, whole)) => format!("{} of {whole}", count_noun(count, one)),
+        Some((one, rest)) => format!("{} of {rest}", count_noun(count, one)),
         None => count_noun(count, one),
     }
 }
 
-/// Files that no reader takes: those that were named one by one, the others by what they look like.
+/// Returns messages about files without a supported format: named files one by one, the others by kind.
 fn skipped_lines(files: &[SkippedFile], verbose: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for file in files.iter().filter(|file| file.named) {
-        lines.push(format!("{}: {}, not taken", file.path, file.looks_like));
+        lines.push(format!("{}: {}, skipped", file.path, file.looks_like));
         lines.extend(file.hint.iter().map(|hint| format!("hint: {hint}")));
     }
     let mut kinds: BTreeMap<&str, Vec<&SkippedFile>> = BTreeMap::new();
@@ -257,18 +258,18 @@ fn skipped_lines(files: &[SkippedFile], verbose: bool) -> Vec<String> {
         let names = join_names(&paths, most);
         let count = count_noun(paths.len() as u64, "file");
         let rest = if most < paths.len() {
-            " (--verbose names them)"
+            " (--verbose lists them)"
         } else {
             ""
         };
-        lines.push(format!("not taken: {count}, {looks}: {names}{rest}"));
+        lines.push(format!("skipped: {count}, {looks}: {names}{rest}"));
         let hint = files.iter().find_map(|file| file.hint.as_ref());
         lines.extend(hint.map(|hint| format!("hint: {hint}")));
     }
     lines
 }
 
-/// The first of some names, and how many more there are.
+/// Joins the first `most` names, and adds the number of the others.
 fn join_names(names: &[&str], most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let mut text = names
@@ -283,27 +284,27 @@ fn join_names(names: &[&str], most: usize) -> String {
     text
 }
 
-/// How a store is named from here, where that is shorter.
+/// Returns the location of a store, relative to the working directory if that is shorter.
 pub(super) fn shorter(location: &Location) -> String {
-    let whole = location.as_str().to_owned();
+    let absolute = location.as_str().to_owned();
     let (Some(store), Ok(here)) = (location.local_directory(), std::env::current_dir()) else {
-        return whole;
+        return absolute;
     };
     let Some((above, common)) = here
         .ancestors()
         .enumerate()
         .find(|(_, folder)| store.starts_with(folder))
     else {
-        return whole;
+        return absolute;
     };
     let mut path: PathBuf = std::iter::repeat_n("..", above).collect();
     path.extend(store.strip_prefix(common));
     let path = path.to_string_lossy().into_owned();
     if path.is_empty() {
         ".".to_owned()
-    } else if path.len() < whole.len() {
+    } else if path.len() < absolute.len() {
         path
     } else {
-        whole
+        absolute
     }
 }

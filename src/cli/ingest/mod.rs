@@ -1,4 +1,4 @@
-//! `tsql ingest`: files into the store.
+//! `tsql ingest`: ingests files into the store.
 
 mod ingest_report;
 
@@ -12,8 +12,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use tsql_formats::NamedFormat;
 
-use super::append::tell_unmerged;
-use super::label::{Label, tell_unlabelled};
+use super::append::report_unmerged;
+use super::label::{Label, report_unlabeled};
 use super::outcome::{DONE, Failure, PARTLY};
 use super::signals::stop_on_ctrl_c;
 use super::stderr::{print_message, shows_progress};
@@ -26,19 +26,19 @@ use crate::store::Store;
 
 /// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
-/// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor, TenSet)
-/// and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info pickles;
-/// TpuGraphs npz files; GraphNet samples (folders with graph_net.json), their hub's Parquet files and benchmark logs. Npz
-/// files and samples may be inside tar, tar.gz and tar.zst archives.
+/// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor,
+/// TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info
+/// pickles; TpuGraphs npz files; GraphNet samples (folders with graph_net.json), their hub's Parquet files and
+/// benchmark logs. Npz files and samples may be inside tar, tar.gz and tar.zst archives.
 ///
-/// Files that the store has are skipped; of a log that has grown, only the new lines are read. Lines that are no records
-/// are rejected one by one, with a reason, and stored in `rejects`. Hidden files and stores are skipped. Other files that
-/// no reader accepts are listed; the exit code is 1 only if such a file was named or matched a pattern.
+/// Files that the store has are skipped; of a log that has grown, only the new lines are read. Lines that are no
+/// records are rejected one by one, with a reason, and stored in `rejects`. Hidden files and stores are skipped. Other
+/// files that no reader accepts are listed; the exit code is 1 only if such a file was named or matched a pattern.
 ///
 /// The platform of a log comes from --platform, or from the name of its folder.
 ///
-/// --dry-run parses everything and reports as the run would, but does not count new graphs and configurations. It compares
-/// compressed archives beyond their first 256 MiB with the store only, not with the other inputs.
+/// --dry-run parses everything and reports as the run would, but does not count new graphs and configurations. It
+/// compares compressed archives beyond their first 256 MiB with the store only, not with the other inputs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql ingest logs/a100 --platform a100\n  \
@@ -58,7 +58,8 @@ pub(super) struct Ingest {
     /// Files, pipes, directories, patterns in quotes, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     inputs: Vec<String>,
-    /// Platform of all records [default: the name of the log's folder; tpu-v3 for TpuGraphs; the hardware in a benchmark log]
+    /// Platform of all records [default: the name of the log's folder; tpu-v3 for TpuGraphs; the hardware in a
+    /// benchmark log]
     #[arg(long, value_name = "NAME", add = super::completion_values::platforms())]
     platform: Option<String>,
     #[command(flatten)]
@@ -76,8 +77,8 @@ pub(super) struct Ingest {
     /// beginning of it. `tsql restore` undoes it
     #[arg(long, conflicts_with = "dry_run")]
     replace: bool,
-    /// Ingest one of N shards of the files, such as `3/8`: one for each task of a Slurm array or a Kubernetes job. All may
-    /// write to one store at the same time
+    /// Ingest one of N shards of the files, such as `3/8`: one for each task of a Slurm array or a Kubernetes job. All
+    /// may write to one store at the same time
     #[arg(long, alias = "part", value_name = "I/N")]
     shard: Option<Shard>,
 }
@@ -87,13 +88,13 @@ pub(super) async fn run(
     command: Ingest,
     verbose: bool,
 ) -> Result<u8, Failure> {
-    // Opening a store may wait for its server.
+    // Ctrl-C has to work before the store is open, because opening may wait for a server.
     let stop = stop_on_ctrl_c();
     for input in &command.inputs {
-        is_there(input)?;
+        check_input(input)?;
     }
     let opened = if command.dry_run {
-        // What is there already counts; where nothing is, nothing is made.
+        // The report compares with an existing store; a dry run creates none.
         place.open_if_any().await?
     } else {
         Some(place.open_or_create().await?)
@@ -107,7 +108,7 @@ pub(super) async fn run(
         None => Store::create("memory:").await?,
     };
     let bar = shows_progress().then(progress_bar);
-    let heard = bar.clone();
+    let event_bar = bar.clone();
     let options = IngestOptions {
         platform: command.platform,
         format: command.input_format,
@@ -116,7 +117,7 @@ pub(super) async fn run(
         threads: place.threads.map(NonZeroUsize::get),
         part: command.shard,
         labels: command.label.labels,
-        progress: Arc::new(move |event| show(heard.as_ref(), event)),
+        progress: Arc::new(move |event| show(event_bar.as_ref(), event)),
         stop,
         ..IngestOptions::default()
     };
@@ -129,13 +130,13 @@ pub(super) async fn run(
         bar.finish_and_clear();
     }
     let report = ingested?;
-    ingest_report::tell(&report, verbose, command.dry_run);
+    ingest_report::print(&report, verbose, command.dry_run);
     print_message(&format!("store            {shown}"));
-    tell_unmerged(&report);
-    tell_unlabelled(&report);
+    report_unmerged(&report);
+    report_unlabeled(&report);
     let nothing = report.is_empty() && command.shard.is_none();
     if nothing {
-        print_message("no file in a format that tsql reads was found");
+        print_message("found no file in a format that tsql reads");
     }
     if report.records > 0 && !command.dry_run {
         print_message(
@@ -147,14 +148,14 @@ pub(super) async fn run(
 }
 
 /// Checks that an input exists on this machine, so that a mistyped name creates no store.
-fn is_there(input: &str) -> Result<(), Failure> {
+fn check_input(input: &str) -> Result<(), Failure> {
     if input != tsql_formats::STDIN && !input.contains("://") && !Path::new(input).exists() {
         tsql_formats::find_inputs(input).map_err(Error::from)?;
     }
     Ok(())
 }
 
-/// The names of all formats.
+/// Returns the names of all formats with their descriptions.
 fn formats() -> PossibleValuesParser {
     let all = NamedFormat::all().into_iter();
     let value = |format: NamedFormat| PossibleValue::new(format.name()).help(format.description());

@@ -1,4 +1,4 @@
-//! What `run` and `repeat` are told of where and how kernels are timed.
+//! Options of `tsql measure run` and `repeat`: device and conditions of the timings.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -67,7 +67,7 @@ enum CacheState {
 }
 
 impl Bench {
-    /// What was typed, as options; with the program that kernels run in.
+    /// Returns the options of the command line, with the program that runs the kernels.
     pub(super) fn options(&self, stop: &Arc<AtomicBool>) -> Result<MeasureOptions> {
         let mut options = MeasureOptions::new(program::own()?)
             .realtime(!self.no_realtime)

@@ -1,4 +1,4 @@
-//! Records that were measured again, as they are shown.
+//! Table of records that were measured again.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Float64Array, StringArray};
 use crate::cli::stderr::{count_noun, print_message};
 use crate::trials::{Difference, RepeatedRecord};
 
-/// What is said of a record, and between what.
+/// Returns the verdict about a record, and whether the machine or the compiler differs.
 fn verdict(record: &RepeatedRecord) -> String {
     let word = record.verdict;
     match record.differs.as_slice() {
@@ -19,13 +19,13 @@ fn verdict(record: &RepeatedRecord) -> String {
     }
 }
 
-/// What differs, in words.
+/// Returns the names of the facts that differ.
 fn differs(record: &RepeatedRecord) -> String {
     let facts: Vec<&str> = record.differs.iter().map(|found| found.fact).collect();
     facts.join(", ")
 }
 
-/// Says which records were taken elsewhere, and where.
+/// Warns about records that were measured under other conditions, and lists the differences.
 pub(super) fn warn(elsewhere: &[Vec<Difference>]) {
     let mut alike: BTreeMap<String, u64> = BTreeMap::new();
     let different = elsewhere.iter().filter(|differs| !differs.is_empty());
@@ -35,24 +35,25 @@ pub(super) fn warn(elsewhere: &[Vec<Difference>]) {
     }
     for (sentences, records) in &alike {
         print_message(&format!(
-            "warning: {} not measured as it would be now: {sentences}",
+            "warning: {} measured under other conditions than now: {sentences}",
             count_noun(*records, "record")
         ));
     }
     if !alike.is_empty() {
         print_message(
-            "hint: their verdicts compare machines or compilers, and not only kernels; --where chooses others",
+            "hint: their verdicts compare machines or compilers, not only kernels; --where \
+             selects other records",
         );
     }
 }
 
-/// What became of each record, as columns; changes are shares.
+/// Returns the verdict and the timings of each record as columns; changes are fractions.
 pub(super) fn columns(records: &[RepeatedRecord]) -> [(&'static str, ArrayRef); 11] {
-    let numbers = |of: fn(&RepeatedRecord) -> Option<f64>| -> ArrayRef {
-        Arc::new(records.iter().map(of).collect::<Float64Array>())
+    let numbers = |get: fn(&RepeatedRecord) -> Option<f64>| -> ArrayRef {
+        Arc::new(records.iter().map(get).collect::<Float64Array>())
     };
-    let texts = |of: fn(&RepeatedRecord) -> String| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(records.iter().map(of)))
+    let texts = |get: fn(&RepeatedRecord) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(records.iter().map(get)))
     };
     [
         ("verdict", texts(verdict)),
@@ -69,8 +70,8 @@ pub(super) fn columns(records: &[RepeatedRecord]) -> [(&'static str, ArrayRef); 
     ]
 }
 
-/// The same as lines of JSON.
-pub(super) fn say(records: &[RepeatedRecord]) {
+/// Prints the same as JSON lines.
+pub(super) fn print_json(records: &[RepeatedRecord]) {
     let mut out = std::io::stdout().lock();
     for record in records {
         let differs: Vec<String> = record.differs.iter().map(Difference::describe).collect();

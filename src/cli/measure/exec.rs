@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::resume::tell_resumed;
+use super::resume::report_resumed;
 use crate::cli::label::Label;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::stderr::{count_noun, print_message};
@@ -18,8 +18,8 @@ use crate::trials::ExecOptions;
 
 /// Run a program, and store the records that it prints or writes to a log
 ///
-/// Output lines that begin with `{` are records; other lines go to standard error. If the program fails, its earlier records
-/// stay.
+/// Output lines that begin with `{` are records; other lines go to standard error. If the program fails, its earlier
+/// records stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure exec --platform a100 --label night=7 -- python3 time_kernels.py\n  \
@@ -64,7 +64,7 @@ pub(super) async fn run(
     command: Exec,
     stop: &Arc<AtomicBool>,
 ) -> Result<u8, Failure> {
-    tell_resumed(&store.resume_measured().await?);
+    report_resumed(&store.resume_measured().await?);
     let mut options = ExecOptions::new(command.command, command.platform)
         .format(match command.input_format {
             LineKind::Measured => StreamFormat::Measured,

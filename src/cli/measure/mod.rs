@@ -1,4 +1,4 @@
-//! `tsql measure`: timings that are made here, appended like any other record.
+//! `tsql measure`: times kernels on this machine, and appends the timings as records.
 
 mod bench;
 mod change_table;
@@ -25,9 +25,9 @@ use super::store_options::StoreOptions;
 
 /// Time kernels on this machine and store the timings
 ///
-/// The system's compiler builds kernels in C and C++, which run in a process of their own; NVRTC builds CUDA kernels. Each
-/// record is on the local disk before the next kernel is timed. Kernels and compilers run in a sandbox: their own folder and
-/// the installed system. Programs from a store are built again only with consent (`repeat --trust`).
+/// The system's compiler builds kernels in C and C++, which run in a separate process; NVRTC builds CUDA kernels.
+/// Each record is on the local disk before the next kernel is timed. Kernels and compilers run in a sandbox: their own
+/// folder and the installed system. Programs from a store are built again only with consent (`repeat --trust`).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -53,8 +53,7 @@ enum Command {
     Resume(resume::Resume),
 }
 
-/// Runs as one of the processes that kernels are built and timed in, where that is asked; the exit
-/// code then.
+/// Runs as a process that builds or times kernels, if the arguments request one. Returns its exit code then.
 pub(super) fn serve(args: &[OsString]) -> Option<u8> {
     let (_, args) = args.split_first()?;
     let (code, error) = match backends::serve_process(args)? {
@@ -75,7 +74,7 @@ pub(super) async fn run(place: &StoreOptions, command: Measure) -> Result<u8, Fa
         Command::Run(ref command) if command.dry_run => return run::dry_run(command),
         _ => {}
     }
-    // A manifest that cannot be read is no reason to make a store.
+    // The manifest comes first, so that an unreadable one creates no store.
     let loaded = match &command.command {
         Command::Run(command) => Some(command.load()?),
         _ => None,

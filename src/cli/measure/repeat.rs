@@ -1,4 +1,4 @@
-//! `tsql measure repeat`: chosen records measured again.
+//! `tsql measure repeat`: measures selected records again.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tsql_metrics::change::MINIMAL_CHANGE;
 
 use super::bench::Bench;
 use super::change_table;
-use super::resume::tell_resumed;
+use super::resume::report_resumed;
 use super::run_events::Watch;
 use super::trust;
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
@@ -21,11 +21,11 @@ use crate::trials::{Event, RepeatedRecord};
 /// Measure records again on this machine, and test which of them changed
 ///
 /// Only records of `tsql measure run` can be built again, because the store has their programs. The new timings become
-/// records too. The programs are shown, and built only with consent (`--trust`): a store may come from anybody. A record
-/// changed if a Mann-Whitney test is significant, corrected for the number of records (Holm), and the median and the minimum
-/// of the repeats both change by at least --change. Timings of a busy or throttled machine, and timings that did not
-/// converge, are unclear. The table shows the relative change with its 95 % interval, the change of the minimum, p, and both
-/// medians. Records of another machine or compiler are marked. Exit code 1 if any record changed.
+/// records too. The programs are shown, and built only with consent (`--trust`): a store may come from anybody. A
+/// record changed if a Mann-Whitney test is significant, corrected for the number of records (Holm), and the median and
+/// the minimum of the repeats both change by at least --change. Timings of a busy or throttled machine, and timings
+/// that did not converge, are unclear. The table shows the relative change with its 95 % interval, the change of the
+/// minimum, p, and both medians. Records of another machine or compiler are marked. Exit code 1 if any record changed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure repeat --where \"platform = 'amd-epyc' AND error_no = 0\" \\\n      \
@@ -68,12 +68,12 @@ pub(super) async fn run(
             count_noun(records.left_out, "record")
         ));
     }
-    trust::ask(&records, command.trust)?;
+    trust::confirm(&records, command.trust)?;
     let watch = Arc::new(Mutex::new(Watch::new(command.bench.json, None)));
     let watching = Arc::clone(&watch);
     let options = command.bench.options(stop)?.progress(move |event| {
         match &event {
-            Event::Resumed(resumed) => tell_resumed(resumed),
+            Event::Resumed(resumed) => report_resumed(resumed),
             Event::Elsewhere(differences) => change_table::warn(differences),
             _ => {}
         }
@@ -90,10 +90,10 @@ pub(super) async fn run(
     let unclear = count(RepeatedRecord::is_unclear);
     let elsewhere = match count(RepeatedRecord::is_from_other_machine) {
         0 => String::new(),
-        count => format!(", {count} of another machine"),
+        count => format!(", {count} from another machine"),
     };
     if command.bench.json {
-        change_table::say(&again.records);
+        change_table::print_json(&again.records);
     } else {
         show(change_table::columns(&again.records), &command.output).await?;
     }
@@ -103,7 +103,8 @@ pub(super) async fn run(
     ));
     if unclear > 0 {
         print_message(
-            "hint: those are too noisy, or were taken on a busy machine; `tsql measure doctor` says what spoils timings here",
+            "hint: unclear records are too noisy, possibly because the machine was busy; `tsql \
+             measure doctor` reports sources of noise",
         );
     }
     if again.run.interrupted {

@@ -1,4 +1,4 @@
-//! `tsql measure resume`: what runs that were killed have measured.
+//! `tsql measure resume`: stores the timings of interrupted runs.
 
 use clap::Args;
 
@@ -9,16 +9,16 @@ use crate::trials::Resumed;
 
 /// Store the timings of interrupted runs
 ///
-/// A run writes its timings to a journal on the local disk until they are committed. `measure run` also stores the timings
-/// of earlier interrupted runs.
+/// A run writes its timings to a journal on the local disk until they are committed. `measure run` also stores the
+/// timings of earlier interrupted runs.
 #[derive(Args, Debug)]
 pub(super) struct Resume {}
 
 pub(super) async fn run(store: &Store) -> Result<u8, Failure> {
     let resumed = store.resume_measured().await?;
-    tell_resumed(&resumed);
+    report_resumed(&resumed);
     if resumed.journals == 0 && resumed.damaged.is_empty() {
-        print_message("no run has left anything for this store");
+        print_message("found no journal of this store");
     }
     Ok(if resumed.damaged.is_empty() {
         DONE
@@ -27,8 +27,8 @@ pub(super) async fn run(store: &Store) -> Result<u8, Failure> {
     })
 }
 
-/// Says what was left, and where.
-pub(super) fn tell_resumed(resumed: &Resumed) {
+/// Reports journals of earlier runs: stored ones, damaged ones, and those of other stores.
+pub(super) fn report_resumed(resumed: &Resumed) {
     if resumed.journals > 0 {
         print_message(&format!(
             "{} of earlier runs stored, {} new",
@@ -39,14 +39,14 @@ pub(super) fn tell_resumed(resumed: &Resumed) {
     for (path, lines) in &resumed.damaged {
         for line in lines {
             print_message(&format!(
-                "{}:{line}: damaged, not stored; the journal stays here",
+                "{}:{line}: damaged, not stored; the journal is preserved",
                 path.display()
             ));
         }
     }
     for (path, store) in &resumed.elsewhere {
         print_message(&format!(
-            "note: {} holds timings for {store}\nhint: tsql --store {store} measure resume",
+            "note: {} contains timings for {store}\nhint: tsql --store {store} measure resume",
             path.display()
         ));
     }

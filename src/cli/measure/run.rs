@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, ValueEnum};
 
 use super::bench::Bench;
-use super::resume::tell_resumed;
+use super::resume::report_resumed;
 use super::run_events::{Watch, time};
 use crate::cli::outcome::{DONE, Failure, INTERRUPTED, PARTLY};
 use crate::cli::stderr::{count_noun, print_message};
@@ -18,8 +18,8 @@ use crate::trials::{Event, LoadedProgram, MeasureOptions, Measured, Search as Ki
 
 /// Build and time the configurations of a program
 ///
-/// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed kernel becomes a record
-/// with TVM's error number; a missing compiler or device ends the run. Exit code 1 if every trial failed.
+/// PROGRAM is a manifest (TOML) or the name of a template (`tsql measure template list`). A failed kernel becomes a
+/// record with TVM's error number; a missing compiler or device ends the run. Exit code 1 if every trial failed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql measure run matmul --trials 200\n  \
@@ -60,12 +60,12 @@ enum Search {
 }
 
 impl Run {
-    /// The program, read and found sound.
+    /// Loads and validates the program.
     pub(super) fn load(&self) -> Result<LoadedProgram, Failure> {
         Ok(LoadedProgram::open(&self.program)?)
     }
 
-    /// What was typed, as options. What the search draws from is told where it draws.
+    /// Returns the options of the command line. Prints a random seed, so that the search can be repeated.
     fn options(&self, stop: &Arc<AtomicBool>) -> Result<MeasureOptions> {
         let mut options = self.bench.options(stop)?.skip_existing(self.skip_existing);
         options = options.search(match self.search {
@@ -75,16 +75,16 @@ impl Run {
         });
         options.trials = self.trials;
         options.seed = self.seed;
-        let drawn = options.search_seed();
-        if let Some(seed) = drawn
+        let search_seed = options.search_seed();
+        if let Some(seed) = search_seed
             && self.seed.is_none()
             && !self.bench.json
         {
             print_message(&format!(
-                "seed {seed}: `--seed {seed}` draws from the same numbers"
+                "seed {seed}; `--seed {seed}` draws the same random numbers"
             ));
         }
-        options.seed = drawn;
+        options.seed = search_seed;
         Ok(options)
     }
 }
@@ -103,7 +103,7 @@ pub(super) async fn run(
     let watching = Arc::clone(&watch);
     let options = options.progress(move |event| {
         if let Event::Resumed(resumed) = &event {
-            tell_resumed(resumed);
+            report_resumed(resumed);
         }
         let mut watch = watching.lock().unwrap_or_else(PoisonError::into_inner);
         watch.hear(&event);
@@ -114,42 +114,42 @@ pub(super) async fn run(
     let ended = store.measure(loaded, &options).await;
     watch.lock().unwrap_or_else(PoisonError::into_inner).end();
     let measured = ended?;
-    tell(&measured, &keys);
+    print_summary(&measured, &keys);
     let all_failed = !measured.trials.is_empty() && measured.failed == measured.trials.len() as u64;
     Ok(match measured.interrupted {
         true => INTERRUPTED,
-        // Some failures are what a search finds out; where nothing works, something is wrong.
+        // Some failures are normal in a search. If every trial fails, the cause is a general one.
         false if all_failed => PARTLY,
         false => DONE,
     })
 }
 
-/// Says what would be measured first.
+/// Prints the first trials, and measures nothing.
 pub(super) fn dry_run(command: &Run) -> Result<u8, Failure> {
     let (options, loaded) = (command.options(&Arc::default())?, Arc::new(command.load()?));
     let mut plan =
         SearchPlan::from_options(&loaded, &options, options.search_seed(), &HashMap::new());
     let total = plan.total();
-    // What comes next may depend on what came before.
+    // A trial may depend on earlier ones, so only the first are computed.
     let first: Vec<String> = std::iter::from_fn(|| plan.next())
         .take(5)
         .map(|item| format!("  {} {}", item.workload_key(), item.steps()))
         .collect();
     print_message(&match total {
-        Some(total) => format!("{} at most, the first:", count_noun(total, "trial")),
-        None => "every configuration that the constraints allow, the first:".to_owned(),
+        Some(total) => format!("at most {}, the first ones:", count_noun(total, "trial")),
+        None => "every configuration that the constraints allow, the first ones:".to_owned(),
     });
     print_message(&first.join("\n"));
     Ok(DONE)
 }
 
-/// The best of each workload, and what failed.
-fn tell(measured: &Measured, workload_keys: &[String]) {
+/// Prints the best trial of each workload, and the most frequent failures.
+fn print_summary(measured: &Measured, workload_keys: &[String]) {
     let trials = &measured.trials;
     for key in workload_keys {
-        let of_it = trials.iter().filter(|trial| trial.workload_key == *key);
-        // Trials without flags come first: the time of a flagged one may be another's work.
-        let best = of_it
+        let workload_trials = trials.iter().filter(|trial| trial.workload_key == *key);
+        // Trials without flags come first: other work may have disturbed a flagged one.
+        let best = workload_trials
             .filter_map(|trial| Some((!trial.flags.is_empty(), trial.median_ns?, trial)))
             .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1)));
         let Some((is_flagged, median_ns, trial)) = best else {

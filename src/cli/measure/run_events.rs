@@ -1,4 +1,4 @@
-//! What a run says while it measures: a bar for people, lines of JSON for machines.
+//! Progress of a run: a progress bar for people, JSON lines for programs.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use crate::cli::stderr::shows_progress;
 use crate::error::redact::escape_control_characters;
 use crate::trials::Event;
 
-/// Follows a run.
+/// Reports the events of a run.
 pub(super) struct Watch {
     json: bool,
-    /// What the search draws from.
+    /// Seed of the search.
     seed: Option<u64>,
     bar: Option<ProgressBar>,
     measured: u64,
     failed: u64,
-    /// Median in nanoseconds and workload of the last best one.
+    /// Median in nanoseconds and workload of the last trial that was the best of its workload.
     best: Option<(f64, String)>,
-    bests: std::collections::HashMap<String, f64>,
+    best_ns_by_workload: std::collections::HashMap<String, f64>,
 }
 
 impl Watch {
@@ -33,13 +33,13 @@ impl Watch {
             measured: 0,
             failed: 0,
             best: None,
-            bests: std::collections::HashMap::new(),
+            best_ns_by_workload: std::collections::HashMap::new(),
         }
     }
 
     pub(super) fn hear(&mut self, event: &Event<'_>) {
         if self.json {
-            say(event, self.seed);
+            print_json(event, self.seed);
         }
         match event {
             Event::Started { total, .. } => {
@@ -56,9 +56,13 @@ impl Watch {
                 self.failed += u64::from(outcome.error_no != 0);
                 if let Some(median_ns) = median_ns {
                     let key = item.workload_key();
-                    let known = self.bests.get(&key).copied().unwrap_or(f64::INFINITY);
+                    let known = self
+                        .best_ns_by_workload
+                        .get(&key)
+                        .copied()
+                        .unwrap_or(f64::INFINITY);
                     if *median_ns < known {
-                        self.bests.insert(key.clone(), *median_ns);
+                        self.best_ns_by_workload.insert(key.clone(), *median_ns);
                         self.best = Some((*median_ns, key));
                     }
                 }
@@ -67,8 +71,8 @@ impl Watch {
                     let best = self.best.as_ref();
                     let best = best.map(|(ns, key)| format!("best {} of {key}", time(*ns)));
                     let failed = (self.failed > 0).then(|| format!("{} failed", self.failed));
-                    let said: Vec<String> = [failed, best].into_iter().flatten().collect();
-                    bar.set_message(escape_control_characters(&said.join(", ")).into_owned());
+                    let parts: Vec<String> = [failed, best].into_iter().flatten().collect();
+                    bar.set_message(escape_control_characters(&parts.join(", ")).into_owned());
                 }
             }
             Event::Resumed(_) | Event::Elsewhere(_) | Event::Committed(_) => {}
@@ -100,8 +104,8 @@ fn bar(total: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// A line of JSON. Nobody listening is no reason to stop.
-fn say(event: &Event<'_>, seed: Option<u64>) {
+/// Prints an event as a line of JSON. A closed standard output does not end the run.
+fn print_json(event: &Event<'_>, seed: Option<u64>) {
     let line = match event {
         Event::Started {
             total,
@@ -136,7 +140,7 @@ fn say(event: &Event<'_>, seed: Option<u64>) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Formats nanoseconds in a readable unit.
 pub(super) fn time(nanoseconds: f64) -> String {
     for (unit, size) in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)] {
         if nanoseconds >= size {

@@ -1,7 +1,7 @@
-//! Programs that a store names are shown before they are built and run.
+//! Consent to build and run the programs of a store.
 //!
-//! A store may come from anybody, and can be copied: that it lies here does not say who wrote what is in
-//! it. So whoever measures its records again says that he trusts them, each time.
+//! A store may come from anybody, and can be copied: its location does not show the author of its programs. So each
+//! command that measures its records again shows the programs, and needs the consent of the user.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
@@ -9,27 +9,29 @@ use crate::cli::stderr::print_message;
 use crate::error::{Error, Result};
 use crate::trials::RepeatableRecords;
 
-/// Returns where the user trusts the programs of these records: he said so before, or says so now.
+/// Checks that the user trusts the programs of these records, by an option or by a confirmation on the terminal.
 ///
 /// # Errors
-/// Where he does not, or nobody is there to be asked; the error shows what would be run.
-pub(super) fn ask(records: &RepeatableRecords, trusted: bool) -> Result<()> {
+/// Fails if the user does not confirm. Without a terminal it fails too, and the error lists the programs.
+pub(super) fn confirm(records: &RepeatableRecords, trusted: bool) -> Result<()> {
     if trusted {
         return Ok(());
     }
     let list = records.programs()?;
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         print_message(&format!("{list}\nbuild and run them? [y/N]"));
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
+        let mut reply = String::new();
+        let read = std::io::stdin().lock().read_line(&mut reply);
         read.map_err(Error::io("standard input"))?;
-        if ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
+        if ["y", "yes"].contains(&reply.trim().to_ascii_lowercase().as_str()) {
             return Ok(());
         }
         return Err(distrust("nothing was built or run".to_owned()));
     }
     Err(distrust(format!(
-        "{list}\nhint: --trust builds and runs them; tsql \"SELECT program FROM environments\" shows their texts"
+        "{list}\n\
+         hint: --trust builds and runs them; tsql \"SELECT program FROM environments\" shows \
+         their sources"
     )))
 }
 

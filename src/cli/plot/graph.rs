@@ -22,7 +22,7 @@ pub(super) struct Drawing {
 }
 
 pub(super) async fn run(place: &StoreOptions, command: Drawing) -> Result<u8, Failure> {
-    // Whatever is wrong with the file is told before the store is asked.
+    // A wrong file name fails before the store is opened.
     command.drawn.form()?;
     let store = place.open().await?;
     let graph = store.plot_graph(&command.graph).await?;

@@ -1,4 +1,4 @@
-//! `tsql plot`: the result of a query as a plot.
+//! `tsql plot`: plots the result of a query.
 
 mod graph;
 mod plot_options;
@@ -11,7 +11,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::physical_plan::execute_stream;
 
 use super::assignment::assignment;
-use super::built_in_queries::{all, choose_values, tell_empty};
+use super::built_in_queries::{all, choose_values, print_empty_reason};
 use super::outcome::{DONE, Failure};
 use super::progress;
 use super::stderr::print_message;
@@ -19,19 +19,19 @@ use super::store_options::StoreOptions;
 use crate::error::Error;
 use crate::plot::{Chart, PlotSpec, draw_stream, project_columns};
 use crate::query::statement::{parse_statements, plan_with_values};
-use crate::query::{NamedQuery, match_placeholders, question_among};
+use crate::query::{NamedQuery, find_query, match_placeholders};
 use crate::store::Store;
 use plot_options::Specified;
 pub(super) use plot_output::{Drawn, write};
 
-/// Standard input, as it is named on the command line.
+/// Name of standard input on the command line.
 const STDIN: &str = "-";
 
 /// Plot the result of a query, or of a built-in query
 ///
 /// Without options, the columns of the result decide: names become bars, times a line, two numbers a scatter plot, one
-/// number a histogram. Axes of times over more than two decades are logarithmic. Of more than 131,072 rows, a random sample
-/// is plotted, and the plot says so; bars and heat maps aggregate all rows.
+/// number a histogram. Axes of times over more than two decades are logarithmic. A result of more than 131,072 rows
+/// is plotted as a random sample, with a note in the plot; bars and heat maps aggregate all rows.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -48,7 +48,7 @@ pub(super) struct Plot {
     /// Query; `@NAME` for a built-in query, `-` for standard input
     #[arg(value_name = "SQL")]
     sql: Option<String>,
-    #[arg(long, hide = true, value_name = "NAME", conflicts_with = "sql", add = super::completion_values::question_names())]
+    #[arg(long, hide = true, value_name = "NAME", conflicts_with = "sql", add = super::completion_values::query_names())]
     question: Option<String>,
     /// Value of the parameter `$NAME` of the query
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
@@ -58,33 +58,26 @@ pub(super) struct Plot {
     #[command(flatten)]
     drawn: Drawn,
     #[command(subcommand)]
-    picture: Option<Picture>,
+    picture: Option<PlotCommand>,
 }
 
 #[derive(Subcommand, Debug)]
-enum Picture {
+enum PlotCommand {
     Graph(graph::Drawing),
 }
 
 pub(super) async fn run(place: &StoreOptions, command: Plot) -> Result<u8, Failure> {
-    if let Some(Picture::Graph(drawing)) = command.picture {
+    if let Some(PlotCommand::Graph(drawing)) = command.picture {
         return graph::run(place, drawing).await;
     }
     command.drawn.form()?;
     let name = command.question.as_deref();
     let name = name.or_else(|| command.sql.as_deref()?.strip_prefix('@'));
     if let Some(name) = name {
-        let question = question_among(all(place)?, name)?;
+        let query = find_query(all(place)?, name)?;
         let store = place.open().await?;
         let own = command.specified.spec();
-        return plot_query(
-            place,
-            &store,
-            (&question, &command.set),
-            own,
-            &command.drawn,
-        )
-        .await;
+        return plot_query(place, &store, (&query, &command.set), own, &command.drawn).await;
     }
     let sql = match command.sql.as_deref() {
         Some(STDIN) => {
@@ -96,7 +89,7 @@ pub(super) async fn run(place: &StoreOptions, command: Plot) -> Result<u8, Failu
         Some(sql) => sql.to_owned(),
         None => {
             let reason =
-                "no query was given\nhint: tsql plot \"SELECT ...\", or `tsql plot --help`";
+                "a plot needs a query\nhint: tsql plot \"SELECT ...\", or `tsql plot --help`";
             return Err(Failure::Usage(reason.to_owned()));
         }
     };
@@ -105,40 +98,38 @@ pub(super) async fn run(place: &StoreOptions, command: Plot) -> Result<u8, Failu
     let context = place.session(&store, Some(&sql)).await?;
     let mut statements = parse_statements(&sql)?;
     let (Some(statement), true) = (statements.pop_front(), statements.is_empty()) else {
-        let reason = "a plot shows the result of one query, and several were given";
+        let reason = "a plot shows the result of one query, but there are several";
         return Err(Failure::Usage(reason.to_owned()));
     };
     let frame = plan_with_values(&context, statement, &sql, &command.set).await?;
-    let chart = drawn_of(frame, &command.specified.spec()).await?;
-    place.tell_decisions(&context);
+    let chart = plot_frame(frame, &command.specified.spec()).await?;
+    place.print_decisions(&context);
     command.drawn.show(&chart, &sql)?;
     Ok(DONE)
 }
 
-/// Asks a question and draws what its file says, or what was said instead.
+/// Runs a named query and plots the result as the query declares. The options `own` take precedence.
 pub(super) async fn plot_query(
     place: &StoreOptions,
     store: &Store,
-    (question, set): (&NamedQuery, &[(String, String)]),
+    (query, set): (&NamedQuery, &[(String, String)]),
     own: PlotSpec,
     drawn: &Drawn,
 ) -> Result<u8, Failure> {
     drawn.form()?;
-    let spec = crate::plot::spec_for_query(question, own)?;
-    let context = place
-        .session(store, Some(&question.referenced_sql()))
-        .await?;
-    let values = choose_values(question, &context, set).await?;
-    let frame = question.run(&context, &values).await?;
-    let chart = drawn_of(frame, &spec).await?;
+    let spec = crate::plot::spec_for_query(query, own)?;
+    let context = place.session(store, Some(&query.referenced_sql())).await?;
+    let values = choose_values(query, &context, set).await?;
+    let frame = query.run(&context, &values).await?;
+    let chart = plot_frame(frame, &spec).await?;
     if chart.rows() == 0 {
-        tell_empty(question, &context, &values).await?;
+        print_empty_reason(query, &context, &values).await?;
     }
-    drawn.show(&chart, &question.sql)?;
+    drawn.show(&chart, &query.sql)?;
     Ok(DONE)
 }
 
-async fn drawn_of(frame: DataFrame, spec: &PlotSpec) -> Result<Chart, Failure> {
+async fn plot_frame(frame: DataFrame, spec: &PlotSpec) -> Result<Chart, Failure> {
     let (frame, units) = project_columns(frame, spec)?;
     let (_, rows) = progress::run(frame, execute_stream).await?;
     let chart = draw_stream(rows, spec, &units).await?;

@@ -1,14 +1,14 @@
-//! What is to be drawn, as it was typed.
+//! Options that define a plot.
 
 use clap::Args;
 
 use crate::plot::{ChartKind, LogAxes, PlotSpec};
 
-/// Which column is what.
+/// Kind, columns and axes of a plot.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Plot")]
 pub(super) struct Specified {
-    /// ChartKind of plot [default: chosen by the columns]
+    /// Kind of plot [default: chosen by the columns]
     #[arg(long, value_name = "KIND", value_parser = kind_names())]
     kind: Option<String>,
     /// Column of the horizontal axis; the names of bars, boxes and violins

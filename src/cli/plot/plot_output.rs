@@ -1,4 +1,4 @@
-//! Where a picture goes, and how it looks there.
+//! Output file and appearance of a plot.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::super::stderr::has_color;
 use crate::error::Error;
 use crate::plot::{Appearance, Chart, Graph, PlotSize, Theme};
 
-/// Columns and lines of a preview where nobody says how large the terminal is.
-const USUAL: (usize, usize) = (80, 24);
+/// Columns and lines of a preview if the size of the terminal is unknown.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
-/// Most lines of a preview.
+/// Maximum number of lines of a preview.
 const LINES: usize = 36;
 
-/// Where a picture goes and how it looks.
+/// Output file and appearance of a plot.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct Drawn {
     /// File to write: FILE.svg, FILE.png or FILE.html [default: a preview on the terminal]
@@ -28,15 +28,15 @@ pub(in crate::cli) struct Drawn {
     #[arg(long, value_name = "SIZE", default_value = "column", value_parser = size)]
     size: PlotSize,
     /// Colors: dark on light, or light on dark
-    #[arg(long, value_enum, default_value_t = Paper::Light)]
-    theme: Paper,
+    #[arg(long, value_enum, default_value_t = ThemeName::Light)]
+    theme: ThemeName,
     /// Width of a PNG file in pixels [default: twice the units, 1280 for a column]
     #[arg(long, value_name = "PIXELS")]
     width: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Paper {
+enum ThemeName {
     Light,
     Dark,
 }
@@ -48,18 +48,18 @@ fn size(text: &str) -> Result<PlotSize, String> {
         _ => {}
     }
     let sides = text.split_once('x').and_then(|(width, height)| {
-        let of = |text: &str| {
+        let side = |text: &str| {
             text.parse::<u32>()
                 .ok()
                 .filter(|one| (1..=16_384).contains(one))
         };
-        of(width).zip(of(height))
+        side(width).zip(side(height))
     });
     let (width, height) = sides.ok_or("expected column, slide or WIDTHxHEIGHT")?;
     Ok(PlotSize::Units { width, height })
 }
 
-/// What a picture is written as.
+/// File format of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Svg,
@@ -68,20 +68,20 @@ pub(super) enum Form {
 }
 
 impl Drawn {
-    /// A picture of the usual size in a file.
+    /// Returns the options of a plot with the default size in a file.
     pub(in crate::cli) fn of_file(path: PathBuf) -> Self {
         Self {
             output: Some(path),
             size: PlotSize::Column,
-            theme: Paper::Light,
+            theme: ThemeName::Light,
             width: None,
         }
     }
 
-    /// What is written, by the name of the file; `None` for a preview.
+    /// Returns the format by the extension of the file; `None` for a preview.
     ///
     /// # Errors
-    /// For a name that says none.
+    /// Fails for an unknown extension.
     pub(super) fn form(&self) -> Result<Option<Form>, Failure> {
         let Some(path) = &self.output else {
             return Ok(None);
@@ -101,8 +101,8 @@ impl Drawn {
     pub(super) fn look(&self) -> Appearance {
         Appearance {
             theme: match self.theme {
-                Paper::Light => Theme::Light,
-                Paper::Dark => Theme::Dark,
+                ThemeName::Light => Theme::Light,
+                ThemeName::Dark => Theme::Dark,
             },
             size: self.size,
         }
@@ -118,61 +118,61 @@ impl Drawn {
         })
     }
 
-    /// Writes the picture, or shows it.
+    /// Writes the plot to its file, or prints a preview.
     ///
     /// # Errors
     /// [`Error::Drawing`], and failures of the file.
     pub(super) fn show(&self, chart: &Chart, sql: &str) -> Result<(), Failure> {
         let look = self.look();
-        let drawn = match self.form()? {
+        let bytes = match self.form()? {
             None => return preview(chart),
             Some(Form::Svg) => chart.svg(look).into_bytes(),
             Some(Form::Png) => chart.png(look, self.png_width()).map_err(Error::Drawing)?,
             Some(Form::Html) => crate::plot::html_document(chart, look, sql).into_bytes(),
         };
-        self.write(&drawn)
+        self.write(&bytes)
     }
 
     /// Writes a graph.
     ///
     /// # Errors
-    /// As [`Drawn::show`]; without a file, since letters do not show a graph.
+    /// Fails as [`Drawn::show`], and without a file, because text cannot show a graph.
     pub(super) fn show_graph(&self, graph: &Graph) -> Result<(), Failure> {
         let theme = self.look().theme;
-        let drawn = match self.form()? {
+        let bytes = match self.form()? {
             None => {
-                let reason = "a graph is drawn into a file\nhint: -o graph.svg, .png or .html";
+                let reason = "a plot of a graph needs a file\nhint: -o graph.svg, .png or .html";
                 return Err(Failure::Usage(reason.to_owned()));
             }
             Some(Form::Svg) => graph.svg(theme).into_bytes(),
             Some(Form::Png) => graph.png(theme, self.width).map_err(Error::Drawing)?,
             Some(Form::Html) => crate::plot::html_graph_document(graph).into_bytes(),
         };
-        self.write(&drawn)
+        self.write(&bytes)
     }
 
-    /// Writes a picture into its file.
+    /// Writes a plot to its file.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub(super) fn write(&self, drawn: &[u8]) -> Result<(), Failure> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.output {
-            Some(path) => write(path, drawn),
+            Some(path) => write(path, bytes),
             None => Ok(()),
         }
     }
 }
 
-/// Writes a file, all of it or nothing.
+/// Writes a file atomically.
 pub(in crate::cli) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(tsql_folders::write_file(path, bytes).map_err(Error::from)?)
 }
 
-/// The picture in letters.
+/// Prints the plot as text.
 fn preview(chart: &Chart) -> Result<(), Failure> {
-    let columns = screen::columns().unwrap_or(USUAL.0);
+    let columns = screen::columns().unwrap_or(DEFAULT_SIZE.0);
     let lines = screen::lines()
-        .map_or(USUAL.1, |lines| lines.saturating_sub(2))
+        .map_or(DEFAULT_SIZE.1, |lines| lines.saturating_sub(2))
         .min(LINES);
     let text = chart.text(columns, lines, has_color());
     let written = std::io::stdout().lock().write_all(text.as_bytes());

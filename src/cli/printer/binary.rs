@@ -1,4 +1,4 @@
-//! Arrow IPC files and streams, and Parquet: results with their types, for another program.
+//! Arrow IPC files and streams, and Parquet: results with their types, for other programs.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,17 +13,19 @@ use parquet::file::properties::WriterProperties;
 
 use super::sink::Sink;
 
-/// A row group waits in memory until it is whole. Rows alone do not bound it: a graph is one value.
+/// Maximum size of a row group, which stays in memory until it is complete. A number of rows would not bound it,
+/// because a graph is one value.
 const ROW_GROUP_BYTES: usize = 128 * 1024 * 1024;
 
-/// The Arrow IPC file format (Feather 2), uncompressed: with a directory at its end, so that it can be mapped.
+/// Writer of the Arrow IPC file format (Feather 2), uncompressed. Its footer lists the batches, so that the file can be
+/// memory-mapped.
 pub(super) struct ArrowFile<O: Write> {
     writer: FileWriter<O>,
     schema: SchemaRef,
 }
 
 impl<O: Write> ArrowFile<O> {
-    /// Writes the schema.
+    /// Creates the writer, and writes the schema.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
         Ok(Self {
             writer: FileWriter::try_new(out, schema)?,
@@ -34,7 +36,7 @@ impl<O: Write> ArrowFile<O> {
 
 impl<O: Write> Sink for ArrowFile<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        self.writer.write(&declared(batch, &self.schema)?)?;
+        self.writer.write(&with_schema(batch, &self.schema)?)?;
         self.writer.flush()
     }
 
@@ -44,14 +46,14 @@ impl<O: Write> Sink for ArrowFile<O> {
     }
 }
 
-/// The Arrow IPC stream format, uncompressed: a reader has each batch as it comes.
+/// Writer of the Arrow IPC stream format, uncompressed: a reader gets each batch at once.
 pub(super) struct ArrowStream<O: Write> {
     writer: StreamWriter<O>,
     schema: SchemaRef,
 }
 
 impl<O: Write> ArrowStream<O> {
-    /// Writes the schema.
+    /// Creates the writer, and writes the schema.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
         Ok(Self {
             writer: StreamWriter::try_new(out, schema)?,
@@ -62,7 +64,7 @@ impl<O: Write> ArrowStream<O> {
 
 impl<O: Write> Sink for ArrowStream<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        self.writer.write(&declared(batch, &self.schema)?)?;
+        self.writer.write(&with_schema(batch, &self.schema)?)?;
         self.writer.flush()
     }
 
@@ -72,7 +74,7 @@ impl<O: Write> Sink for ArrowStream<O> {
     }
 }
 
-/// A Parquet file, compressed with zstd. It appears row group by row group.
+/// Writer of a Parquet file, compressed with zstd, one row group at a time.
 pub(super) struct Parquet<O: Write + Send> {
     writer: ArrowWriter<O>,
     schema: SchemaRef,
@@ -86,7 +88,7 @@ impl<O: Write + Send> Parquet<O> {
             .find(|field| holds_union(field.data_type()))
         {
             return Err(ArrowError::SchemaError(format!(
-                "column `{}` holds a union",
+                "column `{}` is a union",
                 field.name()
             )));
         }
@@ -104,7 +106,7 @@ impl<O: Write + Send> Parquet<O> {
 
 impl<O: Write + Send> Sink for Parquet<O> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        Ok(self.writer.write(&declared(batch, &self.schema)?)?)
+        Ok(self.writer.write(&with_schema(batch, &self.schema)?)?)
     }
 
     fn finish(&mut self, _rows: u64) -> Result<(), ArrowError> {
@@ -113,7 +115,7 @@ impl<O: Write + Send> Sink for Parquet<O> {
     }
 }
 
-/// Parquet has no unions, and its writer panics at one.
+/// Returns whether a type contains a union. Parquet has no unions, and its writer panics at one.
 fn holds_union(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(_, _) => true,
@@ -130,8 +132,8 @@ fn holds_union(data_type: &DataType) -> bool {
     }
 }
 
-/// `batch` under the schema that was written first: operators differ in metadata and nullability.
-fn declared(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+/// Returns `batch` with the schema that was written first, because operators differ in metadata and nullability.
+fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     if batch.schema_ref() == schema || batch.num_columns() == 0 {
         return Ok(batch.clone());
     }

@@ -1,31 +1,31 @@
-//! Text in the cell of a table: on lines of a given width, in terminal columns.
+//! Text in a cell of a table: lines of a limited width, in terminal columns.
 
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The first line of `text`, at most `width` wide, with `…` where something is left out.
-/// Control characters are spelled out: they would move the cursor.
+/// Returns the first line of `text`, at most `width` wide, with `…` in place of omitted text.
+/// Control characters are escaped, because they would move the cursor.
 pub(super) fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     if !text.contains(char::is_control) && text.width() <= width {
         return Cow::Borrowed(text);
     }
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
-    let shown = spelled_out(line);
+    let shown = escape_control(line);
     if line.len() == text.len() && shown.width() <= width {
         return Cow::Owned(shown);
     }
     let room = width.saturating_sub(1);
-    let mut cut = beginning(&shown, room).to_owned();
+    let mut cut = fitting_prefix(&shown, room).to_owned();
     cut.push('…');
     Cow::Owned(cut)
 }
 
-/// `text` on lines of at most `width`, broken between words where that is possible.
+/// Breaks `text` into lines of at most `width`, between words if possible.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
-        let paragraph = spelled_out(paragraph);
+        let paragraph = escape_control(paragraph);
         let mut line = String::new();
         for word in paragraph.split(' ') {
             let space = usize::from(!line.is_empty());
@@ -37,7 +37,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
             if !line.is_empty() {
                 lines.push(std::mem::take(&mut line));
             }
-            line = broken(word, width, &mut lines);
+            line = break_word(word, width, &mut lines);
         }
         lines.push(line);
     }
@@ -47,12 +47,12 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Puts all of a word but its last line into `lines`, and gives that.
-fn broken(word: &str, width: usize, lines: &mut Vec<String>) -> String {
+/// Breaks a long word: appends all but its last line to `lines`, and returns the last one.
+fn break_word(word: &str, width: usize, lines: &mut Vec<String>) -> String {
     let mut rest = word;
     while rest.width() > width && rest.chars().nth(1).is_some() {
-        let first = match beginning(rest, width) {
-            // A character that is wider than the column stands by itself.
+        let first = match fitting_prefix(rest, width) {
+            // A character that is wider than the column has its own line.
             "" => rest.split_inclusive(|_| true).next().unwrap_or(rest),
             first => first,
         };
@@ -62,12 +62,12 @@ fn broken(word: &str, width: usize, lines: &mut Vec<String>) -> String {
     rest.to_owned()
 }
 
-/// As much of `text` as `width` has room for; marks stay with the letter that they are on.
-fn beginning(text: &str, width: usize) -> &str {
-    let (mut end, mut taken) = (0, 0);
+/// Returns the longest prefix of `text` that fits into `width`. Combining marks stay with their character.
+fn fitting_prefix(text: &str, width: usize) -> &str {
+    let (mut end, mut used) = (0, 0);
     for (at, character) in text.char_indices() {
-        taken += character.width().unwrap_or(0);
-        if taken > width {
+        used += character.width().unwrap_or(0);
+        if used > width {
             break;
         }
         end = at + character.len_utf8();
@@ -75,7 +75,7 @@ fn beginning(text: &str, width: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-fn spelled_out(line: &str) -> String {
+fn escape_control(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     for character in line.chars() {
         if character.is_control() {

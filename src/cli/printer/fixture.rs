@@ -1,4 +1,4 @@
-//! What the tests of all formats print.
+//! Results for the tests of all formats.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(super) fn schema() -> SchemaRef {
     ]))
 }
 
-/// Four rows: plain values, NULLs, whatever is hard to write, and empty values.
+/// Returns four rows: plain values, NULLs, special values, and empty values.
 pub(super) fn batch() -> RecordBatch {
     let tags = ListArray::from_iter_primitive::<Int64Type, _, _>([
         Some(vec![Some(1), None]),
@@ -52,7 +52,7 @@ pub(super) fn batch() -> RecordBatch {
     let names = StringArray::from(vec![Some("x"), None, None, Some("")]);
     let nulls = NullBuffer::from(vec![true, false, true, true]);
     let columns: Vec<ArrayRef> = vec![Arc::new(numbers), Arc::new(names)];
-    let moments = vec![Some(1_709_209_800_000_250), None, Some(0), Some(-1_000_000)];
+    let times = vec![Some(1_709_209_800_000_250), None, Some(0), Some(-1_000_000)];
     let prices = Decimal128Array::from(vec![Some(1250), None, Some(-5), Some(0)]);
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from(vec![Some(1), None, Some(3), Some(4)])),
@@ -76,7 +76,7 @@ pub(super) fn batch() -> RecordBatch {
             Some(b""),
             Some(b"\n"),
         ])),
-        Arc::new(TimestampMicrosecondArray::from(moments).with_timezone("UTC")),
+        Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")),
         Arc::new(prices.with_precision_and_scale(6, 2).unwrap()),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()

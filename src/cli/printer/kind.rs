@@ -1,8 +1,8 @@
-//! What a type is to those who print it: a number or not.
+//! Kinds of types, which determine the alignment.
 
 use arrow::datatypes::DataType;
 
-/// Numbers are right-aligned.
+/// Returns whether values of a type are numbers, which are right-aligned.
 pub(super) fn is_number(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_number(values),

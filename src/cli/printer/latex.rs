@@ -1,4 +1,4 @@
-//! A LaTeX table, to put into a paper: the rows of `tabular` with the rules of `booktabs`.
+//! LaTeX tables for publications: `tabular` with the rules of `booktabs`.
 
 use std::io::Write;
 
@@ -12,10 +12,10 @@ use super::sink::Sink;
 use super::value::Column;
 use crate::query::text_values::json_options;
 
-/// What stands for NULL.
+/// Text of NULL.
 const NULL: &str = "--";
 
-/// A table as LaTeX with the package `booktabs` has it.
+/// Writer of a LaTeX table for the package `booktabs`.
 pub(super) struct Latex<O> {
     out: O,
     options: EncoderOptions,
@@ -23,7 +23,7 @@ pub(super) struct Latex<O> {
 }
 
 impl<O: Write> Latex<O> {
-    /// Writes the header.
+    /// Creates the writer, and writes the header.
     pub(super) fn new(schema: &SchemaRef, units: bool, mut out: O) -> Result<Self, ArrowError> {
         let fields = || schema.fields().iter();
         let aligned = fields().map(|field| match is_number(field.data_type()) {
@@ -32,8 +32,8 @@ impl<O: Write> Latex<O> {
         });
         let aligned: String = aligned.collect();
         let mut names = String::new();
-        for (place, field) in fields().enumerate() {
-            push_cell(place, field.name(), &mut names);
+        for (index, field) in fields().enumerate() {
+            push_cell(index, field.name(), &mut names);
         }
         writeln!(out, "\\begin{{tabular}}{{{aligned}}}\n\\toprule")?;
         writeln!(out, "{names} \\\\\n\\midrule")?;
@@ -54,10 +54,10 @@ impl<O: Write> Sink for Latex<O> {
         let (mut line, mut value) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
             line.clear();
-            for (place, column) in columns.iter_mut().enumerate() {
+            for (index, column) in columns.iter_mut().enumerate() {
                 value.clear();
                 column.write(row, &mut value)?;
-                push_cell(place, &value, &mut line);
+                push_cell(index, &value, &mut line);
             }
             writeln!(self.out, "{line} \\\\")?;
         }
@@ -70,9 +70,9 @@ impl<O: Write> Sink for Latex<O> {
     }
 }
 
-/// Appends a cell, with what LaTeX takes for a command written so that it is shown.
-fn push_cell(place: usize, value: &str, line: &mut String) {
-    if place > 0 {
+/// Appends a cell, and escapes the special characters of LaTeX.
+fn push_cell(index: usize, value: &str, line: &mut String) {
+    if index > 0 {
         line.push_str(" & ");
     }
     for character in value.chars() {
@@ -81,7 +81,7 @@ fn push_cell(place: usize, value: &str, line: &mut String) {
                 line.push('\\');
                 line.push(character);
             }
-            // In braces, since a row may not begin with `[` behind the end of another.
+            // LaTeX would read `[` or `*` at the beginning of a row as an argument of the preceding line break.
             '[' => line.push_str("{[}"),
             '*' => line.push_str("{*}"),
             '\\' => line.push_str("\\textbackslash{}"),
@@ -104,7 +104,7 @@ mod tests {
     use super::push_cell;
 
     #[test]
-    fn a_table_stands_between_rules() {
+    fn a_table_is_enclosed_by_rules() {
         let found = printed(Format::Latex, &[batch()]);
         let lines: Vec<&str> = found.lines().collect();
         assert_eq!(

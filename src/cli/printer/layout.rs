@@ -1,29 +1,29 @@
-//! How wide the columns of a table are where the screen is narrower than what they hold.
+//! Widths of the columns of a table that is wider than the screen.
 //!
-//! The widest give first, down to one width for all that are wider; a number keeps its digits. Where even the
-//! least is too much, columns in the middle are left out.
+//! The widest columns shrink first, to one common width. A number always has all its digits. If even the minimum widths
+//! do not fit, columns in the middle are left out.
 
-/// What a border and the spaces around it take of a line, for each column.
+/// Width of a border with the spaces around it, for each column.
 const BORDER: usize = 3;
 
-/// Width of the column that stands for those that are left out.
+/// Width of the column in place of the omitted ones.
 const DOTS: usize = 1;
 
-/// What a column would like, and what it can do with, in terminal columns.
+/// Natural and minimum width of a column, in terminal columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
-    /// The widest of its values and its name.
+    /// Width of the widest value or of the name.
     pub(super) natural: usize,
-    /// Less would say too little.
+    /// Minimum width at which values are readable.
     pub(super) least: usize,
 }
 
-/// A place in each line of the table.
+/// A column of the printed table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// A column by its number.
+    /// A column of the result, by its index.
     Column { index: usize, width: usize },
-    /// Columns that there is no room for.
+    /// Mark in place of the columns that do not fit.
     LeftOut,
 }
 
@@ -36,7 +36,7 @@ impl Slot {
     }
 }
 
-/// Each column as wide as it would like to be.
+/// Returns the columns with their natural widths.
 pub(super) fn natural(needs: &[Need]) -> Vec<Slot> {
     let widths = needs.iter().map(|need| need.natural).enumerate();
     widths
@@ -44,9 +44,9 @@ pub(super) fn natural(needs: &[Need]) -> Vec<Slot> {
         .collect()
 }
 
-/// Columns on lines of `width`.
+/// Returns the columns for lines of `width`.
 pub(super) fn fit_widths(needs: &[Need], width: usize) -> Vec<Slot> {
-    let (front, back) = kept(needs, width);
+    let (front, back) = count_fitting(needs, width);
     let leaves_out = front + back < needs.len();
     let chosen = |index: &usize| *index < front || *index >= needs.len() - back;
     let chosen: Vec<(usize, Need)> = needs
@@ -77,8 +77,8 @@ fn borders(columns: usize, leaves_out: bool) -> usize {
     1 + columns * BORDER + dots
 }
 
-/// How many of the first and of the last columns there is room for; one at least.
-fn kept(needs: &[Need], width: usize) -> (usize, usize) {
+/// Returns the numbers of first and last columns that fit with their minimum widths; at least one column in total.
+fn count_fitting(needs: &[Need], width: usize) -> (usize, usize) {
     let mut back = needs.len() / 2;
     let mut front = needs.len() - back;
     let least = |front: usize, back: usize| {
@@ -97,7 +97,7 @@ fn kept(needs: &[Need], width: usize) -> (usize, usize) {
     (front, back)
 }
 
-/// Widths that `room` is enough for.
+/// Returns the widths of the columns, with a sum of at most `room`.
 fn level_widths(needs: &[Need], room: usize) -> Vec<usize> {
     let at = |level: usize| {
         let each = needs.iter();
@@ -107,7 +107,7 @@ fn level_widths(needs: &[Need], room: usize) -> Vec<usize> {
         .rev()
         .find(|level| at(*level).sum::<usize>() <= room);
     let Some(level) = level else {
-        // One column that is wider than the screen.
+        // A single column is wider than the screen.
         return needs
             .iter()
             .map(|need| need.natural.min(room.max(1)))
@@ -132,8 +132,8 @@ mod tests {
             .map(|&(natural, least)| Need { natural, least })
             .collect();
         let slots = fit_widths(&needs, width);
-        let taken: usize = slots.iter().map(|slot| slot.width() + BORDER).sum();
-        assert!(taken < width.max(6), "{slots:?}");
+        let total: usize = slots.iter().map(|slot| slot.width() + BORDER).sum();
+        assert!(total < width.max(6), "{slots:?}");
         let width = |slot: &Slot| match slot {
             Slot::Column { width, .. } => Some(*width),
             Slot::LeftOut => None,
@@ -142,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_as_it_likes_to_be() {
+    fn columns_that_fit_have_their_natural_widths() {
         assert_eq!(widths(&[(5, 5), (20, 8)], 32), [Some(5), Some(20)]);
     }
 
     #[test]
-    fn the_widest_give_first() {
+    fn the_widest_columns_shrink_first() {
         let needs = [(12, 12), (60, 8), (10, 8), (40, 8)];
         let wanted = [Some(12), Some(23), Some(10), Some(22)];
         assert_eq!(widths(&needs, 80), wanted);

@@ -1,4 +1,4 @@
-//! A Markdown table, to paste into an issue. Nothing is shortened, so nothing needs to be measured.
+//! Markdown tables, for example for issues. Values are not shortened, so no widths are needed.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use super::sink::Sink;
 use super::value::Column;
 use crate::query::text_values::json_options;
 
-/// A table as GitHub's Markdown has it.
+/// Writer of a table in GitHub's Markdown.
 pub(super) struct Markdown<O> {
     out: O,
     options: EncoderOptions,
@@ -20,7 +20,7 @@ pub(super) struct Markdown<O> {
 }
 
 impl<O: Write> Markdown<O> {
-    /// Writes the header.
+    /// Creates the writer, and writes the header.
     pub(super) fn new(schema: &SchemaRef, units: bool, mut out: O) -> Result<Self, ArrowError> {
         let (mut names, mut rule) = (String::from("|"), String::from("|"));
         for field in schema.fields() {
@@ -62,7 +62,7 @@ impl<O: Write> Sink for Markdown<O> {
     }
 }
 
-/// Appends ` value |`, with what would end the cell or the row replaced.
+/// Appends ` value |`, and replaces characters that would end the cell or the row.
 fn push_cell(value: &str, line: &mut String) {
     line.push(' ');
     let mut characters = value.chars().peekable();

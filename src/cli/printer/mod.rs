@@ -1,9 +1,8 @@
 //! Prints the result of a query in the format of `--format`.
 //!
-//! Takes a stream of record batches and an output, gives the number of rows. Formats for machines
-//! are written batch by batch and cut nothing; the table for people waits for its first rows to
-//! know the widths, and shortens long values; what it leaves out beyond that is up to the [`Style`].
-//! No colours, no paging, no thousands separators.
+//! Writes a stream of record batches to an output, and returns the number of rows. Formats for programs are written
+//! batch by batch, and are complete. The table for people buffers its first rows to measure the widths, and shortens
+//! long values. The [`Style`] may leave out more. There are no colors, no paging and no thousands separators.
 
 mod sink;
 
@@ -80,7 +79,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// May a terminal show it?
+    /// Returns whether a terminal can show the format.
     pub(crate) fn is_text(self) -> bool {
         !matches!(self, Self::Arrow | Self::Arrows | Self::Parquet)
     }
@@ -95,35 +94,35 @@ impl fmt::Display for Format {
     }
 }
 
-/// Why a result was not printed to its end. Rows before the failure may have been written.
+/// Reason for which a result was not printed completely. Rows before the failure may have been written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PrintError {
     /// The query failed while it ran.
     #[error("{}", query_message(.0))]
     Query(#[source] DataFusionError),
-    /// The output failed; [`io::ErrorKind::BrokenPipe`] means that its reader wants no more.
+    /// The output failed; [`io::ErrorKind::BrokenPipe`] means that its reader has closed it.
     #[error("cannot write the result: {0}")]
     Io(#[source] io::Error),
-    /// The format has no way to write a type or a value of the result.
+    /// The format cannot represent a type or a value of the result.
     #[error(
-        "`{format}` cannot hold this result: {source}\nhint: cast the column to text, or take another `--format`"
+        "`{format}` cannot represent this result: {source}\n\
+         hint: cast the column to text, or use another `--format`"
     )]
     Unsupported {
-        /// The format that was asked for.
+        /// The requested format.
         format: Format,
-        /// What it cannot write.
+        /// The error of the writer.
         source: ArrowError,
     },
 }
 
 /// Writes every batch of `stream` to `out` in `format`; returns the number of rows written.
 ///
-/// Nothing is written before the first batch has come, so that a query that fails at once leaves
-/// the output empty.
+/// Nothing is written before the first batch arrives, so that a query that fails at once leaves the output empty.
 ///
 /// # Errors
 ///
-/// [`PrintError::Io`] holds the error of `out` itself, whichever library met it.
+/// [`PrintError::Io`] contains the error of `out` itself, for all formats.
 pub(crate) async fn print<W: Write + Send>(
     stream: SendableRecordBatchStream,
     format: Format,
@@ -158,7 +157,7 @@ async fn drain<W: Write + Send>(
     Ok(rows)
 }
 
-/// Begins `format`. A statement without columns (`CREATE VIEW`) has no header to write.
+/// Creates the writer of `format`. A statement without columns (`CREATE VIEW`) has no header.
 fn open<'a, W: Write + Send>(
     format: Format,
     style: Style,
@@ -202,7 +201,7 @@ mod tests {
     use super::fixture::{batch, bytes, printed, printed_as, schema, stream};
     use super::*;
 
-    /// Takes `left` bytes, then says that the reader has gone.
+    /// Accepts `left` bytes, then fails with a broken pipe.
     struct Pipe {
         left: usize,
     }
@@ -215,9 +214,9 @@ mod tests {
                     "the reader has gone",
                 ));
             }
-            let taken = bytes.len().min(self.left);
-            self.left -= taken;
-            Ok(taken)
+            let accepted = bytes.len().min(self.left);
+            self.left -= accepted;
+            Ok(accepted)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_told_as_such_by_every_format() {
+    fn every_format_reports_a_closed_pipe() {
         for format in Format::value_variants() {
             if *format == Format::None {
                 continue;
@@ -415,7 +414,8 @@ mod tests {
             ),
             "{error}"
         );
-        let wanted = "`parquet` cannot hold this result: Schema error: column `u` holds a union\n";
+        let wanted =
+            "`parquet` cannot represent this result: Schema error: column `u` is a union\n";
         assert!(error.to_string().starts_with(wanted), "{error}");
     }
 

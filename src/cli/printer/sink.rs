@@ -1,26 +1,26 @@
-//! Where printed results go: the contract of a format, and the output that all formats share.
+//! Output of results: the interface of a format, and the writer that all formats share.
 
 use std::io::{self, BufWriter, Write};
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 
-/// Bytes gathered before they are handed to the operating system: one pipe buffer of Linux.
+/// Size of the write buffer: one pipe buffer of Linux.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// A format while it is being written.
+/// Writer of a format.
 ///
-/// An [`ArrowError`] means that the format cannot hold the result. What the output itself had to say
-/// is kept by [`Outlet`], so implementations need not tell the two apart.
+/// An [`ArrowError`] means that the format cannot represent the result. [`Outlet`] stores errors of the output itself,
+/// so implementations need not distinguish the two.
 pub(super) trait Sink {
-    /// Writes one batch, and lets the reader see it where the format can.
+    /// Writes one batch, and flushes it if the format allows.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError>;
 
-    /// Writes what stands after the last batch; `rows` is the number of rows of all batches.
+    /// Writes the end of the format; `rows` is the number of rows of all batches.
     fn finish(&mut self, rows: u64) -> Result<(), ArrowError>;
 }
 
-/// Writes nothing.
+/// Writer without output.
 pub(super) struct Nothing;
 
 impl Sink for Nothing {
@@ -33,12 +33,11 @@ impl Sink for Nothing {
     }
 }
 
-/// A buffered writer that remembers why it failed.
+/// A buffered writer that stores its first error.
 ///
-/// Arrow's writers turn the error of an output into text (the CSV writer always does). The caller
-/// needs the error itself, to end silently when the reader of a pipe has gone.
-///
-/// - After a failure nothing more is written, whatever a writer does when it is dropped.
+/// Arrow's writers turn the error of an output into text (the CSV writer always does). The caller needs the error
+/// itself, to end silently when the reader has closed a pipe. After a failure, nothing more is written, even if a
+/// writer tries it when it is dropped.
 pub(super) struct Outlet<W: Write> {
     out: BufWriter<W>,
     failure: Option<io::Error>,
@@ -52,11 +51,11 @@ impl<W: Write> Outlet<W> {
         }
     }
 
-    /// Why writing failed, if it did.
+    /// Returns the error of the output, if it failed.
     pub(super) fn into_failure(self) -> Option<io::Error> {
         let Self { out, failure } = self;
         if failure.is_some() {
-            // Without this the buffer would try the output again when it is dropped.
+            // Otherwise, the buffer would try the output again when it is dropped.
             drop(out.into_parts());
         }
         failure
@@ -93,7 +92,7 @@ impl<W: Write> Write for Outlet<W> {
 mod tests {
     use super::*;
 
-    /// Fails always, and counts how often it was asked.
+    /// Fails always, and counts the calls.
     struct Closed<'a>(&'a mut u32);
 
     impl Write for Closed<'_> {
@@ -111,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_output_is_left_alone() {
-        let mut asked = 0;
-        let mut outlet = Outlet::new(Closed(&mut asked));
+    fn a_failed_output_is_not_written_again() {
+        let mut count = 0;
+        let mut outlet = Outlet::new(Closed(&mut count));
         outlet.write_all(b"row\n").unwrap();
         assert_eq!(
             outlet.flush().unwrap_err().kind(),
@@ -127,6 +126,6 @@ mod tests {
             outlet.into_failure().unwrap().to_string(),
             "the reader has gone"
         );
-        assert_eq!(asked, 1);
+        assert_eq!(count, 1);
     }
 }

@@ -1,8 +1,8 @@
-//! What each format prints, whole: `tests/snapshots` has a file for each, which
-//! `TSQL_WRITE_SNAPSHOTS=1 cargo test --lib snapshots` writes anew, to be looked at.
+//! Complete output of each format, compared with the files in `tests/snapshots`.
+//! `TSQL_WRITE_SNAPSHOTS=1 cargo test --lib snapshots` updates the files, for review.
 //!
-//! Results of no row, one and many; with NULL, nested values, bytes, long text, wide characters and many columns; in a
-//! pipe, and for tables on screens of 80, 120 and 200 columns.
+//! The results have no row, one row and many rows, with NULL, nested values, bytes, long text, wide characters and many
+//! columns. They are printed for a pipe, and tables also for screens of 80, 120 and 200 columns.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,10 +19,10 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::fixture::{self, batch, empty, schema, styled_bytes};
 use super::{Format, Style};
 
-/// Set to write the files anew.
+/// Variable that updates the files.
 const WRITES: &str = "TSQL_WRITE_SNAPSHOTS";
 
-/// Results by what is special about them.
+/// Returns the results with their descriptions.
 fn results() -> Vec<(&'static str, RecordBatch)> {
     let three = [batch(), batch(), batch()];
     vec![
@@ -36,7 +36,7 @@ fn results() -> Vec<(&'static str, RecordBatch)> {
     ]
 }
 
-/// More columns than any screen has room for.
+/// Returns a result with more columns than fit on any screen.
 fn wide() -> RecordBatch {
     let column = |number: i64| {
         let values: ArrayRef = match number % 3 {
@@ -94,7 +94,7 @@ fn nested() -> RecordBatch {
         .unwrap()
 }
 
-/// All results in a format and style.
+/// Prints all results in a format and style.
 fn printed(format: Format, style: Style) -> String {
     let mut text = String::new();
     for (name, batch) in results() {
@@ -114,7 +114,7 @@ fn screen(width: usize) -> Style {
 }
 
 #[test]
-fn each_format_prints_what_was_looked_at() {
+fn each_format_prints_its_snapshot() {
     let pipe = Style::default();
     let units = Style {
         units: true,
@@ -153,7 +153,7 @@ fn each_format_prints_what_was_looked_at() {
     }
     assert!(
         wrong.is_empty(),
-        "{}\n({WRITES}=1 writes them anew)",
+        "{}\n({WRITES}=1 rewrites them)",
         wrong.join("\n")
     );
 }

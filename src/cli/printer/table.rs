@@ -1,7 +1,7 @@
-//! The table for people: borders of box drawing characters, numbers to the right.
+//! The table for people, with borders of box drawing characters and right-aligned numbers.
 //!
-//! The only format that leaves something out: the ends of long values, and, where it is told how much room
-//! there is, columns and rows in the middle. It says how many.
+//! It is the only format that leaves out data: the ends of long values and, if the [`Style`] limits them, columns and
+//! rows in the middle. The footer has their numbers.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -20,25 +20,29 @@ use super::style::Style;
 use super::value::Column;
 use crate::query::text_values::json_options;
 
-/// Rows that wait until the widths are known: about a second of scrolling, and 80 bytes a value.
+/// Number of rows that are buffered to measure the widths: about a second of scrolling, and 80 bytes a value.
 const MEASURED_ROWS: usize = 10_000;
 
-/// Terminal columns of the longest value; a longer one ends in `…`.
+/// Maximum width of a value in terminal columns; a longer one ends in `…`.
 const VALUE_WIDTH: usize = 80;
 
-/// Least width of a text, of a text that is wrapped, and of the name over numbers.
+/// Minimum width of a text, and of the name of a numeric column.
 const TEXT_WIDTH: usize = 8;
+
+/// Minimum width of a wrapped text.
 const WRAPPED_WIDTH: usize = 16;
 
-/// Stands in a column for rows that are left out, and for columns that are.
+/// Value of each column in place of omitted rows.
 const ROWS_LEFT_OUT: &str = "⋮";
+
+/// Value in place of omitted columns.
 const COLUMNS_LEFT_OUT: &str = "…";
 
 /// A bordered table and a line with the number of rows.
 ///
-/// - The rows that are waited for fix the widths: all that are shown, or the first [`MEASURED_ROWS`]. A later value that is wider
-///   pushes the border of its own row aside, unless a width of the table is given.
-/// - Where rows are left out, no more are held than are shown.
+/// - The buffered rows determine the widths: all shown rows, or the first [`MEASURED_ROWS`]. A wider value that comes
+///   later pushes the border of its own row aside, unless the width of the table is limited.
+/// - If the number of rows is limited, no other rows are buffered than those to show.
 pub(super) struct Table<O> {
     out: O,
     options: EncoderOptions,
@@ -46,13 +50,13 @@ pub(super) struct Table<O> {
     headers: Vec<Header>,
     first: Vec<Vec<String>>,
     last: VecDeque<Vec<String>>,
-    /// There are more rows than are to be shown.
+    /// Set if there are more rows than are shown.
     leaves_out: bool,
-    /// `None` until the table has begun.
+    /// `None` until the header is written.
     layout: Option<Vec<Slot>>,
-    /// Columns by number that are NULL in every row so far.
+    /// For each column, whether it is NULL in every row so far.
     are_null: Vec<bool>,
-    /// Columns that are not shown because they are NULL in every row.
+    /// Number of columns that are not shown because they are NULL in every row.
     hidden: usize,
 }
 
@@ -83,12 +87,12 @@ impl<O: Write> Table<O> {
         }
     }
 
-    /// Rows at the end that may be shown, where some are left out.
+    /// Returns the number of last rows that are shown if rows are left out.
     fn ending(&self) -> Option<usize> {
         self.style.max_rows.map(|rows| rows / 2)
     }
 
-    /// Is a row of no interest that is followed by `more` of the same batch?
+    /// Returns whether a row is not shown if `more` rows of the same batch follow it.
     fn is_passed_over(&self, more: usize) -> bool {
         let full = self
             .style
@@ -121,7 +125,7 @@ impl<O: Write> Table<O> {
         Ok(())
     }
 
-    /// Writes the header and the rows that waited.
+    /// Writes the header and the buffered rows.
     fn begin(&mut self) -> Result<(), ArrowError> {
         if self.layout.is_some() {
             return Ok(());
@@ -155,7 +159,7 @@ impl<O: Write> Table<O> {
         Ok(())
     }
 
-    /// Columns on lines of `width`: where there is no room for all, those that are NULL in every row give way first.
+    /// Returns the columns for lines of `width`. If not all fit, columns that are NULL in every row are left out first.
     fn fit(&mut self, needs: &[Need], width: usize) -> Vec<Slot> {
         let layout = fit_widths(needs, width);
         let with_values = needs.iter().copied().enumerate();
@@ -233,7 +237,7 @@ impl<O: Write> Table<O> {
         Ok(())
     }
 
-    /// A line of the table, of the values of its columns.
+    /// Writes a line of the table with the values of its columns.
     fn write_line<'a>(
         &mut self,
         layout: &[Slot],
@@ -265,7 +269,7 @@ impl<O: Write> Table<O> {
         Ok(write!(self.out, "│ {:before$}{value}{:after$} ", "", "")?)
     }
 
-    /// How many rows there are, and what of all that is not to be seen.
+    /// Returns the number of rows, with the numbers of shown rows and columns if some are left out.
     fn footer(&self, rows: u64) -> String {
         let noun = if rows == 1 { "row" } else { "rows" };
         let mut footer = format!("{rows} {noun}");

@@ -1,7 +1,6 @@
-//! Text for machines: CSV, TSV, JSON and JSON lines, written batch by batch.
+//! Text for programs: CSV, TSV, JSON and JSON lines, written batch by batch.
 //!
-//! NULL and the empty text look the same in CSV and TSV: both formats have no third thing to say. Who
-//! needs the difference takes a JSON or a binary format.
+//! CSV and TSV do not distinguish NULL from the empty text. The JSON and binary formats do.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,14 +16,14 @@ use super::sink::Sink;
 use super::value::Column;
 use crate::query::text_values::{TsqlEncoders, flatten_columns, json_options};
 
-/// RFC 4180 with `\n` line ends.
+/// Writer of CSV by RFC 4180, with `\n` as line end.
 pub(super) struct Csv<O: Write> {
     writer: csv::Writer<O>,
     options: EncoderOptions,
 }
 
 impl<O: Write> Csv<O> {
-    /// Writes the header.
+    /// Creates the writer, and writes the header.
     pub(super) fn new(schema: &SchemaRef, out: O) -> Result<Self, ArrowError> {
         let mut sink = Self {
             writer: csv::Writer::new(out),
@@ -45,14 +44,15 @@ impl<O: Write> Sink for Csv<O> {
     }
 }
 
-/// One line per row, values between tabs; `\t`, `\n`, `\r` and `\\` stand for what would break that.
+/// Writer of one line per row, with tabs between values. Tabs, line ends and backslashes are escaped as `\t`, `\n`,
+/// `\r` and `\\`.
 pub(super) struct Tsv<O> {
     out: O,
     options: EncoderOptions,
 }
 
 impl<O: Write> Tsv<O> {
-    /// Writes the header.
+    /// Creates the writer, and writes the header.
     pub(super) fn new(schema: &SchemaRef, mut out: O) -> Result<Self, ArrowError> {
         let mut line = String::new();
         for field in schema.fields() {
@@ -88,7 +88,7 @@ impl<O: Write> Sink for Tsv<O> {
     }
 }
 
-/// Writes `line` with a line end for its last tab, and empties it.
+/// Writes `line` with a line end in place of its last tab, and clears it.
 fn write_tsv_line(line: &mut String, out: &mut impl Write) -> Result<(), ArrowError> {
     line.pop();
     line.push('\n');
@@ -109,16 +109,16 @@ fn escape_tsv(value: &str, line: &mut String) {
     }
 }
 
-/// An array of one object per row, and a line end.
+/// Writer of an array with one object per row, and a line end.
 pub(super) type Json<O> = Objects<O, JsonArray>;
 
-/// One object per line.
+/// Writer of one object per line.
 pub(super) type JsonLines<O> = Objects<O, LineDelimited>;
 
-/// One JSON object per row, put together as `F` says.
+/// Writer of one JSON object per row, joined as `F` defines.
 pub(super) struct Objects<O: Write, F: JsonFormat> {
     writer: Writer<O, F>,
-    /// What stands after the last byte that Arrow writes.
+    /// Text after the last byte that Arrow writes.
     end: &'static str,
 }
 
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_still_tell_the_columns() {
+    fn results_without_rows_have_their_columns() {
         let names = [
             "id",
             "runtime_ns",

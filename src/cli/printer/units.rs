@@ -1,15 +1,15 @@
-//! Times and sizes as people say them: `13.67 ms`, `1.2 MiB`.
+//! Times and sizes in readable units: `13.67 ms`, `1.2 MiB`.
 //!
-//! What a column is measured in is told by its schema, or by the end of its name (`runtime_ns`, `size_bytes`).
+//! The unit of a column comes from its schema, or from the end of its name (`runtime_ns`, `size_bytes`).
 
 use arrow::datatypes::Field;
 
 use super::kind::is_number;
 
-/// Key of a column's unit in what its schema says of it.
+/// Key of the unit in the metadata of a column.
 const UNIT: &str = "unit";
 
-/// Units of time from the longest on, with their nanoseconds.
+/// Units of time with their nanoseconds, longest first.
 const TIMES: [(f64, &str); 6] = [
     (3_600e9, "h"),
     (60e9, "min"),
@@ -19,7 +19,7 @@ const TIMES: [(f64, &str); 6] = [
     (1.0, "ns"),
 ];
 
-/// Units of size from the largest on, with their bytes.
+/// Units of size with their bytes, largest first.
 const SIZES: [(f64, &str); 5] = [
     (1_099_511_627_776.0, "TiB"),
     (1_073_741_824.0, "GiB"),
@@ -28,7 +28,7 @@ const SIZES: [(f64, &str); 5] = [
     (1.0, "B"),
 ];
 
-/// What a column is measured in.
+/// Unit of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Nanoseconds,
@@ -36,26 +36,26 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// That of a column, if it is one of these.
+    /// Returns the unit of a numeric column, if it is known.
     pub(super) fn for_field(field: &Field) -> Option<Self> {
         if !is_number(field.data_type()) {
             return None;
         }
-        let told = field.metadata().get(UNIT).map(String::as_str);
+        let declared = field.metadata().get(UNIT).map(String::as_str);
         let end = field.name().rsplit_once('_').map(|(_, end)| end);
-        match told.or(end)? {
+        match declared.or(end)? {
             "ns" => Some(Self::Nanoseconds),
             "bytes" => Some(Self::Bytes),
             _ => None,
         }
     }
 
-    /// `value` with a unit in which it has one to three digits before the point.
+    /// Formats `value` in a unit in which it has one to three digits before the point.
     pub(super) fn spell(self, value: f64) -> String {
         if !value.is_finite() {
             return value.to_string();
         }
-        let (units, whole): (&[(f64, &str)], _) = match self {
+        let (units, is_size): (&[(f64, &str)], _) = match self {
             Self::Nanoseconds => (&TIMES, false),
             Self::Bytes => (&SIZES, true),
         };
@@ -68,7 +68,7 @@ impl Unit {
             return format!("{number} {unit}");
         }
         let digits = match number.abs() {
-            _ if whole => 1,
+            _ if is_size => 1,
             100.0.. => 1,
             10.0.. => 2,
             _ => 3,
@@ -109,8 +109,8 @@ mod tests {
         assert_eq!(unit("size_bytes", DataType::Int64), Some(Unit::Bytes));
         assert_eq!(unit("runtime_ns", DataType::Utf8), None);
         assert_eq!(unit("columns", DataType::Int64), None);
-        let told = Field::new("best", DataType::Float64, true);
-        let told = told.with_metadata([("unit".to_owned(), "ns".to_owned())].into());
-        assert_eq!(Unit::for_field(&told), Some(Unit::Nanoseconds));
+        let field = Field::new("best", DataType::Float64, true);
+        let field = field.with_metadata([("unit".to_owned(), "ns".to_owned())].into());
+        assert_eq!(Unit::for_field(&field), Some(Unit::Nanoseconds));
     }
 }

@@ -1,4 +1,4 @@
-//! How one value is spelled for people and as text; see [`crate::query::text_values`] for nested ones.
+//! Text of a single value. [`crate::query::text_values`] has the text of nested values.
 
 use arrow::array::cast::AsArray;
 use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch};
@@ -12,10 +12,10 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::units::Unit;
 use crate::query::text_values::is_json;
 
-/// What stands for NULL where people read.
+/// Text of NULL for people.
 pub(super) const NULL: &str = "NULL";
 
-/// A column of a batch, ready to be spelled as text.
+/// A column of a batch with the formatter of its values.
 pub(super) enum Column<'a> {
     Plain(ArrayFormatter<'a>),
     Json {
@@ -30,7 +30,8 @@ pub(super) enum Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// The columns of `batch`, where `null` stands for NULL. `options` are [`json_options`].
+    /// Returns the columns of `batch`, with the text `null` for NULL. The `options` are those of
+    /// [`json_options`](crate::query::text_values::json_options).
     pub(super) fn from_batch(
         batch: &'a RecordBatch,
         options: &'a EncoderOptions,
@@ -43,7 +44,7 @@ impl<'a> Column<'a> {
             .collect()
     }
 
-    /// The columns of `batch` for people; with `units`, times and sizes in a unit that reads well.
+    /// Returns the columns of `batch` for people; with `units`, times and sizes have readable units.
     pub(super) fn readable(
         batch: &'a RecordBatch,
         options: &'a EncoderOptions,

@@ -1,4 +1,4 @@
-//! One line per value, for rows that are wider than the terminal. Nothing is shortened.
+//! One line per value, for rows that are wider than the terminal. Values are not shortened.
 
 use std::io::Write;
 
@@ -12,14 +12,14 @@ use super::sink::Sink;
 use super::value::Column;
 use crate::query::text_values::json_options;
 
-/// A block of `name | value` lines per row; further lines of a value stand below its first one.
+/// Writer of a block of `name | value` lines per row. Further lines of a value follow below its first one.
 pub(super) struct Vertical<O> {
     out: O,
     options: EncoderOptions,
     units: bool,
-    /// The names of the columns, filled up to the same width.
+    /// The names of the columns, padded to the same width.
     names: Vec<String>,
-    /// What stands before the further lines of a value.
+    /// Padding before the further lines of a value.
     blank: String,
     rows: u64,
 }
@@ -71,7 +71,7 @@ impl<O: Write> Sink for Vertical<O> {
     }
 }
 
-/// A computed column is named by its expression, which may hold line ends.
+/// Replaces control characters by spaces. The name of a computed column is its expression, which may contain line ends.
 fn on_one_line(name: &str) -> String {
     name.chars()
         .map(|character| {

@@ -1,4 +1,4 @@
-//! `tsql score`: predictions against measurements.
+//! `tsql score`: scores predictions against measurements.
 
 mod score_tables;
 mod submission;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::outcome::{DONE, Failure};
-use super::output::{Output, show, whole};
+use super::output::{Output, show, write_text};
 use super::printer::Format;
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
@@ -35,8 +35,8 @@ enum Dataset {
 struct Common {
     /// Predictions: a Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses
     ///
-    /// Columns: `config_key`; either `prediction` (higher is faster) or `predicted_ns`; and `platform`, if the records have
-    /// several.
+    /// Columns: `config_key`; either `prediction` (higher is faster) or `predicted_ns`; and `platform`, if the records
+    /// have several.
     #[arg(value_name = "PREDICTIONS")]
     predictions: String,
     /// Only records of this split, `NAME` or `NAME@VERSION`
@@ -71,9 +71,10 @@ struct Common {
 
 /// Compute TenSet's tables 3 and 4: errors, rankings and top-k scores by network
 ///
-/// By task if the store has no network_info. The table also contains a random order (expected value) and upper bounds: the
-/// first repeat as a prediction of the others, and the first measurement of a configuration as a prediction of repeated
-/// ones. TenSet reports `mean of networks`, TLP `ratio of sums`. Intervals are 95 % bootstrap intervals over tasks.
+/// By task if the store has no network_info. The table also contains a random order (expected value) and upper bounds:
+/// the first repeat as a prediction of the others, and the first measurement of a configuration as a prediction of
+/// repeated ones. TenSet reports `mean of networks`, TLP `ratio of sums`. Intervals are 95 % bootstrap intervals over
+/// tasks.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score tenset predictions.parquet --split by-task@1\n  \
@@ -110,10 +111,10 @@ enum Failed {
 
 /// Compute rankings and slowdowns of TpuGraphs by collection, or score a submission to Kaggle's "Fast or Slow?"
 ///
-/// A submission has the header `ID,TopConfigs`: an ID is `<collection>:<name>`, TopConfigs are the indices of configurations,
-/// fastest first, joined by `;`. The score of a tile row is 1 minus its top-5 error, of a layout row Kendall's tau-b, of a
-/// collection the mean of its rows, and in total the mean of the five collections. `tsql export submission` writes such a
-/// file. Any other file contains predictions by `config_key`.
+/// A submission has the header `ID,TopConfigs`: an ID is `<collection>:<name>`, TopConfigs are the indices of
+/// configurations, fastest first, joined by `;`. The score of a tile row is 1 minus its top-5 error, of a layout row
+/// Kendall's tau-b, of a collection the mean of its rows, and in total the mean of the five collections.
+/// `tsql export submission` writes such a file. Any other file contains predictions by `config_key`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score tpugraphs submission.csv\n  \
@@ -124,20 +125,21 @@ enum Failed {
 struct Tpugraphs {
     #[command(flatten)]
     common: Common,
-    /// Only the configurations that TpuGraphs draws for its tables: `eval_indices` of its repository, or one of its files
+    /// Only the configurations that TpuGraphs draws for its tables: `eval_indices` of its repository, or one of its
+    /// files
     ///
-    /// These are 1,000 of each graph of `valid`; what stands there again counts again.
+    /// These are 1,000 of each graph of `valid`; repeated configurations count again.
     #[arg(long, value_name = "PATH", conflicts_with = "rows")]
     evaluation_indices: Option<PathBuf>,
-    /// Of a submission: show the score of every row
+    /// Show the score of every row of a submission
     #[arg(long)]
     rows: bool,
 }
 
 /// S(t) and ES(t) of the runs that predictions choose for each graph of GraphNet
 ///
-/// A graph that ran in several ways (compilers, say) on a device is scored by the run whose prediction is the highest. `best` always chooses
-/// the best one, `random` any.
+/// If a graph ran in several ways on a device, such as with several compilers, the run with the highest prediction
+/// counts. `best` always chooses the best one, `random` any.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score graphnet predictions.parquet --split by-graph@1")]
@@ -157,7 +159,7 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
             let path = Path::new(&tpugraphs.common.predictions);
             if tpugraphs.rows || submission::is_one(path) {
                 if tpugraphs.evaluation_indices.is_some() {
-                    return Err(of_submission().into());
+                    return Err(submission_error().into());
                 }
                 let path = PathBuf::from(&tpugraphs.common.predictions);
                 return submission::run(&store, &path, tpugraphs.rows, &tpugraphs.common.output)
@@ -188,9 +190,10 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
     let report = store.score(scoring, &common.predictions, &options).await?;
     let format = common.output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(&report)
-            .map_err(|error| Error::Internal(format!("scores are no JSON: {error}")))?;
-        whole(&(text + "\n"), &common.output)?;
+        let text = serde_json::to_string_pretty(&report).map_err(|error| {
+            Error::Internal(format!("scores cannot be written as JSON: {error}"))
+        })?;
+        write_text(&(text + "\n"), &common.output)?;
     } else {
         let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
         let columns = score_tables::columns(&report, common.all_intervals, is_rounded);
@@ -201,22 +204,24 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
         )
         .await?;
     }
-    say(&report);
+    print_notes(&report);
     Ok(DONE)
 }
 
-fn of_submission() -> Error {
+fn submission_error() -> Error {
     Error::Argument {
         name: "evaluation-indices",
-        reason: "a submission ranks all configurations of a graph; they are for predictions by `config_key`".to_owned(),
+        reason: "a submission ranks all configurations of a graph\n\
+            hint: --evaluation-indices applies to predictions with a `config_key`"
+            .to_owned(),
     }
 }
 
-/// What the table does not say.
-fn say(report: &ScoreReport) {
-    let of = match &report.split {
+/// Prints facts that the table does not contain.
+fn print_notes(report: &ScoreReport) {
+    let scope = match &report.split {
         Some(split) => format!("`{}` of the split `{split}`", report.part),
-        None => "no split: a model may have learnt from any of these".to_owned(),
+        None => "no split: a model may have been trained on any of these records".to_owned(),
     };
     let counts = [
         (report.failed, "failed"),
@@ -231,7 +236,7 @@ fn say(report: &ScoreReport) {
         false => format!(" ({})", counts.join(", ")),
     };
     print_message(&format!(
-        "{}{counts}, {of}",
+        "{}{counts}, {scope}",
         count_noun(report.records, "record")
     ));
     if let Some(warning) = &report.split_warning {
@@ -241,25 +246,25 @@ fn say(report: &ScoreReport) {
         print_message(match report.variant.as_str() {
             "valid" => "variant valid: failed records are left out",
             _ => {
-                "variant tenset: a failed record costs 1e10 s, 1e5 times the best where it is chosen"
+                "variant tenset: a failed record costs 1e10 s, and 1e5 times the best if it is selected"
             }
         });
     }
     if report.resamples > 0 {
         print_message(&format!(
-            "intervals: 95 % of {} draws of tasks, seed {}",
+            "intervals: 95 %, from {} bootstrap samples of tasks, seed {}",
             report.resamples, report.seed
         ));
     }
     if report.odd > 0 {
         print_message(&format!(
-            "{} NaN, infinite or no time: groups with them have no score",
+            "{} NaN, infinite or not a time: their groups have no score",
             count_noun(report.odd, "prediction")
         ));
     }
     if report.unused > 0 {
         print_message(&format!(
-            "{} of records that are not scored",
+            "{} for records that are not scored",
             count_noun(report.unused, "prediction")
         ));
     }

@@ -1,4 +1,4 @@
-//! Scores as a table.
+//! Tables of scores.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,17 +7,18 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 
 use crate::score::{Predictor, Score, ScoreReport, ScoreRow, Scoring};
 
-/// Columns by their names.
+/// Names and values of columns.
 type Columns = Vec<(String, ArrayRef)>;
 
-/// A row for each group and predictor; a score that says most has its interval beside it.
+/// Returns a row for each group and predictor. The main scores, or with `all_intervals` all scores, have their
+/// intervals.
 pub(super) fn columns(report: &ScoreReport, all_intervals: bool, is_rounded: bool) -> Columns {
     let rows = &report.rows;
-    let texts = |of: &dyn Fn(&ScoreRow) -> Option<String>| -> ArrayRef {
-        Arc::new(rows.iter().map(of).collect::<StringArray>())
+    let texts = |get: &dyn Fn(&ScoreRow) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(get).collect::<StringArray>())
     };
-    let counts = |of: &dyn Fn(&ScoreRow) -> Option<u64>| -> ArrayRef {
-        let counts = rows.iter().map(|row| of(row).map(u64::cast_signed));
+    let counts = |get: &dyn Fn(&ScoreRow) -> Option<u64>| -> ArrayRef {
+        let counts = rows.iter().map(|row| get(row).map(u64::cast_signed));
         Arc::new(counts.collect::<Int64Array>())
     };
     let mut columns: Columns = vec![(report.groups.clone(), texts(&|row| Some(row.group.clone())))];
@@ -35,17 +36,17 @@ pub(super) fn columns(report: &ScoreReport, all_intervals: bool, is_rounded: boo
     }
     columns.push(("tasks".to_owned(), counts(&|row| Some(row.tasks))));
     if rows.iter().any(|row| row.tasks_of_network.is_some()) {
-        let of = counts(&|row| row.tasks_of_network);
-        columns.push(("of_tasks".to_owned(), of));
+        let network_tasks = counts(&|row| row.tasks_of_network);
+        columns.push(("of_tasks".to_owned(), network_tasks));
     }
     columns.push(("rows".to_owned(), counts(&|row| Some(row.rows))));
     columns.push(("failed".to_owned(), counts(&|row| Some(row.failed))));
     if report.missing > 0 {
         columns.push(("missing".to_owned(), counts(&|row| Some(row.missing))));
     }
-    for (place, metric) in report.metrics.iter().enumerate() {
-        let scores = |of: fn(&Score) -> Option<f64>| -> ArrayRef {
-            let scores = rows.iter().map(|row| row.scores.get(place).and_then(of));
+    for (index, metric) in report.metrics.iter().enumerate() {
+        let scores = |get: fn(&Score) -> Option<f64>| -> ArrayRef {
+            let scores = rows.iter().map(|row| row.scores.get(index).and_then(get));
             let shown = scores.map(|score| score.map(|score| round(score, is_rounded)));
             Arc::new(shown.collect::<Float64Array>())
         };
@@ -58,7 +59,7 @@ pub(super) fn columns(report: &ScoreReport, all_intervals: bool, is_rounded: boo
     columns
 }
 
-/// Four digits behind the point, for people.
+/// Rounds to four digits after the point if `is_rounded`.
 fn round(score: f64, is_rounded: bool) -> f64 {
     let shown = (score * 1e4).round() / 1e4;
     if is_rounded && shown.is_finite() {
@@ -68,7 +69,7 @@ fn round(score: f64, is_rounded: bool) -> f64 {
     }
 }
 
-/// Metrics of the predictions for which tasks are left out, why, and how many of them.
+/// Returns the metrics of the predictions for which tasks are left out, with the reason and the number of tasks.
 pub(super) fn left_out(report: &ScoreReport) -> Vec<(String, String, u64)> {
     let mut most: BTreeMap<(&String, &String), u64> = BTreeMap::new();
     let rows = report.rows.iter();
@@ -76,7 +77,7 @@ pub(super) fn left_out(report: &ScoreReport) -> Vec<(String, String, u64)> {
         for (metric, score) in report.metrics.iter().zip(&row.scores) {
             for (reason, tasks) in &score.left_out {
                 let known = most.entry((metric, reason)).or_default();
-                // The row over all groups has each task once.
+                // The row over all groups contains each task once.
                 *known = (*known).max(*tasks);
             }
         }
@@ -85,7 +86,8 @@ pub(super) fn left_out(report: &ScoreReport) -> Vec<(String, String, u64)> {
     for ((metric, reason), tasks) in most {
         by_reason.entry((reason, tasks)).or_default().push(metric);
     }
-    let told = by_reason.into_iter();
-    told.map(|((reason, tasks), metrics)| (metrics.join(", "), reason.clone(), tasks))
+    let entries = by_reason.into_iter();
+    entries
+        .map(|((reason, tasks), metrics)| (metrics.join(", "), reason.clone(), tasks))
         .collect()
 }

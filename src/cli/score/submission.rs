@@ -1,4 +1,4 @@
-//! A submission to Kaggle's "Fast or Slow?", scored as Kaggle did.
+//! Scores of a submission to Kaggle's "Fast or Slow?", computed as Kaggle did.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::super::stderr::{count_noun, print_message};
 use crate::store::Store;
 use crate::tpugraphs::{is_submission, score_submission};
 
-/// Rows without a score that are told.
-const TOLD: usize = 10;
+/// Maximum number of listed rows without a score.
+const SHOWN: usize = 10;
 
-/// Bytes of a first line that are looked at.
+/// Maximum number of bytes of a first line that are read.
 const LONGEST: u64 = 1 << 10;
 
-/// Is this file one?
+/// Returns whether a file is a submission.
 pub(super) fn is_one(path: &Path) -> bool {
     let mut header = String::new();
     let file = std::fs::File::open(path).map(BufReader::new);
@@ -39,15 +39,15 @@ pub(super) async fn run(
         .filter(|row| row.score.is_err())
         .collect();
     let path = file.display();
-    for row in bad.iter().take(TOLD) {
+    for row in bad.iter().take(SHOWN) {
         if let Err(reason) = &row.score {
             print_message(&format!("{path}:{}: {}: {reason}", row.line, row.id));
         }
     }
-    if bad.len() > TOLD {
+    if bad.len() > SHOWN {
         print_message(&format!(
             "... and {} more rows without a score",
-            bad.len() - TOLD
+            bad.len() - SHOWN
         ));
     }
     if rows {
@@ -93,7 +93,7 @@ pub(super) async fn run(
         show(columns, output).await?;
     }
     if scored.score.is_none() {
-        print_message("no score of all: it is the mean of five collections, and some have none");
+        print_message("no total score: it is the mean of five collections, and some have no score");
     }
     if bad.is_empty() {
         return Ok(DONE);

@@ -1,8 +1,8 @@
-//! The commands of the shell: their names, what they take, and what was typed of them.
+//! The commands of the shell: their names, their arguments, and their parser.
 
 use super::super::outcome::Failure;
 
-/// What a command takes.
+/// Kind of argument of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
@@ -16,7 +16,7 @@ pub(super) enum Takes {
     Table,
 }
 
-/// What is to be done.
+/// Action of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Describe,
@@ -35,11 +35,11 @@ pub(super) enum Action {
     Vertical,
 }
 
-/// A command.
+/// A command of the shell.
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) name: &'static str,
-    /// Its arguments, for a reader.
+    /// Arguments in the list of `.help`.
     pub(super) arguments: &'static str,
     pub(super) doc: &'static str,
     pub(super) takes: Takes,
@@ -58,32 +58,32 @@ macro_rules! commands {
     };
 }
 
-/// All of them, by name.
+/// All commands, sorted by name.
 pub(super) const COMMANDS: &[Command] = commands![
     ".exit" "" Nothing Quit "Leave (so does Ctrl-D)";
-    ".explain" "[SQL]" Sql Explain "Show the plan of this question, or of the last one";
+    ".explain" "[SQL]" Sql Explain "Show the plan of this query, or of the last one";
     ".help" "[COMMAND]" Command Help "List the commands, or explain one";
-    ".maxrows" "[N|all]" Rows MaxRows "Rows of a table that are shown";
-    ".mode" "[FORMAT]" Mode Mode "Format of results, as of --format";
+    ".maxrows" "[N|all]" Rows MaxRows "Set the number of rows that a table shows";
+    ".mode" "[FORMAT]" Mode Mode "Set the format of results, as --format does";
     ".once" "FILE" File Once "Write the next result to a file";
     ".output" "[FILE]" File Output "Write results to a file, or to the terminal again";
-    ".queries" "[NAME [PARAMETER=VALUE ...]]" Question Queries "List the ready-made questions, or answer one";
+    ".queries" "[NAME [PARAMETER=VALUE ...]]" Question Queries "List the built-in queries, or run one";
     ".quit" "" Nothing Quit "Leave (so does Ctrl-D)";
     ".read" "FILE" File Read "Run the commands and the SQL of a file";
     ".schema" "[TABLE]" Table Schema "List the columns of all tables, or of one";
-    ".tables" "[PATTERN]" Table Tables "List the tables and views; * and % stand for anything";
-    ".timer" "[on|off]" Switch Timer "Say how long each question took";
+    ".tables" "[PATTERN]" Table Tables "List the tables and views; * and % match any text";
+    ".timer" "[on|off]" Switch Timer "Show the time of each query";
     "\\?" "[COMMAND]" Command Help "List the commands, or explain one";
-    "\\d" "[TABLE]" Table Describe "List the tables, or what the columns of one mean";
-    "\\dt" "[PATTERN]" Table Tables "List the tables and views; * and % stand for anything";
+    "\\d" "[TABLE]" Table Describe "List the tables, or describe the columns of one";
+    "\\dt" "[PATTERN]" Table Tables "List the tables and views; * and % match any text";
     "\\i" "FILE" File Read "Run the commands and the SQL of a file";
     "\\o" "[FILE]" File Output "Write results to a file, or to the terminal again";
     "\\q" "" Nothing Quit "Leave (so does Ctrl-D)";
-    "\\timing" "[on|off]" Switch Timer "Say how long each question took";
+    "\\timing" "[on|off]" Switch Timer "Show the time of each query";
     "\\x" "[on|off]" Switch Vertical "Show each row as lines of column and value";
 ];
 
-/// Other names of formats: those of DuckDB.
+/// Names of formats in DuckDB, with our names.
 const MODES: [(&str, &str); 5] = [
     ("box", "table"),
     ("duckbox", "table"),
@@ -92,13 +92,13 @@ const MODES: [(&str, &str); 5] = [
     ("tabs", "tsv"),
 ];
 
-/// The format that a word of `.mode` means.
+/// Returns the format for the argument of `.mode`.
 pub(super) fn mode(word: &str) -> &str {
     let other = MODES.iter().find(|(name, _)| *name == word);
     other.map_or(word, |(_, format)| format)
 }
 
-/// Commands that people type without a mark, as in other shells.
+/// Commands of other shells, with our commands.
 const BARE: [(&str, &str); 4] = [
     ("exit", ".exit"),
     ("help", ".help"),
@@ -106,7 +106,7 @@ const BARE: [(&str, &str); 4] = [
     ("\\h", ".help"),
 ];
 
-/// The command that a whole entry means, where it has no mark: `help`, `exit;`.
+/// Returns the command for an entry in the spelling of other shells: `help`, `exit;`.
 pub(super) fn bare(entry: &str) -> Option<&'static str> {
     let word = entry.trim().trim_end_matches(';').trim_end();
     let known = BARE
@@ -115,10 +115,10 @@ pub(super) fn bare(entry: &str) -> Option<&'static str> {
     known.map(|(_, command)| *command)
 }
 
-/// The command that a line begins with, and its arguments.
+/// Parses a line into a command and its arguments.
 ///
 /// # Errors
-/// A line that begins with no command, with the nearest one.
+/// Fails for an unknown command, and names the nearest one.
 pub(super) fn parse(line: &str) -> Result<(&'static Command, &str), Failure> {
     let line = line.trim().trim_end_matches(';').trim_end();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -134,24 +134,24 @@ pub(super) fn parse(line: &str) -> Result<(&'static Command, &str), Failure> {
     }
 }
 
-/// The command of this name.
+/// Returns the command with this name.
 pub(super) fn find_command(word: &str) -> Option<&'static Command> {
     COMMANDS
         .iter()
         .find(|command| command.name.eq_ignore_ascii_case(word))
 }
 
-/// The command that is most like a word, if one is.
+/// Returns the command that is most similar to a word, if one is similar enough.
 fn nearest(word: &str) -> Option<&'static str> {
-    /// Likeness of 1 is the same.
-    const ALIKE: f64 = 0.75;
-    let likeness = |command: &&Command| strsim::jaro_winkler(command.name, word);
+    /// Minimum similarity; 1 means equal.
+    const MIN_SIMILARITY: f64 = 0.75;
+    let similarity = |command: &&Command| strsim::jaro_winkler(command.name, word);
     let all = COMMANDS.iter();
-    let near = all.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&near) >= ALIKE).then_some(near.name)
+    let near = all.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&near) >= MIN_SIMILARITY).then_some(near.name)
 }
 
-/// The words of arguments, where quotes keep some together.
+/// Splits arguments into words; quotes join words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
@@ -174,17 +174,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_found_and_mistyped_ones_say_the_nearest() {
+    fn commands_are_found_and_mistyped_ones_name_the_nearest() {
         let (command, rest) = parse(".tables  rec* ;").unwrap();
         assert_eq!((command.name, rest), (".tables", "rec*"));
         assert_eq!(parse("\\d").unwrap().0.action, Action::Describe);
-        let told = |line: &str| parse(line).unwrap_err().to_string();
+        let message = |line: &str| parse(line).unwrap_err().to_string();
         assert_eq!(
-            told(".tabels x"),
+            message(".tabels x"),
             "no command `.tabels`\nhint: did you mean `.tables`?"
         );
         assert_eq!(
-            told(".0000"),
+            message(".0000"),
             "no command `.0000`\nhint: `.help` lists the commands"
         );
         let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn quotes_keep_words_together() {
-        let kept = words("a 'b c.csv' x=\"it's\"  ''");
-        assert_eq!(kept, ["a", "b c.csv", "x=it's", ""]);
+    fn quotes_join_words() {
+        let split = words("a 'b c.csv' x=\"it's\"  ''");
+        assert_eq!(split, ["a", "b c.csv", "x=it's", ""]);
     }
 }

@@ -1,4 +1,4 @@
-//! What commands of the shell do.
+//! Execution of the commands of the shell.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,51 +16,51 @@ use super::super::stdout::stdout;
 use super::super::{built_in_queries, queries};
 use super::commands::{Action, COMMANDS, Command, bare, find_command, mode, parse, words};
 use super::input_lines::{entries, is_command};
-use super::run_query::{Asker, list};
+use super::run_query::{QueryRunner, list};
 use super::settings::Settings;
 use crate::error::Error;
 use crate::schema;
 
-/// Files that read files that read files: so many at most.
+/// Maximum depth of files that read other files.
 const NESTED: usize = 16;
 
-/// Does the shell go on?
+/// Continuation of the shell after an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     GoOn,
     Leave,
 }
 
-/// Does what was typed: a command or SQL.
+/// Runs an entry: a command or SQL.
 pub(super) async fn act(
-    asker: &mut Asker<'_>,
+    runner: &mut QueryRunner<'_>,
     settings: &mut Settings,
     entry: &str,
 ) -> Result<Then, Failure> {
-    act_within(asker, settings, entry, 0).await
+    act_within(runner, settings, entry, 0).await
 }
 
 async fn act_within(
-    asker: &mut Asker<'_>,
+    runner: &mut QueryRunner<'_>,
     settings: &mut Settings,
     entry: &str,
     depth: usize,
 ) -> Result<Then, Failure> {
     if !is_command(entry) {
-        asker.ask(entry, settings).await?;
+        runner.run(entry, settings).await?;
         return Ok(Then::GoOn);
     }
     let (command, arguments) = parse(bare(entry).unwrap_or(entry))?;
     match command.action {
         Action::Quit => return Ok(Then::Leave),
-        Action::Read => return read(asker, settings, &path(command, arguments)?, depth).await,
+        Action::Read => return read(runner, settings, &path(command, arguments)?, depth).await,
         Action::Help => help(arguments)?,
-        Action::Explain => explain(asker, settings, arguments).await?,
-        Action::Queries => ask(asker, settings, arguments).await?,
-        Action::Tables => tables(asker, settings, arguments).await?,
-        Action::Describe if arguments.is_empty() => tables(asker, settings, "").await?,
-        Action::Describe => describe(asker, settings, arguments).await?,
-        Action::Schema => columns(asker, settings, arguments).await?,
+        Action::Explain => explain(runner, settings, arguments).await?,
+        Action::Queries => run_named_query(runner, settings, arguments).await?,
+        Action::Tables => tables(runner, settings, arguments).await?,
+        Action::Describe if arguments.is_empty() => tables(runner, settings, "").await?,
+        Action::Describe => describe(runner, settings, arguments).await?,
+        Action::Schema => columns(runner, settings, arguments).await?,
         Action::Once => settings.write_once(path(command, arguments)?),
         Action::Output if arguments.is_empty() => settings.write_to(None),
         Action::Output => settings.write_to(Some(path(command, arguments)?)),
@@ -71,7 +71,7 @@ async fn act_within(
     Ok(Then::GoOn)
 }
 
-/// The file that a command is given.
+/// Returns the file in the arguments of a command.
 fn path(command: &Command, arguments: &str) -> Result<PathBuf, Failure> {
     match words(arguments).as_slice() {
         [path] if !path.is_empty() => Ok(PathBuf::from(path)),
@@ -86,19 +86,19 @@ fn usage(command: &Command) -> Failure {
 
 /// Runs a file; the first entry that fails ends it.
 async fn read(
-    asker: &mut Asker<'_>,
+    runner: &mut QueryRunner<'_>,
     settings: &mut Settings,
     path: &Path,
     depth: usize,
 ) -> Result<Then, Failure> {
     if depth == NESTED {
         let path = path.display();
-        let reason = format!("`{path}`: more than {NESTED} files read each other");
+        let reason = format!("`{path}`: `.read` is nested more than {NESTED} files deep");
         return Err(Failure::Usage(reason));
     }
     let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
     for entry in entries(&text) {
-        let then = Box::pin(act_within(asker, settings, &entry, depth + 1)).await?;
+        let then = Box::pin(act_within(runner, settings, &entry, depth + 1)).await?;
         if then == Then::Leave {
             return Ok(Then::Leave);
         }
@@ -107,8 +107,8 @@ async fn read(
 }
 
 fn help(arguments: &str) -> Result<(), Failure> {
-    let asked = find_command(arguments).or_else(|| find_command(&format!(".{arguments}")));
-    let listed = match asked {
+    let found = find_command(arguments).or_else(|| find_command(&format!(".{arguments}")));
+    let listed = match found {
         Some(command) => std::slice::from_ref(command),
         None if arguments.is_empty() => COMMANDS,
         None => {
@@ -118,70 +118,71 @@ fn help(arguments: &str) -> Result<(), Failure> {
     };
     let lines = listed.iter().map(|command| {
         let call = format!("{} {}", command.name, command.arguments);
-        // The longest would push all others to the right.
+        // A long call has its own line, so that it does not push all descriptions to the right.
         match call.len() {
             ..22 => format!("{call:<22} {}\n", command.doc),
             _ => format!("{call}\n{:22} {}\n", "", command.doc),
         }
     });
     let mut text: String = lines.collect();
-    if asked.is_none() {
+    if found.is_none() {
         text += "SQL ends with `;` and may have many lines. Tab completes, Ctrl-R searches\n\
-                 what was typed before, Ctrl-C ends a question or clears the line.\n";
+            the history, Ctrl-C ends a query or clears the line.\n";
     }
     let written = stdout().write_all(text.as_bytes());
     Ok(written.map_err(Error::io("standard output"))?)
 }
 
 async fn explain(
-    asker: &mut Asker<'_>,
+    runner: &mut QueryRunner<'_>,
     settings: &mut Settings,
     arguments: &str,
 ) -> Result<(), Failure> {
-    let last = asker.last.clone();
+    let last = runner.last.clone();
     let sql = match (arguments, &last) {
         ("", Some(last)) => last.as_str(),
         ("", None) => {
-            let reason = "nothing was asked yet\nhint: .explain SELECT ...";
+            let reason = "there is no last query\nhint: .explain SELECT ...";
             return Err(Failure::Usage(reason.to_owned()));
         }
         (sql, _) => sql,
     };
-    let explained = asker.ask(&format!("EXPLAIN {sql}"), settings).await;
-    asker.last = Some(sql.to_owned());
+    let explained = runner.run(&format!("EXPLAIN {sql}"), settings).await;
+    runner.last = Some(sql.to_owned());
     explained
 }
 
-/// Lists the ready-made questions, or answers one.
-async fn ask(
-    asker: &mut Asker<'_>,
+/// Lists the built-in queries, or runs one.
+async fn run_named_query(
+    runner: &mut QueryRunner<'_>,
     settings: &mut Settings,
     arguments: &str,
 ) -> Result<(), Failure> {
     let words = words(arguments);
     let Some((name, rest)) = words.split_first() else {
-        let questions = built_in_queries::all(asker.place)?;
-        return list(settings, async |output| {
-            queries::list(&questions, output).await
-        })
-        .await;
+        let all = built_in_queries::all(runner.place)?;
+        return list(settings, async |output| queries::list(&all, output).await).await;
     };
-    let mut given = Vec::new();
+    let mut values = Vec::new();
     for word in rest {
         let set = word
             .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("expected PARAMETER=VALUE, not `{word}`")))?;
-        given.push((set.0.to_owned(), set.1.to_owned()));
+            .ok_or_else(|| Failure::Usage(format!("expected PARAMETER=VALUE, found `{word}`")))?;
+        values.push((set.0.to_owned(), set.1.to_owned()));
     }
-    asker.ask_question(name, &given, settings).await
+    runner.run_named(name, &values, settings).await
 }
 
-/// Lists tables and views, with what they are.
-async fn tables(asker: &Asker<'_>, settings: &mut Settings, pattern: &str) -> Result<(), Failure> {
+/// Lists tables and views, with their descriptions.
+async fn tables(
+    runner: &QueryRunner<'_>,
+    settings: &mut Settings,
+    pattern: &str,
+) -> Result<(), Failure> {
     let wanted = glob::Pattern::new(&pattern.replace('%', "*"));
-    let wanted =
-        wanted.map_err(|error| Failure::Usage(format!("`{pattern}` is no pattern: {error}")))?;
-    let found: Vec<(String, String)> = asker.words.read(|words| {
+    let wanted = wanted
+        .map_err(|error| Failure::Usage(format!("`{pattern}` is not a valid pattern: {error}")))?;
+    let found: Vec<(String, String)> = runner.words.read(|words| {
         let tables = words.tables.iter();
         let tables = tables.filter(|(name, _)| pattern.is_empty() || wanted.matches(name));
         let tables = tables.map(|(name, known)| (name.clone(), known.doc.clone()));
@@ -196,13 +197,17 @@ async fn tables(asker: &Asker<'_>, settings: &mut Settings, pattern: &str) -> Re
     list(settings, async |output| show(columns, output).await).await
 }
 
-/// What the columns of a table mean, if it is one of the store; else which there are.
-async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Result<(), Failure> {
+/// Describes the columns of a table of the store, or lists the columns of another table.
+async fn describe(
+    runner: &QueryRunner<'_>,
+    settings: &mut Settings,
+    table: &str,
+) -> Result<(), Failure> {
     let table = table.trim_matches('"');
     if schema::relation(table).is_none() {
-        return columns(asker, settings, table).await;
+        return columns(runner, settings, table).await;
     }
-    let place = asker.place;
+    let place = runner.place;
     let table = table.to_owned();
     list(settings, async move |output| {
         let output = output.clone();
@@ -218,15 +223,19 @@ async fn describe(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Re
     .await
 }
 
-/// The columns of all tables, or of one.
-async fn columns(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Result<(), Failure> {
+/// Lists the columns of all tables, or of one.
+async fn columns(
+    runner: &QueryRunner<'_>,
+    settings: &mut Settings,
+    table: &str,
+) -> Result<(), Failure> {
     let table = table.trim_matches('"');
     let (mut tables, mut names, mut types) = (Vec::new(), Vec::new(), Vec::new());
-    let known: Vec<String> = asker
+    let known: Vec<String> = runner
         .words
         .read(|words| words.tables.keys().cloned().collect());
     for own in known.iter().filter(|own| table.is_empty() || *own == table) {
-        let provider = asker.session.context().table_provider(own.as_str()).await;
+        let provider = runner.session.context().table_provider(own.as_str()).await;
         let schema = provider.map_err(Error::Query)?.schema();
         for field in schema.fields() {
             tables.push(own.clone());
@@ -250,7 +259,7 @@ async fn columns(asker: &Asker<'_>, settings: &mut Settings, table: &str) -> Res
     list(settings, async |output| show(columns, output).await).await
 }
 
-/// Changes how results are shown, or says how they are.
+/// Changes a setting of results, or prints it.
 fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Failure> {
     match command.action {
         Action::Mode if word.is_empty() => {
@@ -261,7 +270,7 @@ fn set(command: &Command, settings: &mut Settings, word: &str) -> Result<(), Fai
             let format = Format::from_str(mode(word), true);
             settings.mode = Some(format.map_err(|_| no_mode(word))?);
         }
-        // As psql's `\\timing`, a switch without a word is turned over.
+        // As in psql, `\timing` without an argument toggles the setting.
         Action::Timer if command.name.starts_with('\\') && word.is_empty() => {
             settings.timer = !settings.timer;
             print_message(if settings.timer { "on" } else { "off" });
@@ -300,5 +309,5 @@ fn no_mode(word: &str) -> Failure {
     let formats = formats.filter_map(|format| format.to_possible_value());
     let names: Vec<String> = formats.map(|format| format.get_name().to_owned()).collect();
     let names = names.join(", ");
-    Failure::Usage(format!("no format `{word}`\nhint: there are {names}"))
+    Failure::Usage(format!("no format `{word}`, expected one of {names}"))
 }

@@ -1,16 +1,16 @@
-//! Colours of SQL while it is typed.
+//! Syntax highlighting of SQL in the shell.
 
 use reedline::{Color, Highlighter, StyledText};
 
 use super::input_lines::is_command;
 use crate::query::completion::{SharedVocabulary, Token, TokenKind, is_keyword, tokenize};
 
-/// Colours keywords, strings, numbers, comments and functions that the session knows.
-pub(super) struct Colours {
+/// Colors keywords, strings, numbers, comments and functions that the session knows.
+pub(super) struct SqlHighlighter {
     pub(super) words: SharedVocabulary,
 }
 
-impl Highlighter for Colours {
+impl Highlighter for SqlHighlighter {
     fn highlight(&self, line: &str, _: usize) -> StyledText {
         let mut styled = StyledText::new();
         let tokens = tokenize(line);
@@ -21,14 +21,14 @@ impl Highlighter for Colours {
                 .skip(place + 1)
                 .find(|token| token.is_significant());
             let is_called = next.is_some_and(|next| next.text == "(");
-            let colour = if is_command && !self.is_coloured_in_commands(token) {
+            let color = if is_command && !self.is_colored_in_commands(token) {
                 None
             } else {
-                self.colour(token, is_called)
+                self.color(token, is_called)
             };
-            let style = colour.map(|(colour, bold)| match bold {
-                true => colour.bold(),
-                false => colour.normal(),
+            let style = color.map(|(color, bold)| match bold {
+                true => color.bold(),
+                false => color.normal(),
             });
             styled.push((style.unwrap_or_default(), token.text.to_owned()));
         }
@@ -36,13 +36,13 @@ impl Highlighter for Colours {
     }
 }
 
-impl Colours {
-    fn is_coloured_in_commands(&self, token: &Token<'_>) -> bool {
+impl SqlHighlighter {
+    fn is_colored_in_commands(&self, token: &Token<'_>) -> bool {
         token.kind == TokenKind::Text
     }
 
-    /// The colour of a token, and whether it is bold.
-    fn colour(&self, token: &Token<'_>, is_called: bool) -> Option<(Color, bool)> {
+    /// Returns the color of a token, and whether it is bold.
+    fn color(&self, token: &Token<'_>, is_called: bool) -> Option<(Color, bool)> {
         match token.kind {
             TokenKind::Text => Some((Color::Yellow, false)),
             TokenKind::Number => Some((Color::Magenta, false)),
@@ -67,7 +67,7 @@ mod tests {
     use crate::query::completion::Vocabulary;
 
     #[test]
-    fn each_kind_has_its_colour_and_no_text_is_lost() {
+    fn each_kind_has_its_color_and_no_text_is_lost() {
         let words = SharedVocabulary::default();
         let functions = [("median".to_owned(), String::new())];
         words.replace(Vocabulary {
@@ -75,18 +75,18 @@ mod tests {
             ..Vocabulary::default()
         });
         let line = "select Median(x), other(y), 'it' -- why\nFROM t WHERE n > 1.5";
-        let styled = Colours { words }.highlight(line, 0).buffer;
-        let whole: String = styled.iter().map(|(_, text)| text.as_str()).collect();
-        assert_eq!(whole, line);
-        let colour = |word: &str| {
+        let styled = SqlHighlighter { words }.highlight(line, 0).buffer;
+        let joined: String = styled.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(joined, line);
+        let color = |word: &str| {
             let found = styled.iter().find(|(_, text)| text == word);
             found.unwrap().0.foreground
         };
-        assert_eq!(colour("select"), Some(Color::Blue));
-        assert_eq!(colour("Median"), Some(Color::Cyan));
-        assert_eq!(colour("other"), None);
-        assert_eq!(colour("'it'"), Some(Color::Yellow));
-        assert_eq!(colour("-- why"), Some(Color::DarkGray));
-        assert_eq!(colour("1.5"), Some(Color::Magenta));
+        assert_eq!(color("select"), Some(Color::Blue));
+        assert_eq!(color("Median"), Some(Color::Cyan));
+        assert_eq!(color("other"), None);
+        assert_eq!(color("'it'"), Some(Color::Yellow));
+        assert_eq!(color("-- why"), Some(Color::DarkGray));
+        assert_eq!(color("1.5"), Some(Color::Magenta));
     }
 }

@@ -1,4 +1,4 @@
-//! What was typed before, in the user's state folder, for whoever comes back.
+//! History of the shell, in the user's state folder.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,32 +9,34 @@ use reedline::{
 
 use crate::cli::stderr::print_message;
 
-/// Entries that are kept; the oldest go first.
+/// Maximum number of stored entries; the oldest ones are removed first.
 const ENTRIES: usize = 2000;
 
-/// Bytes of the longest entry that is kept: what is pasted may have megabytes.
+/// Maximum size of a stored entry in bytes: pasted text may have megabytes.
 const ENTRY_BYTES: usize = 10_000;
 
-/// Name of the file.
+/// Name of the history file.
 const FILE: &str = "shell-history";
 
-/// Variable that names another folder.
+/// Variable with another folder.
 const VARIABLE: &str = "TSQL_STATE";
 
-/// The history of the user; one that ends with the shell where there can be none.
+/// Opens the history of the user. Without a file, the history ends with the shell.
 pub(super) fn open() -> Bounded {
     let file = file().and_then(|file| {
         let opened = file.map(|file| FileBackedHistory::with_file(ENTRIES, file));
         opened.transpose().map_err(|error| error.to_string())
     });
     let history = file.unwrap_or_else(|reason| {
-        print_message(&format!("nothing of this goes into the history: {reason}"));
+        print_message(&format!(
+            "the history of this session is not saved: {reason}"
+        ));
         None
     });
     Bounded(history.unwrap_or_default())
 }
 
-/// Where it is, in a folder that only the user can look into; `None` where there is no home.
+/// Returns the history file, in a folder that only the user can read; `None` without a home folder.
 fn file() -> std::result::Result<Option<PathBuf>, String> {
     let Some(folder) = tsql_folders::state() else {
         return Ok(None);
@@ -48,7 +50,7 @@ fn file() -> std::result::Result<Option<PathBuf>, String> {
     Ok(Some(file))
 }
 
-/// A history without entries that are too long.
+/// A history that ignores entries of more than [`ENTRY_BYTES`] bytes.
 #[derive(Debug)]
 pub(super) struct Bounded(FileBackedHistory);
 
@@ -109,8 +111,11 @@ mod tests {
             history.save(item).unwrap();
         }
         let everything = SearchQuery::everything(reedline::SearchDirection::Forward, None);
-        let kept = history.search(everything).unwrap();
-        let kept: Vec<&str> = kept.iter().map(|item| item.command_line.as_str()).collect();
-        assert_eq!(kept, ["b", "c", "d"]);
+        let found = history.search(everything).unwrap();
+        let found: Vec<&str> = found
+            .iter()
+            .map(|item| item.command_line.as_str())
+            .collect();
+        assert_eq!(found, ["b", "c", "d"]);
     }
 }

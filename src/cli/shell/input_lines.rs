@@ -1,19 +1,19 @@
-//! Where what is typed ends: a command at the end of its line, SQL at a semicolon.
+//! End of an entry: a command ends with its line, SQL at a semicolon.
 
 use reedline::{ValidationResult, Validator};
 
 use super::commands::bare;
 use crate::query::completion::tokenize;
 
-/// What commands begin with.
+/// First characters of commands.
 const MARKS: [char; 2] = ['.', '\\'];
 
-/// Is this a command of the shell, not SQL?
+/// Returns whether a text is a command of the shell, not SQL.
 pub(super) fn is_command(text: &str) -> bool {
     text.trim_start().starts_with(MARKS) || bare(text).is_some()
 }
 
-/// Has it been typed to its end?
+/// Returns whether an entry is complete.
 pub(super) fn is_complete(text: &str) -> bool {
     if is_command(text) {
         return true;
@@ -24,33 +24,33 @@ pub(super) fn is_complete(text: &str) -> bool {
     !is_open && last.is_none_or(|last| last.text == ";")
 }
 
-/// Is there anything but space and comments?
-pub(super) fn says_something(text: &str) -> bool {
+/// Returns whether a text contains more than space, comments and semicolons.
+pub(super) fn has_content(text: &str) -> bool {
     let tokens = tokenize(text);
-    let mut said = tokens.iter().filter(|token| token.is_significant());
-    said.any(|token| token.text != ";")
+    let mut significant = tokens.iter().filter(|token| token.is_significant());
+    significant.any(|token| token.text != ";")
 }
 
-/// The commands and the SQL of a file, in order.
+/// Returns the commands and the SQL of a file, in order.
 pub(super) fn entries(text: &str) -> Vec<String> {
-    let (mut entries, mut begun) = (Vec::new(), String::new());
+    let (mut entries, mut pending) = (Vec::new(), String::new());
     for line in text.lines() {
-        if begun.trim().is_empty() && is_command(line) {
+        if pending.trim().is_empty() && is_command(line) {
             entries.push(line.trim().to_owned());
             continue;
         }
-        begun.push_str(line);
-        begun.push('\n');
-        if line.contains(';') && is_complete(&begun) {
-            entries.push(std::mem::take(&mut begun));
+        pending.push_str(line);
+        pending.push('\n');
+        if line.contains(';') && is_complete(&pending) {
+            entries.push(std::mem::take(&mut pending));
         }
     }
-    entries.push(begun);
-    entries.retain(|entry| says_something(entry));
+    entries.push(pending);
+    entries.retain(|entry| has_content(entry));
     entries
 }
 
-/// Tells the editor whether Enter ends what is typed.
+/// Validator that decides whether Enter ends an entry.
 pub(super) struct Ends;
 
 impl Validator for Ends {

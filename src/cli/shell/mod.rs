@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! editor (reedline) -> entry -> command of the shell -> settings, lists
-//!                            -> SQL -> session that lives on -> printer
+//!                            -> SQL -> session of the shell -> printer
 //! ```
 //!
-//! One session serves all questions, so that views, tables and settings stay; what others commit to the store shows
-//! with the next question. An error is shown, and the shell goes on.
+//! One session runs all queries, so that views, tables and settings stay. Each query sees the commits of others. After
+//! an error, the shell continues.
 
 mod commands;
 mod completing;
@@ -32,58 +32,58 @@ use crate::error::Error;
 use crate::query::completion::SharedVocabulary;
 use completing::Words;
 use dot_commands::{Then, act};
-use highlighting::Colours;
-use input_lines::{Ends, says_something};
-use run_query::Asker;
+use highlighting::SqlHighlighter;
+use input_lines::{Ends, has_content};
+use run_query::QueryRunner;
 use settings::Settings;
 
 /// Name of the menu of completions.
 const MENU: &str = "completions";
 
-/// Asks until somebody leaves.
+/// Reads and runs entries until the user leaves.
 pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failure> {
     signals::hear_interrupts();
-    let mut asker = Asker::new(place).await?;
+    let mut runner = QueryRunner::new(place).await?;
     let mut settings = Settings::new(query.output, query.timer);
-    let mut editor = editor(&asker.words);
+    let mut editor = editor(&runner.words);
     print_message(&format!(
         "tsql {}: `.help` lists commands, SQL ends with `;`, Ctrl-D leaves",
         env!("CARGO_PKG_VERSION")
     ));
     loop {
-        let typed = editor.read_line(&asker.prompt());
+        let typed = editor.read_line(&runner.prompt());
         match typed.map_err(Error::io("terminal"))? {
-            Signal::Success(entry) if says_something(&entry) => {
-                keep(&mut editor);
-                match act(&mut asker, &mut settings, &entry).await {
+            Signal::Success(entry) if has_content(&entry) => {
+                save_history(&mut editor);
+                match act(&mut runner, &mut settings, &entry).await {
                     Ok(Then::GoOn) => {}
                     Ok(Then::Leave) => return Ok(DONE),
-                    Err(failure) => tell(place, failure),
+                    Err(failure) => print_failure(place, failure),
                 }
             }
             Signal::CtrlD => return Ok(DONE),
-            // The terminal is in order; whoever heard the signal ends the process.
+            // The terminal is restored. The thread that received the signal ends the process.
             Signal::ExternalBreak(_) => std::future::pending::<()>().await,
             _ => {}
         }
     }
 }
 
-fn tell(place: &StoreOptions, failure: Failure) {
+fn print_failure(place: &StoreOptions, failure: Failure) {
     match failure {
         Failure::Library(Error::Interrupted) => print_message("interrupted"),
         failure => print_message(&format!("error: {}", place.explain(failure))),
     }
 }
 
-/// Writes what was typed into the history at once: another shell finds it, and no signal loses it.
-fn keep(editor: &mut Reedline) {
-    // What cannot be written is told when the shell begins.
+/// Writes the entry to the history at once, so that another shell finds it and no signal loses it.
+fn save_history(editor: &mut Reedline) {
+    // An unwritable history was reported when the shell started.
     let _ = editor.sync_history();
 }
 
 fn editor(words: &SharedVocabulary) -> Reedline {
-    let is_coloured = is_coloured();
+    let is_colored = is_colored();
     let words = || words.clone();
     let menu = ColumnarMenu::default()
         .with_name(MENU)
@@ -94,15 +94,15 @@ fn editor(words: &SharedVocabulary) -> Reedline {
         .with_history_exclusion_prefix(Some(" ".to_owned()))
         .with_validator(Box::new(Ends))
         .with_completer(Box::new(Words { words: words() }))
-        .with_highlighter(Box::new(Colours { words: words() }))
+        .with_highlighter(Box::new(SqlHighlighter { words: words() }))
         .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
         .with_quick_completions(true)
         .with_partial_completions(true)
-        .with_ansi_colors(is_coloured)
+        .with_ansi_colors(is_colored)
         .with_edit_mode(Box::new(Emacs::new(keys())))
         .with_break_signal(signals::ending());
-    if is_coloured {
-        // Without colours it would look like what was typed.
+    if is_colored {
+        // Without colors, a hint would look like typed text.
         let hints = DefaultHinter::default().with_style(reedline::Color::DarkGray.normal());
         editor = editor
             .with_hinter(Box::new(hints))
@@ -112,7 +112,7 @@ fn editor(words: &SharedVocabulary) -> Reedline {
 }
 
 /// Returns whether the terminal shows colors, and they are wanted.
-fn is_coloured() -> bool {
+fn is_colored() -> bool {
     std::env::var_os("TERM").is_some() && has_color()
 }
 

@@ -1,4 +1,4 @@
-//! The prompt: which store is asked, and at which version.
+//! The prompt: name and version of the store.
 
 use std::borrow::Cow;
 
@@ -8,23 +8,23 @@ use crate::error::redact::escape_control_characters;
 use crate::query::LiveSession;
 use crate::store::{At, FOLDER, Store};
 
-/// Longest name that is shown whole.
+/// Maximum number of characters of a name.
 const NAME_CHARS: usize = 30;
 
-/// The table whose version is that of the store: every file that was ingested is a row of it, committed last.
-const LEDGER: &str = "sources";
+/// The table whose version represents the store: each ingest commits its rows of this table last.
+const INGEST_LOG: &str = "sources";
 
-/// Where no store is found.
+/// Name in the prompt without a store.
 pub(super) const NO_STORE: &str = "no store";
 
-/// What stands before each line.
+/// Text before each line.
 #[derive(Clone, Debug)]
-pub(super) struct Standing {
+pub(super) struct StorePrompt {
     first: String,
 }
 
-impl Standing {
-    /// `name> ` or `name@version> `.
+impl StorePrompt {
+    /// Creates the prompt `name> ` or `name@version> `.
     pub(super) fn new(name: &str, version: Option<&str>) -> Self {
         let name: String = escape_control_characters(name)
             .chars()
@@ -37,35 +37,37 @@ impl Standing {
         Self { first }
     }
 
-    /// How wide it is, in columns.
+    /// Returns the width in terminal columns.
     fn width(&self) -> usize {
         unicode_width::UnicodeWidthStr::width(self.first.as_str())
     }
 }
 
-/// The name of a store: its folder's, or that of the project whose store it is.
+/// Returns the name of a store: the name of its folder, or of the parent folder of `.tsql`.
 pub(super) fn name(store: &Store) -> String {
     let Some(folder) = store.location().local_directory() else {
         let url = store.location().as_str().trim_end_matches('/');
         return url.rsplit('/').next().unwrap_or(url).to_owned();
     };
-    let whole = folder.canonicalize();
-    let folder = whole.as_deref().unwrap_or(folder);
+    let canonical = folder.canonicalize();
+    let folder = canonical.as_deref().unwrap_or(folder);
     let names = folder.ancestors().filter_map(|folder| folder.file_name());
     let mut names = names.map(|name| name.to_string_lossy().into_owned());
     let name = names.find(|name| name != FOLDER);
     name.unwrap_or_else(|| folder.to_string_lossy().into_owned())
 }
 
-/// What the store is looked at by: a tag or a moment, or the newest version.
+/// Returns the selected version of the store: a tag or a time, or else the newest version.
 pub(super) fn version(at: Option<&At>, session: &LiveSession) -> Option<String> {
     match at {
         Some(at) => Some(at.to_string()),
-        None => session.version(LEDGER).map(|version| version.to_string()),
+        None => session
+            .version(INGEST_LOG)
+            .map(|version| version.to_string()),
     }
 }
 
-impl Prompt for Standing {
+impl Prompt for StorePrompt {
     fn render_prompt_left(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.first)
     }
@@ -110,7 +112,7 @@ mod tests {
             ("größe", None, "größe> "),
             ("x\u{1b}[2J", None, "x\\u{1b}[2J> "),
         ] {
-            let prompt = Standing::new(name, version);
+            let prompt = StorePrompt::new(name, version);
             assert_eq!(prompt.render_prompt_left(), wanted);
             let next = prompt.render_prompt_multiline_indicator();
             assert_eq!(next.chars().count(), wanted.chars().count());

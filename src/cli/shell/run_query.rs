@@ -1,4 +1,4 @@
-//! Questions to the store, one after the other, in a session that lives as long as the shell.
+//! Queries of the shell, one after the other, in one session.
 
 use std::future::Future;
 
@@ -6,57 +6,57 @@ use super::super::built_in_queries;
 use super::super::outcome::Failure;
 use super::super::output::Output;
 use super::super::signals;
-use super::super::sql::{Shown, answer};
+use super::super::sql::{Shown, run_query};
 use super::super::store_options::StoreOptions;
-use super::prompt::{NO_STORE, Standing, name, version};
+use super::prompt::{NO_STORE, StorePrompt, name, version};
 use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::query::completion::{SharedVocabulary, Vocabulary};
 use crate::query::statement::{parse_statements, plan_statement};
-use crate::query::{LiveSession, execute_cancellable, question_among, references_store};
+use crate::query::{LiveSession, execute_cancellable, find_query, references_store};
 use crate::store::Store;
 
-/// Whoever asks.
-pub(super) struct Asker<'a> {
+/// Runs the queries of a shell.
+pub(super) struct QueryRunner<'a> {
     pub(super) place: &'a StoreOptions,
-    /// `None` where there is none.
+    /// `None` if no store was found.
     store: Option<Store>,
     pub(super) session: LiveSession,
     pub(super) words: SharedVocabulary,
-    /// The last SQL that was asked.
+    /// SQL of the last query.
     pub(super) last: Option<String>,
 }
 
-impl<'a> Asker<'a> {
-    /// A session over the store of a place, or one without any.
+impl<'a> QueryRunner<'a> {
+    /// Opens a session over the selected store, or one without a store.
     pub(super) async fn new(place: &'a StoreOptions) -> Result<Self> {
-        let store = find_query(place).await?;
+        let store = find_store(place).await?;
         let session = session(place, store.as_ref()).await?;
-        let asker = Self {
+        let runner = Self {
             place,
             store,
             session,
             words: SharedVocabulary::default(),
             last: None,
         };
-        asker.look_up().await?;
-        Ok(asker)
+        runner.look_up().await?;
+        Ok(runner)
     }
 
-    /// What stands before what is typed next.
-    pub(super) fn prompt(&self) -> Standing {
+    /// Returns the prompt of the next entry.
+    pub(super) fn prompt(&self) -> StorePrompt {
         let Some(store) = &self.store else {
-            return Standing::new(NO_STORE, None);
+            return StorePrompt::new(NO_STORE, None);
         };
         let version = version(self.place.at(), &self.session);
         if self.place.is_sample() {
-            return Standing::new("sample", self.place.at().and(version.as_deref()));
+            return StorePrompt::new("sample", self.place.at().and(version.as_deref()));
         }
-        Standing::new(&name(store), version.as_deref())
+        StorePrompt::new(&name(store), version.as_deref())
     }
 
-    /// Answers each statement of a text; the first that fails ends it.
-    pub(super) async fn ask(&mut self, text: &str, settings: &mut Settings) -> Result<(), Failure> {
+    /// Runs each statement of a text, until one fails.
+    pub(super) async fn run(&mut self, text: &str, settings: &mut Settings) -> Result<(), Failure> {
         let statements = parse_statements(text)?;
         self.last = Some(text.trim().to_owned());
         self.bring_up_to_date(text).await?;
@@ -70,25 +70,25 @@ impl<'a> Asker<'a> {
         Ok(())
     }
 
-    /// Answers a ready-made question. Its files are tables only while it is asked.
-    pub(super) async fn ask_question(
+    /// Runs a named query. Its files are tables only while it runs.
+    pub(super) async fn run_named(
         &mut self,
         name: &str,
-        given: &[(String, String)],
+        parameters: &[(String, String)],
         settings: &mut Settings,
     ) -> Result<(), Failure> {
-        let question = question_among(built_in_queries::all(self.place)?, name)?;
-        self.bring_up_to_date(&question.referenced_sql()).await?;
+        let query = find_query(built_in_queries::all(self.place)?, name)?;
+        self.bring_up_to_date(&query.referenced_sql()).await?;
         let context = self.session.context();
         let mut hidden = Vec::new();
-        for (name, _) in &question.files {
+        for (name, _) in &query.files {
             let table = context.deregister_table(name.as_str());
             hidden.push((name, table.map_err(Error::Query)?));
         }
-        let values = built_in_queries::choose_values(&question, context, given).await?;
-        let asked = self.show(question.run(context, &values), settings).await;
-        if let Ok(0) = asked {
-            built_in_queries::tell_empty(&question, context, &values).await?;
+        let values = built_in_queries::choose_values(&query, context, parameters).await?;
+        let result = self.show(query.run(context, &values), settings).await;
+        if let Ok(0) = result {
+            built_in_queries::print_empty_reason(&query, context, &values).await?;
         }
         for (name, table) in hidden {
             context
@@ -99,10 +99,10 @@ impl<'a> Asker<'a> {
                 back.map_err(Error::Query)?;
             }
         }
-        asked.map(|_| ())
+        result.map(|_| ())
     }
 
-    /// Looks for what others have committed, and for a store where there was none.
+    /// Refreshes the session after commits of others, and opens a store if there was none.
     async fn bring_up_to_date(&mut self, sql: &str) -> Result<(), Failure> {
         if self.store.is_none() && references_store(sql)? {
             self.store = Some(self.place.open().await?);
@@ -114,7 +114,7 @@ impl<'a> Asker<'a> {
         interruptible(self.session.register_object_stores(sql)).await
     }
 
-    /// Prints an answer, unless Ctrl-C comes first; its rows.
+    /// Prints a result, unless Ctrl-C interrupts it; returns the number of rows.
     async fn show(
         &self,
         frame: impl Future<Output = Result<datafusion::dataframe::DataFrame>>,
@@ -127,12 +127,12 @@ impl<'a> Asker<'a> {
             execute: execute_cancellable,
         };
         let context = self.session.context();
-        let rows = interruptible(answer(self.place, context, frame, &shown)).await?;
+        let rows = interruptible(run_query(self.place, context, frame, &shown)).await?;
         outlet.close()?;
         Ok(rows)
     }
 
-    /// Looks at what the last statement has made.
+    /// Updates the vocabulary after a statement that changed tables or views.
     async fn learn(&mut self) -> Result<()> {
         if self.session.track_changes().await? {
             self.look_up().await?;
@@ -147,7 +147,7 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// Shows columns that were made here.
+/// Prints a list with the settings of results.
 pub(super) async fn list(
     settings: &mut Settings,
     show: impl AsyncFnOnce(&Output) -> Result<u8, Failure>,
@@ -157,8 +157,8 @@ pub(super) async fn list(
     Ok(outlet.close()?)
 }
 
-/// The store of a place; `None` where none was named and none is near.
-async fn find_query(place: &StoreOptions) -> Result<Option<Store>> {
+/// Opens the selected store; `None` if none was named or discovered.
+async fn find_store(place: &StoreOptions) -> Result<Option<Store>> {
     match place.open().await {
         Err(Error::NoStore) => Ok(None),
         found => found.map(Some),
@@ -176,7 +176,7 @@ async fn session(place: &StoreOptions, store: Option<&Store>) -> Result<LiveSess
     }
 }
 
-/// Does some work that Ctrl-C ends.
+/// Runs a future until it completes or Ctrl-C interrupts it.
 async fn interruptible<T, E: Into<Failure>>(
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, Failure> {

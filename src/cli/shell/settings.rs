@@ -1,4 +1,4 @@
-//! What `.mode`, `.output`, `.timer` and their like set.
+//! Settings of the shell, such as `.mode`, `.output` and `.timer`.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,49 +10,49 @@ use super::super::output::{ALL_ROWS, Output, SCREEN_ROWS};
 use super::super::printer::Format;
 use crate::error::Error;
 
-/// How results are shown from now on.
+/// Settings of the next results.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// What was said on the command line.
-    given: Output,
-    /// The format that was set; else it follows from where a result goes.
+    /// Options of the command line.
+    options: Output,
+    /// The format of `.mode`; with `None`, the destination determines it.
     pub(super) mode: Option<Format>,
     file: Option<File>,
     once: Option<PathBuf>,
     pub(super) timer: bool,
-    /// Rows of a table that are shown; all where there is none.
+    /// Maximum number of shown rows of a table; all with `None`.
     pub(super) max_rows: Option<usize>,
 }
 
-/// Where results go.
+/// File for results.
 #[derive(Debug)]
 struct File {
     path: PathBuf,
-    /// Results are there already; the next ones follow them.
+    /// Set if the file already contains results; the next ones are appended.
     has_results: bool,
 }
 
-/// Where one result goes.
+/// Destination of one result.
 #[derive(Debug)]
 pub(super) struct Outlet {
     pub(super) output: Output,
-    /// What was printed goes from there to the end of a file.
-    follows: Option<(Scratch, PathBuf)>,
+    /// Temporary folder of the printed result, and the file to append it to.
+    append_to: Option<(Scratch, PathBuf)>,
 }
 
 impl Settings {
-    pub(super) fn new(given: Output, timer: bool) -> Self {
+    pub(super) fn new(options: Output, timer: bool) -> Self {
         Self {
-            mode: given.format,
+            mode: options.format,
             file: None,
             once: None,
             timer,
-            max_rows: given.max_rows.or(Some(SCREEN_ROWS)),
-            given,
+            max_rows: options.max_rows.or(Some(SCREEN_ROWS)),
+            options,
         }
     }
 
-    /// Results go to this file, or to the terminal.
+    /// Sets the file for results; `None` is the terminal.
     pub(super) fn write_to(&mut self, path: Option<PathBuf>) {
         self.once = None;
         self.file = path.map(|path| File {
@@ -61,36 +61,36 @@ impl Settings {
         });
     }
 
-    /// The next result goes to this file.
+    /// Sets the file for the next result.
     pub(super) fn write_once(&mut self, path: PathBuf) {
         self.once = Some(path);
     }
 
-    /// The format of results on the terminal.
+    /// Returns the format of results on the terminal.
     pub(super) fn show(&self) -> Format {
         self.output(None).resolve_format().unwrap_or(Format::Table)
     }
 
-    /// Where the next result goes.
+    /// Returns the destination of the next result.
     pub(super) fn outlet(&mut self) -> Result<Outlet, Failure> {
         if let Some(path) = self.once.take() {
             return Ok(Outlet {
                 output: self.output(Some(path)),
-                follows: None,
+                append_to: None,
             });
         }
         let Some(file) = &mut self.file else {
             let output = self.output(None);
             return Ok(Outlet {
                 output,
-                follows: None,
+                append_to: None,
             });
         };
         let path = file.path.clone();
         if !std::mem::replace(&mut file.has_results, true) {
             return Ok(Outlet {
                 output: self.output(Some(path)),
-                follows: None,
+                append_to: None,
             });
         }
         let scratch = Scratch::new().map_err(Error::from)?;
@@ -99,21 +99,22 @@ impl Settings {
         let output = self.output(Some(part));
         if !output.resolve_format()?.is_text() {
             let path = path.display();
-            let reason = format!("`{path}` holds one result\nhint: `.once FILE` before each");
+            let reason =
+                format!("`{path}` contains one result\nhint: use `.once FILE` before each query");
             return Err(Failure::Usage(reason));
         }
         Ok(Outlet {
             output,
-            follows: Some((scratch, path)),
+            append_to: Some((scratch, path)),
         })
     }
 
-    /// How a result is printed there. A file's ending says its format, and the mode where it says none.
+    /// Returns the output options of a destination. The extension of a file determines its format, or else the mode.
     fn output(&self, path: Option<PathBuf>) -> Output {
-        let mut output = self.given.clone();
+        let mut output = self.options.clone();
         output.format = None;
         output.max_rows = Some(self.max_rows.unwrap_or(ALL_ROWS));
-        // People look at it.
+        // Results on the terminal are for people.
         output.units |= path.is_none();
         output.output = path;
         if output.output.is_none() || output.resolve_format().is_err() {
@@ -124,9 +125,9 @@ impl Settings {
 }
 
 impl Outlet {
-    /// The result is printed: it goes where it belongs.
+    /// Appends the printed result to its file, if there is one.
     pub(super) fn close(self) -> Result<(), Error> {
-        let (Some((_scratch, path)), Some(part)) = (self.follows, self.output.output) else {
+        let (Some((_scratch, path)), Some(part)) = (self.append_to, self.output.output) else {
             return Ok(());
         };
         let mut from = std::fs::File::open(&part).map_err(Error::io(&part))?;

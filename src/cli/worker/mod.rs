@@ -1,4 +1,4 @@
-//! `tsql worker run`: serves stages of distributed queries, and shows the state of workers.
+//! `tsql worker`: serves stages of distributed queries, and shows the state of workers.
 
 mod run;
 mod status;

@@ -12,10 +12,10 @@ use crate::worker::{Worker as Listening, WorkerOptions};
 
 /// Run stages of distributed queries for other machines
 ///
-/// Serves only the stores that it is given, with its own credentials. Clients name it with --workers. Other machines can
-/// reach it only with a token (TSQL_TOKEN, or the file in TSQL_TOKEN_FILE), or with certificates on both sides (--tls-cert
-/// FILE --tls-key FILE --tls-ca FILE). It serves `/health` and, with authorization, `/metrics` over HTTP. After SIGTERM it
-/// finishes running stages and ends.
+/// Serves only the stores that it is given, with its own credentials. Clients name it with --workers. Other machines
+/// can reach it only with a token (TSQL_TOKEN, or the file in TSQL_TOKEN_FILE), or with certificates on both sides
+/// (--tls-cert FILE --tls-key FILE --tls-ca FILE). It serves `/health` and, with authorization, `/metrics` over HTTP.
+/// After SIGTERM it finishes running stages and ends.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql worker run --listen 127.0.0.1:7700 --store s3://measurements/tenset\n  \
@@ -62,7 +62,7 @@ pub(super) async fn run(place: &StoreOptions, command: Run) -> Result<u8, Failur
         .iter()
         .map(|store| store.location().as_str().to_owned())
         .collect();
-    let stop = crate::cli::signals::asked_to_end()?;
+    let stop = crate::cli::signals::termination()?;
     let worker = Listening::start(stores, options).await?;
     print_message(&format!(
         "worker listens on {}, serves {}",
@@ -72,7 +72,7 @@ pub(super) async fn run(place: &StoreOptions, command: Run) -> Result<u8, Failur
     worker
         .serve(async {
             stop.await;
-            print_message("takes no new stages, finishes the running ones");
+            print_message("accepts no new stages, finishes the running ones");
         })
         .await?;
     Ok(DONE)

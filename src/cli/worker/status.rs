@@ -22,21 +22,23 @@ pub(super) struct Status {
 
 pub(super) async fn run(place: &StoreOptions, command: Status) -> Result<u8, Failure> {
     let Some(workers) = place.workers()? else {
-        let reason = "no workers are named\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
+        let reason = "no workers are given\nhint: --workers HOST:PORT,HOST:PORT or TSQL_WORKERS";
         return Err(Failure::Usage(reason.to_owned()));
     };
-    let told = workers.status().await?;
-    let code = if told.iter().all(|(_, status)| status.is_ok()) {
+    let statuses = workers.status().await?;
+    let code = if statuses.iter().all(|(_, status)| status.is_ok()) {
         DONE
     } else {
         PARTLY
     };
-    let of = |part: &dyn Fn(&WorkerStatus) -> Option<u64>| -> ArrayRef {
-        let values = told.iter().map(|(_, status)| part(status.as_ref().ok()?));
+    let numbers = |part: &dyn Fn(&WorkerStatus) -> Option<u64>| -> ArrayRef {
+        let values = statuses
+            .iter()
+            .map(|(_, status)| part(status.as_ref().ok()?));
         Arc::new(values.collect::<UInt64Array>())
     };
     let text = |part: &dyn Fn(&WorkerStatus) -> String| -> ArrayRef {
-        let values = told
+        let values = statuses
             .iter()
             .map(|(_, status)| status.as_ref().ok().map(part));
         Arc::new(values.collect::<StringArray>())
@@ -45,24 +47,24 @@ pub(super) async fn run(place: &StoreOptions, command: Status) -> Result<u8, Fai
         let stores = status.stores.iter().map(|store| store.location.as_str());
         stores.collect::<Vec<_>>().join(", ")
     };
-    let addresses = told
+    let addresses = statuses
         .iter()
         .map(|(url, _)| url.as_str().trim_end_matches('/'));
-    let reasons = told.iter().map(|(_, status)| status.as_ref().err());
-    let stopping = told
+    let reasons = statuses.iter().map(|(_, status)| status.as_ref().err());
+    let stopping = statuses
         .iter()
         .map(|(_, status)| Some(status.as_ref().ok()?.stopping));
     let columns: [(&str, ArrayRef); 10] = [
         ("worker", Arc::new(StringArray::from_iter_values(addresses))),
         ("version", text(&|status| status.version.clone())),
         ("stores", text(&stores)),
-        ("running", of(&|status| Some(status.running))),
-        ("taken", of(&|status| Some(status.taken))),
-        ("failed", of(&|status| Some(status.failed))),
-        ("memory_bytes", of(&|status| Some(status.memory_bytes))),
+        ("running", numbers(&|status| Some(status.running))),
+        ("taken", numbers(&|status| Some(status.taken))),
+        ("failed", numbers(&|status| Some(status.failed))),
+        ("memory_bytes", numbers(&|status| Some(status.memory_bytes))),
         (
             "memory_limit_bytes",
-            of(&|status| status.memory_limit_bytes),
+            numbers(&|status| status.memory_limit_bytes),
         ),
         ("stopping", Arc::new(stopping.collect::<BooleanArray>())),
         ("error", Arc::new(reasons.collect::<StringArray>())),

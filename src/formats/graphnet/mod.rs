@@ -76,7 +76,7 @@ impl ExportFormat for Format {
             let mut recomputed = HashCheck::default();
             for (id, (key, graph)) in captured::load_graphs(context, "true").await? {
                 let same = graph.is_some_and(|graph| graph.content_hash() == key);
-                let wrong = (!same).then(|| format!("{id} is not what its content hash says"));
+                let wrong = (!same).then(|| format!("{id} does not match its content hash"));
                 recomputed.add("graphs", wrong);
             }
             Ok(recomputed)

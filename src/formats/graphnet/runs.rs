@@ -80,7 +80,7 @@ fn numbers_at(batch: &RecordBatch, name: &str, row: usize) -> Result<Vec<f64>> {
     }
     let list = lists.value(row);
     let list = list.as_primitive_opt::<Float64Type>();
-    let list = list.ok_or_else(|| Error::damaged(name, "a list of something else"))?;
+    let list = list.ok_or_else(|| Error::damaged(name, "a list of another type"))?;
     Ok(list.values().to_vec())
 }
 
@@ -101,7 +101,7 @@ fn side_at(batch: &RecordBatch, side: &str, row: usize) -> Result<SideColumns> {
 fn read_run(batch: &RecordBatch, row: usize) -> Result<RunColumns> {
     let text = |name| text_at(batch, name, row);
     let speedup = |name| number_at(batch, name, row);
-    let damaged = || Error::damaged("runs", "a configuration or checks that are not understood");
+    let damaged = || Error::damaged("runs", "an invalid configuration or invalid checks");
     let config = text("config")?.unwrap_or_default();
     let keys = text("check_keys")?.unwrap_or_default();
     let values = text("check_values")?.unwrap_or_default();

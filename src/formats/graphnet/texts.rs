@@ -139,7 +139,7 @@ impl FileTexts {
                     *slot = column::text_at(column, row).unwrap_or_default();
                 }
                 let bytes = column::bytes_at(data, row).unwrap_or_default();
-                let damaged = || Error::damaged("samples", "tensors that are not understood");
+                let damaged = || Error::damaged("samples", "invalid tensors");
                 let tensors = PackedTensors::unpack(own, bytes).ok_or_else(damaged)?;
                 let lines = |text: Option<&str>| -> Option<Vec<String>> {
                     Some(text?.split_terminator('\n').map(str::to_owned).collect())

@@ -272,7 +272,7 @@ impl BatchLineWriter<'_> {
             details: &details,
         };
         if !speller.write_record(&record, out) {
-            return Err(broken("its columns cannot be spelled"));
+            return Err(broken("its columns cannot be written as a line"));
         }
         if crlf {
             out.push(b'\r');

@@ -83,7 +83,7 @@ pub(super) async fn lines_where(
                 Some(text) => LineText::Verbatim(text.to_vec()),
                 None => {
                     let wrong = |_| {
-                        let reason = format!("line {number}: its hash is no number");
+                        let reason = format!("line {number}: its hash is not a number");
                         Error::damaged("workloads", reason)
                     };
                     let hash = hashes.value(row).parse().map_err(wrong)?;

@@ -40,7 +40,8 @@ pub(super) fn describe_undecoded(lines: &[Line]) -> Option<String> {
     if let Some(first) = without.next() {
         let all = 1 + without.count();
         parts.push(format!(
-            "{all} of {count} workloads have no `arguments`, the first in line {}: an extent that is not constant, or a module of other than one function",
+            "{all} of {count} workloads have no `arguments`, the first in line {}: an extent is \
+             not constant, or the module does not have exactly one function",
             first.number
         ));
     }

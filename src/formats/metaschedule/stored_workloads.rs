@@ -38,7 +38,7 @@ pub(crate) async fn workload_lines(context: &SessionContext) -> Result<Vec<Workl
         let folders = column::text(&batch, "folder_hash")?;
         for row in 0..batch.num_rows() {
             let hash = hashes.value(row).parse().map_err(|_| {
-                let reason = format!("`{}` is no structural hash", hashes.value(row));
+                let reason = format!("`{}` is not a structural hash", hashes.value(row));
                 Error::damaged("workloads", reason)
             })?;
             found.push(WorkloadLine {

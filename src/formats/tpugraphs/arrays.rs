@@ -91,11 +91,12 @@ impl Arrays {
     pub(super) async fn load(loader: &mut Loader, source: &SourceFile) -> Result<Self> {
         let damaged = |what: &str| Error::damaged("sources", format!("{}: {what}", source.name));
         let document = source.segments.first();
-        let document = document.ok_or_else(|| damaged("no arrays"))?;
+        let document = document.ok_or_else(|| damaged("it has no arrays"))?;
         let (Some(graph_id), Some(arrays)) = (document.graph_id, &document.arrays) else {
-            return Err(damaged("no arrays"));
+            return Err(damaged("it has no arrays"));
         };
-        let forms = ArrayForm::parse_all(arrays).ok_or_else(|| damaged("its arrays"))?;
+        let forms =
+            ArrayForm::parse_all(arrays).ok_or_else(|| damaged("its arrays are invalid"))?;
         let graph = loader.graph(graph_id).await?;
         let configurations = loader.configurations(graph_id).await?;
         let samples = loader
@@ -187,7 +188,7 @@ impl Arrays {
                     .iter()
                     .map(|&place| self.configurations.tile(place));
                 let rows = tiles.collect::<Option<Vec<_>>>();
-                let damaged = || Error::damaged("configurations", "no tile");
+                let damaged = || Error::damaged("configurations", "a configuration has no tile");
                 write_matrix(&rows.ok_or_else(damaged)?, form.fortran, out)
             }
             "node_config_feat" if form.fortran => self.write_config_planes(out),

@@ -92,7 +92,7 @@ impl Loader {
     /// Loads a graph, with the node types in the order of its rows.
     pub(crate) async fn graph(&mut self, graph_id: i64) -> Result<Graph> {
         let graph = self.graphs(&[graph_id]).await?.remove(&graph_id);
-        graph.ok_or_else(|| Error::damaged("graphs", format!("{graph_id}: not there")))
+        graph.ok_or_else(|| Error::damaged("graphs", format!("{graph_id} is missing")))
     }
 
     /// Like [`Loader::graph`], for several graphs. Missing graphs are left out.
@@ -277,9 +277,9 @@ fn graph_at(
         let types = types.collect::<Option<Vec<_>>>();
         Ok(Graph {
             kind: kind.ok_or("it has no nodes")?,
-            types: types.ok_or("a node type that is not there")?,
+            types: types.ok_or("a node type is missing")?,
             type_of_node: unpack_numbers(&type_of_node).ok_or("type_of_node")?,
-            edges: unpack_edges(&edges, count.ok_or("no node count")?).ok_or("edges")?,
+            edges: unpack_edges(&edges, count.ok_or("it has no node count")?).ok_or("edges")?,
             slots: nodes(&slots).ok_or("slots")?,
             splits: nodes(&splits).ok_or("splits")?,
         })
@@ -299,7 +299,7 @@ impl Sketch {
         if !layout::is_layout(text) {
             return Ok(Self::Steps(text.to_owned()));
         }
-        let broken = || Error::damaged("configurations", "a sketch that is not understood");
+        let broken = || Error::damaged("configurations", "an invalid sketch");
         Layouts::parse(text).map(Self::Layouts).ok_or_else(broken)
     }
 }
@@ -348,7 +348,7 @@ impl Configurations {
 
     /// Index of a configuration.
     pub(crate) fn index_of(&self, config_id: i64) -> Result<usize> {
-        let missing = |_| Error::damaged("configurations", format!("{config_id} is not there"));
+        let missing = |_| Error::damaged("configurations", format!("{config_id} is missing"));
         self.numbers.binary_search(&config_id).map_err(missing)
     }
 
@@ -388,7 +388,7 @@ impl Configurations {
 
 /// Features of all nodes of a graph, in node order.
 pub(crate) fn node_features(graph: &Graph) -> Result<Vec<[i64; FEATURE_COUNT]>> {
-    let damaged = || Error::damaged("node_types", "features that are not understood");
+    let damaged = || Error::damaged("node_types", "invalid features");
     let types = graph.types.iter();
     let types = types.map(|node_type| unpack_features(&node_type.features));
     let types = types.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;

@@ -48,7 +48,7 @@ impl ExportFormat for Format {
                     let id = ids.value(row);
                     let wrong = match loader.graph(id).await {
                         Ok(graph) if graph.content_hash() == keys.value(row) => None,
-                        Ok(_) => Some(format!("{id} is not what its content hash says")),
+                        Ok(_) => Some(format!("{id} does not match its content hash")),
                         Err(error) => Some(error.to_string()),
                     };
                     recomputed.add("graphs", wrong);
@@ -82,7 +82,7 @@ impl FormatWriter for NpzWriter {
             let ingested = source.segments.first();
             let ingested = ingested.and_then(|segment| segment.arrays_hash.as_ref());
             let damage = (Some(&hash) != ingested)
-                .then(|| format!("rebuilt arrays with hash {hash}, ingested were others"));
+                .then(|| format!("rebuilt arrays with hash {hash}, expected another hash"));
             Ok(FileProof::Content(damage))
         })
     }

@@ -4,17 +4,16 @@ use super::scores::Report;
 use crate::error::{Error, Result};
 
 /// Placeholder of a plot; never created.
-pub(super) struct Picture {
+pub(super) struct Image {
     pub(super) svg: String,
     pub(super) png: Vec<u8>,
 }
 
 /// Not supported.
 ///
-///
 /// # Errors
 /// [`Error::Drawing`], always.
-pub(super) fn draw_plots(_: &Report, _: u32) -> Result<Vec<(&'static str, Picture)>> {
-    let reason = "this build of tsql has no pictures\nhint: one with the feature `plot` draws them";
+pub(super) fn draw_plots(_: &Report, _: u32) -> Result<Vec<(&'static str, Image)>> {
+    let reason = "this build of tsql cannot draw plots\nhint: use a build with the feature `plot`";
     Err(Error::Drawing(reason.to_owned()))
 }

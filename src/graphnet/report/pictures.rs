@@ -6,7 +6,7 @@ use super::scores::{self, Point, Report};
 use crate::error::{Error, Result};
 
 /// Tolerance from which errors may be tolerated, and its label.
-const TOLERATED_FROM: (i32, &str) = (1, "errors begin to be tolerated");
+const TOLERATED_FROM: (i32, &str) = (1, "errors are tolerated from here");
 
 /// Draws the plots, with their names. The PNGs are `png_width` pixels wide.
 ///

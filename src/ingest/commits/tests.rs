@@ -168,7 +168,7 @@ async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_runs_each_stores_what_it_read_whichever_stands_still() {
+async fn two_runs_store_their_rows_whichever_pauses() {
     // The same bytes, and other values in the same lines.
     for (second, steps) in [((3, 1), 2), ((3, 2), 1)] {
         let mut stop_at = 0;

@@ -161,7 +161,10 @@ impl LogIngest<'_> {
                 dialect,
             } => {
                 if self.broken.contains(&alias.same_as.source_id) {
-                    let reason = format!("the same bytes as {}", alias.same_as.name);
+                    let reason = format!(
+                        "its bytes are equal to {}, which failed",
+                        alias.same_as.name
+                    );
                     self.report.failed_files.push((path, reason));
                     return Ok(true);
                 }
@@ -292,7 +295,7 @@ impl LogIngest<'_> {
         };
         if let Some(failure) = &end.failure {
             let line = open.next_line - 1;
-            let reason = format!("{failure} after line {line}; what came before is kept");
+            let reason = format!("{failure} after line {line}; the lines before are stored");
             self.report.failed_files.push((open.path.clone(), reason));
         }
         self.close(open, end).await

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_sql_are_told_apart() {
+    fn tokens_are_classified() {
         use TokenKind::{Comment, Name, Number, Sign, Text, Word};
         assert_eq!(
             significant_tokens("SELECT a.\"b\"\"c\", 'it''s', 1.5e-3 -- x;"),

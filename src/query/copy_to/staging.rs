@@ -57,10 +57,10 @@ impl Staging {
 
     fn for_file(target: &str, path: &Path) -> Result<Self> {
         if !folder_of(path).is_dir() {
-            return Err(invalid_target(target, "there is no such folder"));
+            return Err(invalid_target(target, "the folder does not exist"));
         }
         if path.is_dir() {
-            return Err(invalid_target(target, "is a folder, expected a file"));
+            return Err(invalid_target(target, "it is a folder, expected a file"));
         }
         let (output, file) = OutputFile::create(path).map_err(external_error)?;
         Ok(match output.staged_path().is_some() {
@@ -80,20 +80,20 @@ impl Staging {
         match fs::read_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return Err(invalid_target(target, "is a file, expected a folder"));
+                return Err(invalid_target(target, "it is a file, expected a folder"));
             }
             Err(error) => return Err(external_error(Error::io(&path)(error))),
             Ok(mut entries) => {
                 if entries.next().is_some() {
                     return Err(invalid_target(
                         target,
-                        "the folder has files, expected one that is empty or missing",
+                        "the folder has files, expected an empty or missing folder",
                     ));
                 }
             }
         }
         if !folder_of(&path).is_dir() {
-            return Err(invalid_target(target, "there is no such folder"));
+            return Err(invalid_target(target, "the folder does not exist"));
         }
         Ok(Self {
             scratch: Some(Scratch::new_in(folder_of(&path)).map_err(external_error)?),
@@ -160,7 +160,7 @@ fn local_path(target: &str) -> Result<Option<PathBuf>> {
         let path = Url::parse(target)
             .ok()
             .and_then(|url| url.to_file_path().ok());
-        let path = path.ok_or_else(|| invalid_target(target, "is no path of this machine"))?;
+        let path = path.ok_or_else(|| invalid_target(target, "it is not a local path"))?;
         return Ok(Some(path));
     }
     Ok((!target.contains("://")).then(|| PathBuf::from(target)))

@@ -64,7 +64,7 @@ async fn a_target_is_the_file_of_exactly_that_name() {
     }
     let path = folder.path().join("no/such/x.csv");
     let told = copy(&format!("COPY (SELECT 1) TO '{}'", path.display())).await;
-    assert!(told.unwrap_err().contains("there is no such folder"));
+    assert!(told.unwrap_err().contains("the folder does not exist"));
     assert!(names(folder.path()).is_empty());
 }
 
@@ -106,7 +106,7 @@ async fn a_folder_appears_with_all_its_files_or_not_at_all() {
     assert_eq!(names(folder.path()), ["out"]);
     let told = copy(&to(rows)).await.unwrap_err();
     assert!(
-        told.contains("expected one that is empty or missing"),
+        told.contains("expected an empty or missing folder"),
         "{told}"
     );
     let file = folder.path().join("out/k=0");

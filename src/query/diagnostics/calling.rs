@@ -31,14 +31,11 @@ pub(super) fn no_matching_function(message: &str) -> Option<Finding> {
         });
     }
     let hint = match taken.as_slice() {
-        [] => format!("`tsql functions {name}` tells how it is called"),
-        calls => format!(
-            "it is called as {}; CAST(x AS DOUBLE) changes a type",
-            calls.join(", ")
-        ),
+        [] => format!("`tsql functions {name}` shows its arguments"),
+        calls => format!("use {}; CAST(x AS DOUBLE) changes a type", calls.join(", ")),
     };
     Some(Finding {
-        message: format!("no `{call}`: the function takes other arguments"),
+        message: format!("no function matches `{call}`"),
         name: name.to_owned(),
         hint: Some(hint),
     })

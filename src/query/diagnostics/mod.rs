@@ -80,7 +80,8 @@ fn unsupported_expression(text: &str) -> Option<String> {
         "" => "this expression is not supported".to_owned(),
         // `a -> b` is read as the lambda function of an argument `a`.
         "Lambda" => {
-            "`->` is not supported outside of the arguments of list functions, nor as an operator of JSON".to_owned()
+            "`->` is supported only in arguments of list functions, and not as a JSON operator"
+                .to_owned()
         }
         kind => format!("this expression is not supported: {kind}"),
     })

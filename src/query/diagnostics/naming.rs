@@ -20,9 +20,9 @@ pub(super) fn unknown_column(found: &SchemaError) -> Finding {
             valid_fields,
         } => describe_unknown_column(field, valid_fields),
         SchemaError::AmbiguousReference { field } => Finding {
-            message: format!("column `{}` is in more than one of the tables", field.name),
+            message: format!("column `{}` is in several of the tables", field.name),
             name: field.name.clone(),
-            hint: Some(format!("say which: TABLE.{}", field.name)),
+            hint: Some(format!("use TABLE.{}", field.name)),
         },
         other => Finding {
             message: plain_message(&other.to_string()),
@@ -54,8 +54,7 @@ fn describe_unknown_column(field: &Column, valid: &[Column]) -> Finding {
             }
         }
         None if valid.is_empty() => {
-            "there are no columns here: FROM is missing, or text goes in single quotes: 'text'"
-                .to_owned()
+            "there are no columns here: add FROM, or write text in single quotes: 'text'".to_owned()
         }
         None if tables_with_column(&field.name).is_some() => {
             tables_with_column(&field.name).unwrap_or_default()
@@ -69,7 +68,7 @@ fn describe_unknown_column(field: &Column, valid: &[Column]) -> Finding {
             let known = tables.iter().find(|table| known.contains(**table));
             let looked = known.map_or_else(|| "TABLE".to_owned(), |table| (*table).to_owned());
             format!(
-                "`tsql describe {looked}` lists the columns; text goes in single quotes: 'text'"
+                "`tsql describe {looked}` lists the columns; write text in single quotes: 'text'"
             )
         }
     };
@@ -161,10 +160,12 @@ pub(super) fn unknown_function(message: &str, context: &SessionContext) -> Optio
     known.extend(state.table_functions().keys().map(String::as_str));
     let hint = match nearest(name, known) {
         Some(meant) if meant == name => {
-            format!("it goes over rows: {name}(...) OVER (ORDER BY ...)")
+            format!("use it over rows: {name}(...) OVER (ORDER BY ...)")
         }
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "`tsql functions` lists them, `tsql functions WORD` those about a word".to_owned(),
+        None => {
+            "`tsql functions` lists all functions, `tsql functions WORD` searches them".to_owned()
+        }
     };
     let message = if state.window_functions().contains_key(name) {
         format!("`{name}` is a window function")

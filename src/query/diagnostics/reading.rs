@@ -30,8 +30,8 @@ pub(super) fn syntax_error(found: &ParserError, sql: &str) -> SqlError {
     let text = match found {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
         ParserError::RecursionLimitExceeded => {
-            let message = "the SQL nests too deep".to_owned();
-            let hint = "a query may be split by WITH name AS (...)".to_owned();
+            let message = "the SQL is nested too deeply".to_owned();
+            let hint = "split the query with WITH name AS (...)".to_owned();
             return SqlError::new(sql, message, None, Some(hint));
         }
     };

@@ -173,7 +173,7 @@ fn project_columns(
         _ => false,
     });
     if let Some(row) = both {
-        let reason = format!("PIVOT: `{row}` cannot be in GROUP BY and in ON or USING as well");
+        let reason = format!("PIVOT: `{row}` cannot be both in GROUP BY and in ON or USING");
         return Err(parser_error(&reason));
     }
     let mut all = select_all_from(table)?;

@@ -45,7 +45,7 @@ pub(in crate::query) fn parse_query(sql: &str) -> Result<Box<Query>, ParserError
     let parsed = Parser::parse_sql(&DuckDbDialect {}, sql)?;
     match parsed.into_iter().next() {
         Some(Statement::Query(query)) => Ok(query),
-        _ => Err(ParserError::ParserError(format!("no query: {sql}"))),
+        _ => Err(ParserError::ParserError(format!("expected a query: {sql}"))),
     }
 }
 

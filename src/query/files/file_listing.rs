@@ -118,8 +118,8 @@ pub(super) async fn resolve(
     files.sort_by(|one, other| one.location.cmp(&other.location));
     if files.is_empty() {
         let reason = match is_pattern {
-            true => "no file has a name like that",
-            false if is_remote => "there is no such file",
+            true => "no file matches the pattern",
+            false if is_remote => "the file does not exist",
             false => "the folder has no files",
         };
         return Err(invalid_path(path, reason));
@@ -170,10 +170,10 @@ pub(super) fn missing_file(path: &str) -> DataFusionError {
     let folder = Path::new(path).parent();
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
-        return invalid_path(path, "there is no such folder");
+        return invalid_path(path, "the folder does not exist");
     }
     invalid_path(
         path,
-        with_similar_file(path, "there is no such file".to_owned()),
+        with_similar_file(path, "the file does not exist".to_owned()),
     )
 }

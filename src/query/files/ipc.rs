@@ -39,7 +39,7 @@ pub(super) async fn check_file(
         is_near,
     };
     if reader.size() < 8 {
-        return Err(format!("{} bytes are no Arrow file", reader.size()));
+        return Err(format!("{} bytes are not an Arrow file", reader.size()));
     }
     let magic = reader.read_range(0, MAGIC.len() as u64).await?;
     match magic == MAGIC {
@@ -80,7 +80,7 @@ impl Reader<'_> {
         let end = begin.checked_add(length).filter(|end| *end <= self.size());
         end.ok_or_else(|| {
             format!(
-                "is damaged: {length} bytes at {begin}, but the file has {}",
+                "it is damaged: {length} bytes at {begin}, but the file has {}",
                 self.size()
             )
         })
@@ -89,15 +89,15 @@ impl Reader<'_> {
     /// Checks a file with a footer that lists its batches.
     async fn check_indexed(&self) -> CheckResult {
         let end = self.size().checked_sub(TRAILER_BYTES);
-        let end = end.ok_or("is cut off: its index is missing")?;
+        let end = end.ok_or("it is truncated: its footer is missing")?;
         let tail = self.read_range(end, TRAILER_BYTES).await?;
         let (length, magic) = tail.split_at(4);
         if magic != MAGIC {
-            return Err("is cut off: its index is missing".to_owned());
+            return Err("it is truncated: its footer is missing".to_owned());
         }
         let length = to_u64(i64::from(read_i32(length)))?;
         let begin = end.checked_sub(length);
-        let begin = begin.ok_or("is damaged: its index is longer than the file")?;
+        let begin = begin.ok_or("it is damaged: its footer is longer than the file")?;
         let footer = self.read_range(begin, length).await?;
         let footer = root_as_footer(&footer).map_err(|error| invalid_file(&error))?;
         let blocks = footer.dictionaries().into_iter().flatten();
@@ -162,7 +162,9 @@ impl Reader<'_> {
                 self.check_batch(&batch, body, body_length).await
             }
             (MessageHeader::Schema, _) => Ok(()),
-            (other, _) => Err(format!("is damaged: a message of {other:?} is no batch")),
+            (other, _) => Err(format!(
+                "it is damaged: expected a batch, found a message of {other:?}"
+            )),
         }
     }
 
@@ -175,14 +177,14 @@ impl Reader<'_> {
         let rows = |length: i64| {
             let is_sound = (0..=MAX_ROWS).contains(&length);
             is_sound.then_some(()).ok_or_else(|| {
-                format!("is damaged: a batch of {length} rows, at most {MAX_ROWS} are read")
+                format!("it is damaged: a batch of {length} rows, expected at most {MAX_ROWS}")
             })
         };
         rows(batch.length())?;
         for node in batch.nodes().into_iter().flatten() {
             rows(node.length())?;
             if !(0..=node.length()).contains(&node.null_count()) {
-                return Err("is damaged: more values are NULL than there are".to_owned());
+                return Err("it is damaged: a column has more NULLs than values".to_owned());
             }
         }
         let buffers: Vec<(i64, i64)> = batch
@@ -196,7 +198,7 @@ impl Reader<'_> {
             let end = offset.checked_add(length);
             let is_within = offset >= 0 && length >= 0;
             if !is_within || end.is_none_or(|end| end > body_length) {
-                return Err("is damaged: a column lies outside of its batch".to_owned());
+                return Err("it is damaged: a column is outside of its batch".to_owned());
             }
             if is_compressed && length >= 8 {
                 let begin = body.saturating_add(to_u64(offset)?);
@@ -207,7 +209,7 @@ impl Reader<'_> {
                 let most = length.saturating_add(16).saturating_mul(MAX_INFLATION);
                 if claimed > most || claimed < -1 {
                     return Err(format!(
-                        "is damaged: {length} compressed bytes cannot be {claimed}"
+                        "it is damaged: {length} compressed bytes cannot expand to {claimed} bytes"
                     ));
                 }
             }
@@ -223,10 +225,10 @@ fn read_i32(bytes: &[u8]) -> i32 {
 }
 
 fn to_u64(length: i64) -> CheckResult<u64> {
-    u64::try_from(length).map_err(|_| format!("is damaged: a length of {length} bytes"))
+    u64::try_from(length).map_err(|_| format!("it is damaged: a length of {length} bytes"))
 }
 
 fn invalid_file(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
-    format!("is damaged: {}", text.lines().next().unwrap_or_default())
+    format!("it is damaged: {}", text.lines().next().unwrap_or_default())
 }

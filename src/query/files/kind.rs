@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_kinds() {
+    fn names_determine_kinds() {
         for (name, wanted) in [
             ("a/b.csv", Some(("csv", FileKind::Csv))),
             ("b.CSV.gz", Some(("CSV.gz", FileKind::Csv))),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn first_bytes_tell_kinds() {
+    fn first_bytes_determine_kinds() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(b" \n[{\"a\": 1}]").unwrap();
         let head = Detected::detect(&gzip.finish().unwrap());

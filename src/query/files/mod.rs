@@ -245,7 +245,7 @@ mod tests {
         };
         let short = told("a.npz", &npz(&[1000], 64)).await;
         assert!(
-            short.contains("its header says 8000 bytes, 64 are there"),
+            short.contains("its header states 8000 bytes, found 64"),
             "{short}"
         );
         for shape in [

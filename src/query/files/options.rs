@@ -30,7 +30,7 @@ fn option_names(kind: Option<FileKind>) -> &'static str {
         }
         Some(FileKind::Json) => "sample => 100000",
         Some(FileKind::Npz) => "arrays => 'a, b'",
-        _ => "none: the file says all",
+        _ => "none, the file describes itself",
     }
 }
 
@@ -152,7 +152,7 @@ fn request_from_call(
         _ => {
             return Err(invalid_path(
                 call,
-                "a path comes first: read_csv('logs/*.csv')",
+                "the first argument must be a path\nhint: read_csv('logs/*.csv')",
             ));
         }
     }
@@ -224,7 +224,7 @@ impl ReadRequest {
 fn invalid_option(call: &str, name: &str, expected: &str, value: &Expr) -> DataFusionError {
     invalid_path(
         call,
-        format!("{name}: {expected} is expected, not `{value}`"),
+        format!("{name}: expected {expected}, found `{value}`"),
     )
 }
 
@@ -273,14 +273,20 @@ mod tests {
         );
         assert_eq!(parse_request("x(1).csv").unwrap().path, "x(1).csv");
         for (call, told) in [
-            ("read_csv(delim => ';')", "a path comes first"),
+            (
+                "read_csv(delim => ';')",
+                "the first argument must be a path",
+            ),
             ("read_csv('x', delim => ';;')", "one character"),
             ("read_csv('x', header => 1)", "true or false"),
             ("read_csv('x', delimeter => ';')", "the options are delim"),
-            ("read_parquet('x', delim => ';')", "none: the file says all"),
+            (
+                "read_parquet('x', delim => ';')",
+                "none, the file describes itself",
+            ),
             ("read_json('x', delim => ';')", "the options are sample"),
             ("read_npz('x', sample => 5)", "the options are arrays"),
-            ("read_npz('x', arrays => 5)", "a text is expected"),
+            ("read_npz('x', arrays => 5)", "expected a text"),
             ("read_csv('x', ';')", "has no name"),
         ] {
             let error = parse_request(call).unwrap_err().to_string();

@@ -80,7 +80,7 @@ impl CompressedPages {
                 let most = header.packed.saturating_mul(MAX_INFLATION).max(SMALL_BYTES);
                 if header.bytes > most {
                     return Err(ParquetError::General(format!(
-                        "a page of {} bytes cannot be {} without compression",
+                        "a page of {} bytes cannot expand to {} bytes",
                         header.packed, header.bytes
                     )));
                 }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_claims_too_much_is_refused_wherever_it_stands() {
+    fn an_oversized_page_is_rejected_at_any_position() {
         let mut bytes = header(20, &[8]);
         bytes.extend([0; 4]);
         let second = bytes.len() as u64;

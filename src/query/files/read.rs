@@ -52,7 +52,7 @@ pub(super) async fn open_table(
     let Some(first) = found.files.iter().find(|file| file.size > 0) else {
         return Err(invalid_path(
             &wanted.path,
-            "empty: it does not even name its columns",
+            "the file is empty, expected at least a header",
         ));
     };
     let end = first.size.min(HEAD_BYTES);
@@ -67,7 +67,7 @@ pub(super) async fn open_table(
         return npz::npz_table(&found, wanted).await.map(Some);
     }
     let format = file_format(state, kind, &head, wanted)
-        .ok_or_else(|| invalid_path(&wanted.path, "no file of rows"))?;
+        .ok_or_else(|| invalid_path(&wanted.path, "the file has no rows"))?;
     let schemas = group_by_schema(state, &found, kind, &format).await?;
     let tables = tables_by_schema(
         state,
@@ -90,8 +90,9 @@ pub(super) async fn open_table(
 fn unknown_format(path: &str) -> DataFusionError {
     invalid_path(
         path,
-        "neither its name nor its first bytes tell what it holds\n\
-         hint: read_csv('...'), read_json('...'), read_parquet('...'), read_arrow('...') or read_npz('...') says it",
+        "the format is unknown, both by name and by first bytes\n\
+         hint: read_csv('...'), read_json('...'), read_parquet('...'), read_arrow('...') or \
+         read_npz('...') sets the format",
     )
 }
 
@@ -118,7 +119,7 @@ fn retain_one_extension(
         several => {
             let all: Vec<&str> = several.iter().map(|(ending, _)| ending.as_str()).collect();
             let reason = format!(
-                "there are files of several kinds: {}\nhint: a pattern chooses some: `*.{}`",
+                "the files have several formats: {}\nhint: select files of one format with a pattern: `*.{}`",
                 all.join(", "),
                 all.first().unwrap_or(&"csv"),
             );

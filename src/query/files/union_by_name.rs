@@ -30,7 +30,7 @@ pub(super) fn union_by_name(
             Some(all) => all.union(plan.build()?)?,
         });
     }
-    let all = all.ok_or_else(|| invalid_path(path, "there is no file"))?;
+    let all = all.ok_or_else(|| invalid_path(path, "there are no files"))?;
     Ok(Arc::new(ViewTable::new(all.build()?, None)))
 }
 

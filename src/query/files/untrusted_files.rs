@@ -254,7 +254,7 @@ pub(super) fn panic_error(path: &str, panic: &(dyn Any + Send)) -> DataFusionErr
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = text.unwrap_or("a panic");
-    invalid_path(path, format!("is damaged: the reader failed on it: {text}"))
+    invalid_path(path, format!("it is damaged: the reader failed: {text}"))
 }
 
 /// Physical optimizer rule that catches panics in scans of files from other programs. It runs after all rules that
@@ -334,7 +334,7 @@ impl ExecutionPlan for CatchPanicsExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match <[_; 1]>::try_from(children) {
             Ok([scan]) => Ok(Arc::new(Self { scan })),
-            Err(children) => internal_err!("one scan is expected, not {}", children.len()),
+            Err(children) => internal_err!("expected one scan, found {}", children.len()),
         }
     }
 

@@ -24,7 +24,7 @@ const MAX_RANKED_TEXTS: usize = 1 << 12;
 /// Returns the row indices in the order of `keys`, which must not be empty. The sort is stable.
 pub(in crate::query) fn sort_indices(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
     let last = u32::try_from(rows.saturating_sub(1))
-        .map_err(|_| exec_datafusion_err!("{rows} rows are too many to be sorted at once"))?;
+        .map_err(|_| exec_datafusion_err!("{rows} rows are too many to sort at once"))?;
     let place_bits = u32::BITS - last.leading_zeros();
     let mut words = PackedKeys {
         words: vec![0; rows],
@@ -139,7 +139,10 @@ fn sort_packed<Word: Copy + Ord + Into<u128>>(
 }
 
 /// Returns the low 64 bits.
-#[expect(clippy::cast_possible_truncation, reason = "what it is for")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low 64 bits are the result"
+)]
 fn low_bits(word: u128) -> u64 {
     word as u64
 }

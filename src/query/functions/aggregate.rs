@@ -132,7 +132,7 @@ impl AggregateUDFImpl for Aggregate {
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct && self.gathering.rejects_distinct() {
-            return exec_err!("{} takes no DISTINCT", self.name);
+            return exec_err!("{} does not support DISTINCT", self.name);
         }
         self.gathering.accumulator(&args)
     }

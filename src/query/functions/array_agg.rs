@@ -38,10 +38,10 @@ const KEYS: usize = 2;
 pub(super) fn udaf() -> AggregateUDF {
     let about = FunctionDocs::new(
         "array_agg",
-        "The values of the group as a list, in the order that is asked for",
+        "List of the values of the group, in the order of ORDER BY",
         "SELECT array_agg(runtime_ns ORDER BY runtime_ns) FROM records",
     )
-    .argument("value", None, "of any type")
+    .argument("value", None, "value of any type")
     .source("SQL:2003");
     AggregateUDF::from(OrderedArrayAgg {
         theirs: ArrayAgg::default(),
@@ -136,7 +136,7 @@ struct GroupRows {
 impl GroupRows {
     fn new(args: &AccumulatorArgs) -> Result<Self> {
         let Some(value) = args.expr_fields.first() else {
-            return exec_err!("array_agg takes a value");
+            return exec_err!("array_agg expects a value");
         };
         let mut fields = vec![
             Field::new("group", DataType::UInt32, false),
@@ -227,7 +227,7 @@ impl GroupRows {
         let columns: Vec<SortColumn> = std::iter::once(of_groups).chain(keys).collect();
         let places = full_sort::sort_indices(&columns, rows.num_rows())?;
         if i32::try_from(rows.num_rows()).is_err() {
-            return exec_err!("array_agg of more than 2,147,483,647 values at once");
+            return exec_err!("array_agg: too many values at once, expected at most 2,147,483,647");
         }
         Ok(ListOffsets {
             nulls: lengths.iter().map(|length| *length > 0).collect(),
@@ -265,7 +265,8 @@ impl ListOffsets {
 }
 
 fn group_index(group: usize) -> Result<u32> {
-    u32::try_from(group).map_err(|_| exec_datafusion_err!("array_agg of {group} groups at once"))
+    u32::try_from(group)
+        .map_err(|_| exec_datafusion_err!("array_agg: too many groups at once: {group}"))
 }
 
 impl GroupsAccumulator for GroupRows {

@@ -24,14 +24,15 @@ use super::scalar::{Scalar, argument};
 /// node is the program's result.
 const IDENTITY_FEATURES: [&str; 2] = ["is_root", "parameter_number"];
 
-const SOURCE: &str = "wanted by the authors of TpuGraphs (arXiv 2308.13490); tsql: `blocks` of the crate `tensorsql-graphs`";
+const SOURCE: &str = "proposed by the authors of TpuGraphs (arXiv 2308.13490); tsql: `blocks` of the crate \
+    `tensorsql-graphs`";
 
 /// `node_kind`: the equivalence class of each node.
 pub(super) fn kind_udf() -> Scalar {
     let about = FunctionDocs::new(
         "node_kind",
-        "A number that is the same for nodes that are alike: of TpuGraphs a hash of opcode and features, but for `is_root` and \
-         `parameter_number`; of GraphNet one of the call with its operands blanked. The same in every store",
+        "Number of the kind of a node, equal for equivalent nodes in all stores. TpuGraphs: a hash of opcode and \
+         features, except `is_root` and `parameter_number`. GraphNet: a hash of the call with its operands blanked",
         "SELECT node_kind(opcode, features, signature, output_count) FROM node_types LIMIT 3",
     )
     .argument("opcode", DataType::Int16, "`node_types.opcode`")
@@ -89,9 +90,13 @@ fn with_graph_arguments(
         .argument(
             "kinds",
             DataType::new_list(DataType::Int64, true),
-            "for each node, in order, what it is: nodes with the same number are alike (`node_kind`)",
+            "kind of each node, in order (`node_kind`)",
         )
-        .argument("min_nodes", DataType::Int64, "nodes of a run at least")
+        .argument(
+            "min_nodes",
+            DataType::Int64,
+            "minimum number of nodes of a run",
+        )
         .source(SOURCE)
 }
 
@@ -110,9 +115,10 @@ fn block_fields() -> Fields {
 pub(super) fn runs_udf() -> Scalar {
     let about = with_graph_arguments(
         "repeated_blocks",
-        "The runs of nodes that a graph repeats without overlap, alike in kinds and in what they consume of each other: number, hash, \
-         nodes of a run, how often it occurs, values that come from other nodes, and the first node of each occurrence. Those \
-         that save most nodes if they are told once come first; nodes of one are in no other",
+        "Runs of nodes that a graph repeats without overlap. The nodes of all occurrences have the same kinds and \
+         consume the same values of each other. Returns number, hash, number of nodes, number of occurrences, number \
+         of values from other nodes, and the first node of each occurrence. Runs that save most nodes if stored once \
+         come first, and no node is in two runs",
         "SELECT graph_id, unnest(repeated_blocks(edges, node_count, argument_count, [1], 4)) FROM stored.graphs WHERE node_count = 1",
     );
     Scalar::new(&about, list_type(block_fields()), run_lists)
@@ -131,7 +137,8 @@ fn node_fields() -> Fields {
 pub(super) fn nodes_udf() -> Scalar {
     let about = with_graph_arguments(
         "repeated_block_nodes",
-        "The nodes of the runs that `repeated_blocks` gives: number of the run, which of its occurrences, place in it, node",
+        "Nodes of the runs that `repeated_blocks` returns: number of the run, index of the occurrence, position in \
+         it, node",
         "SELECT graph_id, unnest(repeated_block_nodes(edges, node_count, argument_count, [1], 4)) FROM stored.graphs WHERE node_count = 1",
     );
     Scalar::new(&about, list_type(node_fields()), node_lists)

@@ -26,7 +26,7 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 pub(crate) static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let about = FunctionDocs::new(
         "canonical_float",
-        "The number by which rows are compared: 0.0 for -0.0, one NaN for all",
+        "Number by which rows are compared: 0.0 for -0.0, and the same NaN for all NaNs",
         "SELECT canonical_float(runtime_ns) FROM records",
     )
     .argument("value", None, "a number, or a list or struct of numbers")

@@ -20,22 +20,23 @@ pub(super) fn all() -> [Aggregate; 3] {
 fn mode() -> Aggregate {
     let about = FunctionDocs::new(
         "mode",
-        "The value that is there most often; of several such the least",
+        "Most frequent value; the minimum of several such values",
         "SELECT mode(error_no) FROM records",
     )
-    .argument("value", None, "anything that has an order")
-    .source("DuckDB, mode; of several such DuckDB takes the one that it met first");
+    .argument("value", None, "values of any type that can be ordered")
+    .source("DuckDB, mode; DuckDB returns the first of several such values");
     Aggregate::new(&about, CountAggregate(CountResult::Mode))
 }
 
 fn quantile_disc() -> Aggregate {
     let about = FunctionDocs::new(
         "quantile_disc",
-        "The least value that at least this share of the values does not exceed: always one of them, never between two",
+        "Minimum value that at least this fraction of the values does not exceed. It is one of the values, without \
+         interpolation",
         "SELECT quantile_disc(runtime_ns, 0.9) FROM records",
     )
-    .argument("value", None, "anything that has an order")
-    .argument("share", None, "from 0 to 1, written out, or a list of such")
+    .argument("value", None, "values of any type that can be ordered")
+    .argument("share", None, "literal number from 0 to 1, or a list of these")
     .source("SQL:2003, percentile_disc; DuckDB, quantile_disc");
     Aggregate::new(&about, CountAggregate(CountResult::Quantile)).alias("quantile")
 }
@@ -43,10 +44,10 @@ fn quantile_disc() -> Aggregate {
 fn histogram() -> Aggregate {
     let about = FunctionDocs::new(
         "histogram",
-        "How often each value is there: a map from the values, in order, to their numbers",
+        "Number of occurrences of each value: a map from the values, in order, to their counts",
         "SELECT histogram(status) FROM records",
     )
-    .argument("value", None, "anything that has an order")
+    .argument("value", None, "values of any type that can be ordered")
     .source("DuckDB, histogram");
     Aggregate::new(&about, CountAggregate(CountResult::Histogram))
 }
@@ -57,7 +58,7 @@ struct CountAggregate(CountResult);
 impl AggregateDefinition for CountAggregate {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         let Some(value) = arguments.first() else {
-            return plan_err!("a value is needed");
+            return plan_err!("expected a value");
         };
         let value = value_type(value);
         Ok(match self.0 {
@@ -72,7 +73,7 @@ impl AggregateDefinition for CountAggregate {
             .first()
             .map(|field| value_type(field.data_type()));
         let Some(value) = value else {
-            return plan_err!("a value is needed");
+            return plan_err!("expected a value");
         };
         let share = match self.0 {
             CountResult::Quantile => quantile_fraction(args)?,
@@ -100,8 +101,8 @@ fn quantile_fraction(args: &AccumulatorArgs) -> Result<f64> {
     match share {
         Some(ScalarValue::Float64(Some(share))) if (0.0..=1.0).contains(&share) => Ok(share),
         Some(ScalarValue::Float64(Some(share))) => {
-            plan_err!("quantile_disc takes a number from 0 to 1, not {share}")
+            plan_err!("quantile_disc expects a number from 0 to 1, not {share}")
         }
-        _ => plan_err!("quantile_disc takes a number from 0 to 1 that is written out"),
+        _ => plan_err!("quantile_disc expects a literal number from 0 to 1"),
     }
 }

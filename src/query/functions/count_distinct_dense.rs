@@ -18,13 +18,13 @@ use super::function_docs::FunctionDocs;
 pub(super) fn aggregate() -> Aggregate {
     let about = FunctionDocs::new(
         "count_distinct_dense",
-        "How many different numbers there are, in a bitmap",
+        "Number of distinct numbers, counted in a bitmap",
         "SELECT count_distinct_dense(config_id) FROM records",
     )
     .argument(
         "number",
         DataType::Int64,
-        "one of numbers that were given out one after another",
+        "number, ideally one of consecutive numbers",
     )
     .source(
         "Chambi, Lemire, Kaser and Godin, Better bitmap performance with Roaring bitmaps, 2016",

@@ -115,7 +115,7 @@ impl ValueCounts {
         let column = columns.first();
         column
             .cloned()
-            .ok_or_else(|| exec_datafusion_err!("no column of values"))
+            .ok_or_else(|| exec_datafusion_err!("expected a column of values"))
     }
 
     fn decode_scalar(&self, value: Option<&[u8]>) -> Result<ScalarValue> {
@@ -175,7 +175,7 @@ fn canonical_floats(values: &ArrayRef) -> ArrayRef {
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a place among values that are in memory"
+    reason = "an index of values in memory"
 )]
 fn quantile_of_counts<'a>(sorted: &[(&'a [u8], u64)], share: f64) -> Option<&'a [u8]> {
     let count: u64 = sorted.iter().map(|(_, count)| count).sum();

@@ -25,12 +25,13 @@ const DAYS_OF_WEEK: i64 = 7;
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "date_diff",
-        "How many boundaries of a unit lie between two times (UTC): 1 for 'day' from 23:00 to 01:00; of weeks how many times seven days",
+        "Number of boundaries of a unit between two times (UTC): 1 for 'day' from 23:00 to 01:00. For 'week', the \
+         number of days divided by seven",
         "SELECT date_diff('day', min(measured_at), max(measured_at)) FROM records",
     )
     .argument("unit", None, UNITS)
-    .argument("from", None, "a date or a time")
-    .argument("to", None, "a date or a time; what is before `from` gives less than 0")
+    .argument("from", None, "date or time")
+    .argument("to", None, "date or time; the result is negative if it is before `from`")
     .source("DuckDB, date_diff");
     Scalar::new(&about, DataType::Int64, date_differences)
 }
@@ -119,13 +120,13 @@ fn date_differences(args: &[ArrayRef]) -> Result<ArrayRef> {
         let (count, length) = match known {
             Some((last, unit)) if last == name => unit,
             _ => unit_from_name(name).ok_or_else(|| {
-                exec_datafusion_err!("date_diff knows no unit `{name}`\nhint: {UNITS}")
+                exec_datafusion_err!("date_diff: unknown unit `{name}`\nhint: use {UNITS}")
             })?,
         };
         known = Some((name, (count, length)));
         let between = || count(to)?.checked_sub(count(from)?)?.checked_div(length);
         let Some(between) = between() else {
-            return exec_err!("date_diff: a time is too far away");
+            return exec_err!("date_diff: a time is out of range");
         };
         found.push(Some(between));
     }
@@ -140,7 +141,7 @@ fn to_microseconds(values: &ArrayRef) -> Result<ArrayRef> {
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)
     );
     if !is_time && !of.is_string() && !of.is_null() {
-        return exec_err!("date_diff takes dates and times, not {of}");
+        return exec_err!("date_diff expects dates and times, not {of}");
     }
     Ok(cast(
         values,

@@ -190,7 +190,7 @@ fn summarize_runs(values: &Float64Array, groups: &[usize]) -> Option<(Vec<ArrayR
 
 /// The mean, and the sum of squared deviations from it.
 fn mean_and_squares(values: &[f64]) -> (f64, f64) {
-    #[expect(clippy::cast_precision_loss, reason = "rows of a batch")]
+    #[expect(clippy::cast_precision_loss, reason = "number of rows of a batch")]
     let count = values.len() as f64;
     let mean = sum_in_lanes(values, |value| value) / count;
     let around = sum_in_lanes(values, |value| (value - mean) * (value - mean));

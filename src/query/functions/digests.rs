@@ -19,7 +19,7 @@ pub(super) fn md5() -> Scalar {
         "MD5 of a text, as 32 hexadecimal digits",
         "SELECT md5('tensor')",
     )
-    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .argument("text", DataType::Utf8View, "text, hashed as UTF-8")
     .source("RFC 1321, as in DuckDB");
     hex_digest_udf(&about, |text| {
         use md5::Digest as _;
@@ -33,7 +33,7 @@ pub(super) fn sha256() -> Scalar {
         "SHA-256 of a text, as 64 hexadecimal digits",
         "SELECT sha256('tensor')",
     )
-    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .argument("text", DataType::Utf8View, "text, hashed as UTF-8")
     .source("FIPS 180-4, as in DuckDB");
     hex_digest_udf(&about, |text| Sha256::digest(text).to_vec())
 }
@@ -41,10 +41,10 @@ pub(super) fn sha256() -> Scalar {
 pub(super) fn xxh3_64() -> Scalar {
     let about = FunctionDocs::new(
         "xxh3_64",
-        "XXH3-64 of a text (seed 0), a whole number from 0 to 2^64 - 1",
+        "XXH3-64 of a text (seed 0), as a whole number from 0 to 2^64 - 1",
         "SELECT xxh3_64('tensor')",
     )
-    .argument("text", DataType::Utf8View, "its bytes in UTF-8")
+    .argument("text", DataType::Utf8View, "text, hashed as UTF-8")
     .source("xxHash 0.8, XXH3_64bits");
     Scalar::new(&about, DataType::UInt64, |args| {
         let texts = as_string_view_array(argument(args, 0)?)?.iter();

@@ -20,9 +20,11 @@ use super::function_docs::FunctionDocs;
 pub(super) fn all() -> [Aggregate; 2] {
     let function = |about: FunctionDocs, alias, name, ascending| {
         let about = about
-            .argument("value", None, "what is given")
-            .argument("key", None, "what is compared")
-            .source("DuckDB, arg_min and arg_max; of several rows with that key DuckDB takes any");
+            .argument("value", None, "value to return")
+            .argument("key", None, "value to compare")
+            .source(
+                "DuckDB, arg_min and arg_max; DuckDB returns the value of any row with that key",
+            );
         Aggregate::new(&about, ExtremeBy { name, ascending }).alias(alias)
     };
     let [least, greatest] = ["min_by", "max_by"];
@@ -30,7 +32,7 @@ pub(super) fn all() -> [Aggregate; 2] {
         function(
             FunctionDocs::new(
                 least,
-                "The value where the key is least; of several such the least value",
+                "Value in the row with the minimum key; the minimum value of several such rows",
                 "SELECT platform, min_by(config_id, runtime_ns) FROM records GROUP BY platform",
             ),
             "arg_min",
@@ -40,7 +42,7 @@ pub(super) fn all() -> [Aggregate; 2] {
         function(
             FunctionDocs::new(
                 greatest,
-                "The value where the key is greatest; of several such the least value",
+                "Value in the row with the maximum key; the minimum value of several such rows",
                 "SELECT platform, max_by(config_id, runtime_ns) FROM records GROUP BY platform",
             ),
             "arg_max",
@@ -62,14 +64,14 @@ impl AggregateDefinition for ExtremeBy {
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match arguments {
             [value, _] => Ok(value.clone()),
-            _ => plan_err!("{} takes a value and a key", self.name),
+            _ => plan_err!("{} expects a value and a key", self.name),
         }
     }
 
     fn accumulator(&self, _: &AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let name = self.name;
         plan_err!(
-            "{name} is no window function\nhint: first_value(value) OVER (PARTITION BY ... ORDER BY key)"
+            "{name} is not a window function\nhint: use first_value(value) OVER (PARTITION BY ... ORDER BY key)"
         )
     }
 
@@ -87,7 +89,7 @@ impl AggregateDefinition for ExtremeBy {
 fn first_value(call: AggregateFunction, ascending: bool) -> Result<Expr> {
     let mut params = call.params;
     let [value, key] = params.args.as_slice() else {
-        return plan_err!("{} takes a value and a key", call.func.name());
+        return plan_err!("{} expects a value and a key", call.func.name());
     };
     let order = vec![
         key.clone().sort(ascending, false),

@@ -14,15 +14,15 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "fill_sketch",
-        "The transform steps of a configuration from its sketch and its packed parameters",
+        "Transform steps of a configuration, from its sketch and its packed parameters",
         "SELECT fill_sketch(sketch, params) FROM stored.configurations LIMIT 3",
     )
     .argument(
         "sketch",
         DataType::Utf8View,
-        "the steps with a hole for each number",
+        "steps with holes in place of the numbers",
     )
-    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .argument("params", DataType::BinaryView, "packed numbers")
     .source("tsql: `steps` of the crate `tensorsql-codecs`");
     Scalar::new(&about, DataType::Utf8View, fill_sketches)
 }
@@ -38,7 +38,7 @@ fn fill_sketches(args: &[ArrayRef]) -> Result<ArrayRef> {
         match (filled, std::str::from_utf8(&text)) {
             (None, _) => steps.append_null(),
             (Some(true), Ok(text)) => steps.append_value(text),
-            _ => return exec_err!("configurations: parameters that do not fit their sketch"),
+            _ => return exec_err!("configurations: parameters do not fit their sketch"),
         }
     }
     Ok(Arc::new(steps.finish()))

@@ -190,7 +190,9 @@ impl DistinctOnRewrite {
     ) -> Result<()> {
         self.best.resize_with(count.max(self.best.len()), || None);
         let Some((value, order)) = columns.split_first() else {
-            return Err(exec_datafusion_err!("a first value has a value"));
+            return Err(exec_datafusion_err!(
+                "first_value: expected a column of values"
+            ));
         };
         let keys = self.order.convert_columns(order)?;
         let nulls = if self.ignores_nulls {
@@ -205,7 +207,7 @@ impl DistinctOnRewrite {
             }
             let key = keys.row(row).data();
             let Some(best) = self.best.get_mut(group) else {
-                return Err(exec_datafusion_err!("a group has no number"));
+                return Err(exec_datafusion_err!("first_value: unknown group"));
             };
             if let Some(best) = best {
                 let is_better = match best.key.compare_bytes(key) {
@@ -224,7 +226,8 @@ impl DistinctOnRewrite {
                 key: key.into(),
                 value: Box::default(),
                 row: Some(
-                    u32::try_from(row).map_err(|_| exec_datafusion_err!("a batch is too large"))?,
+                    u32::try_from(row)
+                        .map_err(|_| exec_datafusion_err!("too many rows in a batch"))?,
                 ),
             };
             self.heap_bytes += first.heap_bytes();
@@ -304,7 +307,9 @@ impl GroupsAccumulator for DistinctOnRewrite {
 
     fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
         let Some((is_set, values)) = values.split_last() else {
-            return Err(exec_datafusion_err!("a first value has a value"));
+            return Err(exec_datafusion_err!(
+                "first_value: expected a column of values"
+            ));
         };
         let is_set = is_set.as_boolean();
         self.update_rows(values, groups, count, |row| {
@@ -315,7 +320,7 @@ impl GroupsAccumulator for DistinctOnRewrite {
     fn evaluate(&mut self, groups: EmitTo) -> Result<ArrayRef> {
         let rows = self.emit(groups);
         let value = decode_columns(&self.value, &rows, |best| &best.value)?.pop();
-        value.ok_or_else(|| exec_datafusion_err!("a first value has a value"))
+        value.ok_or_else(|| exec_datafusion_err!("first_value: expected a column of values"))
     }
 
     fn state(&mut self, groups: EmitTo) -> Result<Vec<ArrayRef>> {

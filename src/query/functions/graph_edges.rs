@@ -10,14 +10,14 @@ use tsql_graphs::{Neighbours, NodeInput};
 use super::scalar::argument;
 
 /// Documentation of the argument `edges`.
-pub(super) const EDGES_DOC: &str = "the edges, packed, as `stored.graphs.edges`";
+pub(super) const EDGES_DOC: &str = "packed edges, as in `stored.graphs.edges`";
 
 /// Documentation of the argument `node_count`.
-pub(super) const NODE_COUNT_DOC: &str = "how many nodes the graph has";
+pub(super) const NODE_COUNT_DOC: &str = "number of nodes of the graph";
 
 /// Documentation of the argument `argument_count`.
 pub(super) const ARGUMENT_COUNT_DOC: &str =
-    "`argument_count` of the graph, which says how its edges are packed: NULL in TpuGraphs";
+    "`argument_count` of the graph, which determines how its edges are packed; NULL for TpuGraphs";
 
 /// Three columns of graphs: `edges`, `node_count` and `argument_count`.
 pub(super) struct GraphColumns<'a> {

@@ -26,10 +26,11 @@ fn histogram_aggregate(about: &FunctionDocs, width: usize, take: AddRowsFn) -> A
 fn opcodes() -> Aggregate {
     let about = FunctionDocs::new(
         "op_histogram",
-        "How many nodes of a graph of TpuGraphs have each of XLA's 121 opcodes, a list of fixed size; NULL where none has one",
+        "Number of nodes of a TpuGraphs graph with each of XLA's 121 opcodes, as a list of fixed size. NULL if no \
+         node has an opcode",
         "SELECT graph_id, op_histogram(opcode) FROM nodes GROUP BY graph_id",
     )
-    .argument("opcode", DataType::Int16, "`nodes.opcode`; one that XLA did not have is counted as 0, unknown")
+    .argument("opcode", DataType::Int16, "`nodes.opcode`; opcodes outside of XLA's numbers count as 0, unknown")
     .with_elements(|| {
         let opcodes = (0..).map_while(opcode_name);
         ElementNames::unconditional(opcodes)
@@ -52,13 +53,13 @@ fn opcodes() -> Aggregate {
 fn operations() -> Aggregate {
     let about = FunctionDocs::new(
         "graphnet_op_histogram",
-        "How many nodes of a graph of GraphNet have each of 292 names of operations, and last how many have another one or none: a \
-         list of fixed size. The names and their places never change",
+        "Number of nodes of a GraphNet graph with each of 292 operation names, as a list of fixed size. The last \
+         element counts all other nodes. The names and their positions never change",
         "SELECT graph_id, graphnet_op_histogram(op) FROM nodes GROUP BY graph_id",
     )
     .argument("op", DataType::Utf8View, "`nodes.op`")
     .with_elements(|| ElementNames::unconditional(OPERATIONS.into_iter().chain(["other"])))
-    .source("names: op_names.txt of GraphNet; which of them: tsql");
+    .source("names: op_names.txt of GraphNet; selection: tsql");
     histogram_aggregate(&about, OPERATIONS.len() + 1, |vector, columns| {
         for op in as_string_view_array(argument(columns, 0)?)? {
             let place = op.and_then(operation_index);
@@ -100,8 +101,9 @@ const ELEMENTS_OFFSET: usize = RANK_OFFSET + RANKS + 1;
 fn tensors() -> Aggregate {
     let about = FunctionDocs::new(
         "graphnet_tensor_histogram",
-        "How many weights and inputs of a sample of GraphNet are parameters, buffers, inputs and sizes, have each data type and each \
-         number of dimensions, and how many elements its parameters have: a list of fixed size",
+        "Number of weights and inputs of a GraphNet sample of each kind, data type and number of dimensions, as a \
+         list of fixed size. The kinds are parameters, buffers, inputs and sizes. The last element is the number of \
+         elements of the parameters",
         "SELECT path, graphnet_tensor_histogram(kind, dtype, shape) FROM tensors GROUP BY path",
     )
     .argument("kind", DataType::Utf8View, "`tensors.kind`")
@@ -118,7 +120,7 @@ fn tensors() -> Aggregate {
     histogram_aggregate(&about, ELEMENTS_OFFSET + 1, add_tensors)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a model is told so in 32 bits")]
+#[expect(clippy::cast_precision_loss, reason = "models read 32-bit floats")]
 fn add_tensors(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
     let kinds = as_string_view_array(argument(columns, 0)?)?;
     let dtypes = as_string_view_array(argument(columns, 1)?)?;

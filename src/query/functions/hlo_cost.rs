@@ -17,9 +17,9 @@ const SOURCE: &str = "XLA's cost analysis (xla/service/hlo_cost_analysis.cc)";
 pub(super) fn flop_count_udf() -> Scalar {
     let about = FunctionDocs::new(
         "hlo_flop_count",
-        "Multiplications and additions of an operation of TpuGraphs: of a `dot`, and of a `convolution` without what it reads of padding; 0 of \
-         others. NULL where operands do not fit. Which dimensions a `dot` contracts follows from the sizes; of several ways the one \
-         with the fewest is taken",
+        "Number of multiplications and additions of an operation of TpuGraphs: for `dot` and `convolution` (without \
+         padding), 0 for all others. NULL if the operands do not fit. The contracted dimensions of a `dot` are \
+         inferred from the sizes; if several assignments fit, the one with the fewest dimensions counts",
         "SELECT n.graph_id, n.node, n.op, hlo_flop_count(n.opcode, n.features, o.features) FROM nodes AS n \
          JOIN (SELECT e.graph_id, e.user, array_agg(o.features) AS features FROM edges AS e \
          JOIN nodes AS o ON o.graph_id = e.graph_id AND o.node = e.operand GROUP BY e.graph_id, e.user) AS o \
@@ -30,7 +30,7 @@ pub(super) fn flop_count_udf() -> Scalar {
     .argument(
         "operands",
         DataType::new_list(DataType::BinaryView, true),
-        "the features of its operands, in any order",
+        "features of its operands, in any order",
     )
     .source(SOURCE);
     Scalar::new(&about, DataType::Int64, flop_counts)
@@ -39,7 +39,7 @@ pub(super) fn flop_count_udf() -> Scalar {
 pub(super) fn byte_count_udf() -> Scalar {
     let about = FunctionDocs::new(
         "hlo_byte_count",
-        "Bytes of what an operation of TpuGraphs gives; NULL of a tuple or a token",
+        "Size of the output of an operation of TpuGraphs, in bytes. NULL for a tuple or a token",
         "SELECT graph_id, sum(hlo_byte_count(features)) FROM nodes WHERE op = 'parameter' GROUP BY graph_id",
     )
     .argument("features", DataType::BinaryView, FEATURES_DOC)

@@ -14,10 +14,10 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "hlo_opcode",
-        "XLA's name of an operation from its number; NULL for a number that it did not have",
+        "XLA's name of an opcode. NULL for a number without a name",
         "SELECT hlo_opcode(arrow_cast(2, 'Int16'))",
     )
-    .argument("opcode", DataType::Int16, "the number")
+    .argument("opcode", DataType::Int16, "number of the opcode")
     .source("TpuGraphs (arXiv 2308.13490); `HloOpcode` of XLA");
     Scalar::new(&about, DataType::Utf8View, opcode_names)
 }

@@ -18,9 +18,9 @@ use super::scalar::{Scalar, argument};
 pub(super) fn json_text_udf() -> Scalar {
     let about = FunctionDocs::new(
         "json_text",
-        "A field of a JSON object: text as it is, everything else as JSON; NULL where it is missing or null",
+        "Field of a JSON object: a string as its text, all other values as JSON. NULL if the field is missing or null",
         "SELECT json_text('{\"device\": \"cuda\"}', 'device')",
-    ).argument("json", DataType::Utf8View, "the object").argument(
+    ).argument("json", DataType::Utf8View, "JSON object").argument(
         "key",
         DataType::Utf8View,
         "name of the field",
@@ -32,12 +32,12 @@ pub(super) fn json_text_udf() -> Scalar {
 pub(super) fn sample_key_udf() -> Scalar {
     let about = FunctionDocs::new(
         "sample_key",
-        "What names a sample of GraphNet: the last parts of a path, from `samples` or `paddle_samples` on",
+        "Key of a GraphNet sample: the last parts of its path, from `samples` or `paddle_samples` on",
         "SELECT sample_key('/data/samples/torchvision/resnet18')",
     ).argument(
         "path",
         DataType::Utf8View,
-        "the sample's path, as a log or a folder has it",
+        "path of the sample in a log or a folder",
     ).source("GraphNet's repository, folders of samples");
     Scalar::new(&about, DataType::Utf8View, sample_keys)
 }
@@ -46,11 +46,11 @@ pub(super) fn sample_key_udf() -> Scalar {
 pub(super) fn lines_udf() -> Scalar {
     let about = FunctionDocs::new(
         "split_lines",
-        "The lines of a text as a list",
+        "Lines of a text as a list",
         "SELECT split_lines('a.json' || chr(10) || 'b.json')",
     )
-    .argument("text", DataType::Utf8View, "the text")
-    .source("Python, `str.splitlines`, of line feeds alone");
+    .argument("text", DataType::Utf8View, "text")
+    .source("Python, `str.splitlines`, for line feeds only");
     let list = DataType::new_list(DataType::Utf8View, true);
     Scalar::new(&about, list, line_lists)
 }

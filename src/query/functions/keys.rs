@@ -18,15 +18,15 @@ const SOURCE: &str = "tsql: `identity` of the crate `tensorsql-codecs`";
 
 /// Fields of an environment in the order of its key. New fields come last.
 const ENVIRONMENT_FIELDS: [(&str, &str); 12] = [
-    ("dataset", "where it comes from"),
-    ("target", "the compiler's target"),
-    ("hardware_params", "its numbers, with commas between"),
+    ("dataset", "dataset of the records"),
+    ("target", "target of the compiler"),
+    ("hardware_params", "numbers, separated by commas"),
     ("target_host", "target of the host code"),
-    ("layout_rewrite_option", "its number"),
-    ("task_input_names", "names, a line for each"),
-    ("log_version", "version on the line"),
-    ("tvm_version", "TVM that wrote it"),
-    ("writer", "spelling of the line"),
+    ("layout_rewrite_option", "number of the option"),
+    ("task_input_names", "names, one per line"),
+    ("log_version", "log version"),
+    ("tvm_version", "version of TVM that wrote the line"),
+    ("writer", "JSON style of the line"),
     ("machine", "JSON"),
     ("settings", "JSON"),
     ("program", "JSON"),
@@ -35,7 +35,7 @@ const ENVIRONMENT_FIELDS: [(&str, &str); 12] = [
 pub(super) fn graph_key_udf() -> Scalar {
     let about = FunctionDocs::new(
         "graph_key",
-        "What names a graph in every store: XXH3-128 of its dataset and its workload key, as 32 hexadecimal digits",
+        "Key of a graph, equal in all stores: XXH3-128 of its dataset and its workload key, as 32 hexadecimal digits",
         "SELECT graph_key(dataset, workload_key) FROM graphs LIMIT 3",
     )
     .argument("dataset", DataType::Utf8View, "`graphs.dataset`")
@@ -54,8 +54,8 @@ pub(super) fn graph_key_udf() -> Scalar {
 pub(super) fn environment_key_udf() -> Scalar {
     let mut about = FunctionDocs::new(
         "environment_key",
-        "What names an environment in every store: XXH3-128 of what is known of it, as 32 hexadecimal digits. \
-         NULL is not known, and changes nothing",
+        "Key of an environment, equal in all stores: XXH3-128 of its known fields, as 32 hexadecimal digits. NULL \
+         means unknown, and does not change the key",
         "SELECT environment_key('tenset', 'llvm', NULL, NULL, NULL, NULL, 'v0.6', NULL, 'tvm', NULL, NULL, NULL), \
          environment_key FROM environments LIMIT 3",
     );
@@ -77,13 +77,13 @@ pub(super) fn environment_key_udf() -> Scalar {
 pub(super) fn config_key_udf() -> Scalar {
     let about = FunctionDocs::new(
         "config_key",
-        "What names a configuration in every store: XXH3-128 of its graph and of its steps (with program and build, where these \
-         are known), as 32 hexadecimal digits. It depends neither on the store's number nor on how the sketch was packed",
+        "Key of a configuration, equal in all stores: XXH3-128 of its graph and its steps (and of program and build, \
+         if known), as 32 hexadecimal digits. It depends neither on `config_id` nor on the packing of the sketch",
         "SELECT config_key(graph_id, sketch, params, program, build) FROM stored.configurations LIMIT 3",
     )
     .argument("graph_id", DataType::Int64, "`configurations.graph_id`")
-    .argument("sketch", DataType::Utf8View, "as it is stored")
-    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .argument("sketch", DataType::Utf8View, "`stored.configurations.sketch`")
+    .argument("params", DataType::BinaryView, "packed numbers")
     .argument("program", DataType::Utf8View, "`configurations.program`")
     .argument("build", DataType::Utf8View, "`configurations.build`")
     .source(SOURCE);
@@ -110,7 +110,7 @@ fn config_keys(columns: &[ArrayRef]) -> Result<Vec<Option<Key>>> {
             continue;
         };
         let Some(steps) = hasher.hash(sketch, params) else {
-            return exec_err!("configurations: parameters that do not fit their sketch");
+            return exec_err!("configurations: parameters do not fit their sketch");
         };
         keys.push(Some(steps.for_kernel(program, build).key(graph)));
     }
@@ -120,7 +120,7 @@ fn config_keys(columns: &[ArrayRef]) -> Result<Vec<Option<Key>>> {
 pub(super) fn key_bytes_udf() -> Scalar {
     let about = FunctionDocs::new(
         "key_bytes",
-        "The 16 bytes of a key: half of what its text takes. NULL for a text that is no key",
+        "The 16 bytes of a key, which take half the space of its text. NULL for a text that is not a key",
         "SELECT key_bytes(graph_key) FROM graphs LIMIT 3",
     )
     .argument("key", DataType::Utf8View, "32 hexadecimal digits")
@@ -138,7 +138,7 @@ pub(super) fn key_bytes_udf() -> Scalar {
 pub(super) fn key_text_udf() -> Scalar {
     let about = FunctionDocs::new(
         "key_text",
-        "The text of a key from its 16 bytes: 32 hexadecimal digits. NULL for other bytes",
+        "Text of a key of 16 bytes: 32 hexadecimal digits. NULL for other lengths",
         "SELECT key_text(key_bytes(graph_key)) = graph_key FROM graphs LIMIT 3",
     )
     .argument("key", DataType::BinaryView, "16 bytes")

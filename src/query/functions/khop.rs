@@ -17,15 +17,18 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "khop",
-        "The nodes of a graph of TpuGraphs that are at most k edges away from a configurable node, whichever way the edges go, these \
-         included; rising. What a network of k layers needs of the graph",
+        "Nodes of a TpuGraphs graph within k edges of a configurable node, in any direction, including the \
+         configurable nodes, in ascending order. A network of k layers needs only this part of the graph",
         "SELECT graph_id, khop(edges, node_count, slots, 2) FROM stored.graphs WHERE kind = 'layout'",
     )
     .argument("edges", DataType::BinaryView, EDGES_DOC)
     .argument("node_count", DataType::Int64, NODE_COUNT_DOC)
-    .argument("slots", DataType::BinaryView, "the configurable nodes, packed, as `stored.graphs.slots`")
-    .argument("k", DataType::Int64, "edges, from 0")
-    .source("first place of Kaggle's \"Fast or Slow?\" (data_compression.py:20-44): edges that touch configurable nodes; k: tsql");
+    .argument("slots", DataType::BinaryView, "packed configurable nodes, as in `stored.graphs.slots`")
+    .argument("k", DataType::Int64, "number of edges, 0 or more")
+    .source(
+        "first place of Kaggle's \"Fast or Slow?\" (data_compression.py:20-44): edges that touch configurable nodes; \
+         k: tsql",
+    );
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
 }

@@ -14,10 +14,10 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "len",
-        "How many characters a text has, or how many entries a list or a map; NULL entries count",
+        "Number of characters of a text, or of entries of a list or map, including NULL entries",
         "SELECT len(repeats_ns), len(platform) FROM records LIMIT 3",
     )
-    .argument("value", None, "a text, a list or a map")
+    .argument("value", None, "text, list or map")
     .source("DuckDB, len");
     Scalar::new(&about, DataType::Int64, lengths)
 }
@@ -39,7 +39,7 @@ fn lengths(args: &[ArrayRef]) -> Result<ArrayRef> {
             });
             Ok(Arc::new(entries.collect::<Int64Array>()))
         }
-        other => exec_err!("len takes a text, a list or a map, not {other}"),
+        other => exec_err!("len expects a text, list or map, not {other}"),
     }
 }
 

@@ -23,21 +23,22 @@ pub(super) fn all() -> [Scalar; 6] {
     [
         list_statistic(
             "list_median",
-            "The middle of the numbers of a list, or between the two in the middle",
+            "Median of the numbers of a list: the middle one, or the mean of the two in the middle",
             "SELECT list_median(repeats_ns) FROM records LIMIT 3",
             "David and Nagaraja, Order Statistics, section 1.1",
             |values| stats::quantile_unsorted(values, 0.5),
         ),
         list_statistic(
             "list_std",
-            "Standard deviation of the numbers of a list as a sample (n - 1); NULL of fewer than two",
+            "Sample standard deviation (n - 1) of the numbers of a list. NULL for fewer than two",
             "SELECT list_std(repeats_ns) FROM records LIMIT 3",
             "Welford, Technometrics 4, 1962",
             |values| stats::sample_deviation(values),
         ),
         list_statistic(
             "list_mad",
-            "Median of the distances of the numbers of a list from their median, not scaled",
+            "Median absolute deviation of the numbers of a list: the median of their distances from their median, not \
+             scaled",
             "SELECT list_mad(repeats_ns) FROM records LIMIT 3",
             "Hampel, Journal of the American Statistical Association 69, 1974",
             |values| stats::median_absolute_deviation(values),
@@ -70,14 +71,14 @@ fn list_statistic(
 fn quantile() -> Scalar {
     let about = FunctionDocs::new(
         "list_quantile",
-        "The value at a share of the sorted numbers of a list, between two of them in proportion",
+        "Quantile of the numbers of a list, with linear interpolation between two of them",
         "SELECT list_quantile(repeats_ns, 0.9) FROM records LIMIT 3",
     )
     .argument("list", number_list(), "numbers")
     .argument(
         "share",
         DataType::Float64,
-        "from 0 to 1; NULL for any other",
+        "from 0 to 1; the result is NULL for other numbers",
     )
     .source("SQL:2003, percentile_cont; NumPy's default quantile");
     Scalar::new(&about, DataType::Float64, |args| {
@@ -96,12 +97,12 @@ fn median_ci() -> Scalar {
     let ends = nullable_fields([("low", DataType::Float64), ("high", DataType::Float64)]);
     let about = FunctionDocs::new(
         "median_ci",
-        "An interval that holds the median with this confidence, whatever the distribution: two of the sorted numbers; \
-         NULL where there are too few (fewer than six for 0.95)",
+        "Confidence interval of the median, for any distribution: two of the sorted numbers. NULL for too few numbers \
+         (fewer than six for 0.95)",
         "SELECT median_ci(repeats_ns, 0.75) FROM records LIMIT 3",
     )
     .argument("list", number_list(), "numbers")
-    .argument("confidence", DataType::Float64, "above 0 and below 1; 0.95 unless it is given")
+    .argument("confidence", DataType::Float64, "above 0 and below 1 (default 0.95)")
     .optional()
     .source("Hahn and Meeker, Statistical Intervals, section 5.2; as in `tsql measure`");
     Scalar::new(&about, DataType::Struct(ends.clone()), move |args| {
@@ -130,17 +131,17 @@ fn median_ci() -> Scalar {
 fn is_faster() -> Scalar {
     let about = FunctionDocs::new(
         "is_faster",
-        "Does a take less time than b? True where it does beyond noise (Mann-Whitney's test, at least 2 % by the median of \
-         the ratios and by the least repeats), false where it takes more or certainly as much, NULL where nothing can be \
-         said: too few or too noisy repeats, or something that is no time",
+        "True if a takes significantly less time than b: by Mann-Whitney's test, and at least 2 % by the median of \
+         the ratios and by the fastest repeats. False if it takes significantly more time or the same. NULL if the \
+         test is inconclusive: too few or too noisy repeats, or a number that is not a time",
         "SELECT is_faster(repeats_ns, [1e6, 1.1e6, 1.2e6]) FROM records LIMIT 3",
     )
-    .argument("a", number_list(), "repeats of one")
-    .argument("b", number_list(), "repeats of the other, in the same unit")
+    .argument("a", number_list(), "repeats of a")
+    .argument("b", number_list(), "repeats of b, in the same unit")
     .argument(
         "alpha",
         DataType::Float64,
-        "probability of calling a change what is none; 0.05 unless it is given",
+        "significance level (default 0.05)",
     )
     .optional()
     .source("Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1; as `tsql compare`, for one pair");

@@ -13,10 +13,10 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "lossy_text",
-        "Bytes as text, with the replacement character for what is no UTF-8",
+        "Bytes as text, with replacement characters for invalid UTF-8",
         "SELECT lossy_text(x'61ff')",
     )
-    .argument("bytes", DataType::BinaryView, "the bytes")
+    .argument("bytes", DataType::BinaryView, "bytes")
     .source("The Unicode Standard, section 3.9, substitution of maximal subparts");
     Scalar::new(&about, DataType::Utf8View, texts)
 }

@@ -14,7 +14,7 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "macro_speedup_score",
-        "alpha^lambda * beta^(lambda eta p) * penalty^(1 - lambda): S(t) where the penalty is b, ES(t) where it is gamma",
+        "alpha^lambda * beta^(lambda eta p) * penalty^(1 - lambda): S(t) if the penalty is b, ES(t) if it is gamma",
         "SELECT macro_speedup_score(1.4, 0.9, 0.95, 0.2, 0.0, 0.1)",
     )
         .argument(
@@ -22,12 +22,12 @@ pub(super) fn function() -> Scalar {
             DataType::Float64,
             "geometric mean of the speedups of correct samples",
         )
-        .argument("beta", DataType::Float64, "the same of those below 1")
-        .argument("lambda", DataType::Float64, "share of correct samples")
-        .argument("eta", DataType::Float64, "share of slowdowns among them")
-        .argument("p", DataType::Float64, "power that is added to slowdowns")
-        .argument("penalty", DataType::Float64, "what a failure counts")
-        .source("GraphNet paper, appendices B and C");
+        .argument("beta", DataType::Float64, "geometric mean of the speedups below 1")
+        .argument("lambda", DataType::Float64, "fraction of correct samples")
+        .argument("eta", DataType::Float64, "fraction of slowdowns among them")
+        .argument("p", DataType::Float64, "exponent that is added to slowdowns")
+        .argument("penalty", DataType::Float64, "penalty of a failure")
+        .source("GraphNet publication, appendices B and C");
     Scalar::new(&about, DataType::Float64, speedup_scores)
 }
 

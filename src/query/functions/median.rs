@@ -22,10 +22,10 @@ use super::percentile_cont;
 pub(super) fn udaf() -> AggregateUDF {
     let about = FunctionDocs::new(
         "median",
-        "The value in the middle of the sorted values, or between two of them",
+        "Median: the middle of the sorted values, or the mean of the two in the middle",
         "SELECT platform, median(runtime_ns) FROM records GROUP BY platform",
     )
-    .argument("value", None, "a number")
+    .argument("value", None, "numbers")
     .source("NumPy, median");
     AggregateUDF::from(ExactMedian {
         theirs: Median::new(),

@@ -15,13 +15,13 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "merge_labels",
-        "Labels with each key once, by key: of lines `key=value` that have the same key, the last one counts",
+        "Labels with each key once, sorted by key. If several lines `key=value` have the same key, the last one counts",
         "SELECT merge_labels('night=7' || chr(10) || 'driver=550' || chr(10) || 'night=8')",
     )
     .argument(
         "labels",
         DataType::Utf8View,
-        "lines `key=value`, as `source_segments.labels` has them",
+        "lines `key=value`, as in `source_segments.labels`",
     )
     .source("tsql");
     Scalar::new(&about, DataType::Utf8View, merge_label_texts)

@@ -23,11 +23,11 @@ pub(in crate::query) const NAMED_CAST: &str = "named_cast";
 pub(super) static FUNCTION: LazyLock<ScalarUDF> = LazyLock::new(|| {
     let about = FunctionDocs::new(
         NAMED_CAST,
-        "The first argument, as a column that is named like a cast",
+        "First argument, as a column with the name of a cast",
         "SELECT named_cast(CAST(line AS DOUBLE), 'CAST AS DOUBLE') FROM records",
     )
-    .argument("value", None, "a cast")
-    .argument("name", None, "what casts, AS, and the type");
+    .argument("value", None, "cast")
+    .argument("name", None, "CAST or TRY_CAST, AS, and the type");
     ScalarUDF::from(NamedCast {
         signature: about.signature(),
         documentation: about.documentation(),
@@ -64,7 +64,7 @@ impl ScalarUDFImpl for NamedCast {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        internal_err!("the type of {NAMED_CAST} is that of its field")
+        internal_err!("{NAMED_CAST} has the type of its field")
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {

@@ -16,11 +16,11 @@ use super::scalar::{Scalar, argument};
 pub(super) fn node_feature_udf() -> Scalar {
     let about = FunctionDocs::new(
         "node_feature",
-        "One of the 140 features of a node by its name",
+        "One of the 140 features of a node, by name",
         "SELECT node_feature(features, 'shape_dimensions_0') FROM nodes LIMIT 3",
     )
     .argument("features", DataType::BinaryView, FEATURES_DOC)
-    .argument("name", DataType::Utf8View, "the feature's name")
+    .argument("name", DataType::Utf8View, "name of the feature")
     .source(SOURCE);
     Scalar::new(&about, DataType::Int64, feature_by_name)
 }
@@ -29,7 +29,7 @@ pub(super) fn node_feature_udf() -> Scalar {
 pub(super) fn node_features_udf() -> Scalar {
     let about = FunctionDocs::new(
         "node_features",
-        "The 140 features of a node as a list",
+        "All 140 features of a node as a list",
         "SELECT node_features(features) FROM nodes LIMIT 3",
     )
     .argument("features", DataType::BinaryView, FEATURES_DOC)
@@ -38,7 +38,7 @@ pub(super) fn node_features_udf() -> Scalar {
     Scalar::new(&about, list, lists)
 }
 
-pub(super) const FEATURES_DOC: &str = "the features, packed, as `nodes.features`";
+pub(super) const FEATURES_DOC: &str = "packed features, as in `nodes.features`";
 
 const SOURCE: &str = "TpuGraphs (arXiv 2308.13490)";
 

@@ -19,14 +19,14 @@ pub(super) fn flags() -> Scalar {
     let list = DataType::new_list(DataType::Utf8, true);
     let about = FunctionDocs::new(
         "flags",
-        "What was said of a measurement, also of files that keep it as text",
+        "Flags of a measurement, also from files that store them as text",
         "SELECT flags(flag_list, flags) FROM stored.records LIMIT 3",
     )
-    .argument("list", list.clone(), "words as a list")
+    .argument("list", list.clone(), "flags as a list")
     .argument(
         "text",
         DataType::Utf8View,
-        "words that were joined by commas, where there is no list",
+        "flags separated by commas, if the list is NULL",
     )
     .source("tsql: `records` in `schemas/records.toml`");
     Scalar::new(&about, list, flag_lists)
@@ -37,15 +37,11 @@ pub(super) fn disturbed_repeats_udf() -> Scalar {
     let list = disturbed::data_type();
     let about = FunctionDocs::new(
         "disturbed_repeats",
-        "Repeats that do not count, also of files that keep them as text",
+        "Repeats that do not count, also from files that store them as text",
         "SELECT disturbed_repeats(disturbed_list, disturbed_repeats) FROM stored.records LIMIT 3",
     )
     .argument("list", list.clone(), "repeats as a list")
-    .argument(
-        "text",
-        DataType::Utf8View,
-        "a list of JSON, where there is no list",
-    )
+    .argument("text", DataType::Utf8View, "JSON list, if the list is NULL")
     .source("tsql: `records` in `schemas/records.toml`");
     Scalar::new(&about, list, disturbed_lists)
 }

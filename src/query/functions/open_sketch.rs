@@ -17,11 +17,16 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "open_sketch",
-        "The sketch with a hole for each number, also for those that were written into the stored one",
+        "Sketch with a hole for each number, including the numbers that the stored sketch contains",
         "SELECT open_sketch(sketch, params) FROM stored.configurations LIMIT 3",
     )
-        .argument("sketch", DataType::Utf8View, "as it is stored")
-        .argument("params", DataType::BinaryView, "the numbers, packed").source("tsql: `steps` of the crate `tensorsql-codecs`");
+    .argument(
+        "sketch",
+        DataType::Utf8View,
+        "`stored.configurations.sketch`",
+    )
+    .argument("params", DataType::BinaryView, "packed numbers")
+    .source("tsql: `steps` of the crate `tensorsql-codecs`");
     Scalar::new(&about, DataType::Utf8View, open_sketches)
 }
 
@@ -46,7 +51,7 @@ fn open_sketches(args: &[ArrayRef]) -> Result<ArrayRef> {
             Entry::Occupied(found) => *found.get(),
             Entry::Vacant(place) => {
                 let text = steps::open_sketch(sketch);
-                let too_long = |_| DataFusionError::Execution("a sketch of gigabytes".to_owned());
+                let too_long = |_| DataFusionError::Execution("the sketch is too long".to_owned());
                 let length = u32::try_from(text.len()).map_err(too_long)?;
                 let block = out.append_block(Buffer::from(text.into_bytes()));
                 *place.insert((block, length))

@@ -21,7 +21,7 @@ const REPEATS_CAPACITY: usize = 32;
 pub(super) fn repeats_udf() -> Scalar {
     let about = with_repeat_arguments(FunctionDocs::new(
         "repeats_ns",
-        "The packed repeats as a list, in nanoseconds and in the order of timing",
+        "Packed repeats as a list, in nanoseconds and in timing order",
         "SELECT repeats_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
     let list = DataType::new_list(DataType::Float64, true);
@@ -32,7 +32,7 @@ pub(super) fn repeats_udf() -> Scalar {
 pub(super) fn min_repeat_udf() -> Scalar {
     let about = with_repeat_arguments(FunctionDocs::new(
         "min_repeat_ns",
-        "The fastest of the packed repeats, in nanoseconds",
+        "Fastest of the packed repeats, in nanoseconds",
         "SELECT min_repeat_ns(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
     Scalar::new(&about, DataType::Float64, |args| {
@@ -46,7 +46,7 @@ pub(super) fn min_repeat_udf() -> Scalar {
 pub(super) fn repeat_noise_udf() -> Scalar {
     let about = with_repeat_arguments(FunctionDocs::new(
         "repeat_noise",
-        "Standard deviation of the packed repeats over their mean; NULL of fewer than two",
+        "Standard deviation of the packed repeats over their mean. NULL for fewer than two",
         "SELECT repeat_noise(runtime_ns, repeat_count, repeats) FROM stored.records LIMIT 3",
     ));
     // A single repeat has no spread.
@@ -61,11 +61,11 @@ pub(super) fn repeat_noise_udf() -> Scalar {
 fn with_repeat_arguments(about: FunctionDocs) -> FunctionDocs {
     about
         .argument("runtime_ns", DataType::Float64, "mean of the repeats")
-        .argument("count", DataType::Int32, "how many there are")
+        .argument("count", DataType::Int32, "number of repeats")
         .argument(
             "packed",
             DataType::BinaryView,
-            "what the mean leaves open; NULL for one repeat",
+            "packed repeats, relative to the mean; NULL for one repeat",
         )
         .source("tsql: `repeats` of the crate `tensorsql-codecs`")
 }

@@ -37,12 +37,24 @@ const PARTS_PER_BYTE: usize = 4;
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         NAME,
-        "The part of a row by a table of parts: what `split('NAME')` becomes when a question is planned",
+        "Part of a row by a table of parts. The planner replaces `split('NAME')` by it",
         "SELECT part_in_table(X'67010000000000000002', 1)",
     )
-    .argument("table", DataType::Binary, "the parts, packed; its first byte says by what")
-    .argument("id", DataType::Int64, "`graph_id`, `config_id` or `source_id`, by the table")
-    .argument("of", DataType::Int64, "`environment_id` or `line`, where the table is by both")
+    .argument(
+        "table",
+        DataType::Binary,
+        "packed parts; the first byte states the format",
+    )
+    .argument(
+        "id",
+        DataType::Int64,
+        "`graph_id`, `config_id` or `source_id`, depending on the format",
+    )
+    .argument(
+        "of",
+        DataType::Int64,
+        "`environment_id` or `line`, if the format has a second key",
+    )
     .optional()
     .source("tsql");
     Scalar::new_columnar(&about, DataType::Utf8View, parts)
@@ -50,10 +62,10 @@ pub(super) fn function() -> Scalar {
 
 fn parts(args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
     let Some(ColumnarValue::Scalar(ScalarValue::Binary(Some(table)))) = args.first() else {
-        return exec_err!("{NAME} takes a table that is a literal");
+        return exec_err!("{NAME} expects a literal table");
     };
-    let table =
-        PartTable::parse(table).ok_or_else(|| exec_datafusion_err!("{NAME}: no table of parts"))?;
+    let table = PartTable::parse(table)
+        .ok_or_else(|| exec_datafusion_err!("{NAME}: not a table of parts"))?;
     let arrays = args.iter().skip(1).map(|value| value.to_array(rows));
     let arrays = arrays.collect::<Result<Vec<_>>>()?;
     let numbers = arrays.iter().map(|array| as_int64_array(array));
@@ -61,7 +73,7 @@ fn parts(args: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
     let places = match (numbers.as_slice(), table) {
         ([ids], PartTable::Graphs(_) | PartTable::Configurations(_)) => table.parts_by_id(ids),
         ([ids, of], PartTable::Tasks { .. } | PartTable::Lines(_)) => table.parts_by_ids(ids, of),
-        _ => return exec_err!("{NAME}: a table by other columns"),
+        _ => return exec_err!("{NAME}: the table has other keys"),
     };
     let words = PARTS.iter().map(|part| Some(*part)).chain([None]);
     let words: StringViewArray = words.collect();

@@ -20,14 +20,14 @@ const HASH_PREFIX: &[u8] = b"tsql-split-1\0";
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "part_of_split",
-        "`train`, `valid` or `test`: the part of a split that a unit belongs to. It follows from the key alone, so that what is \
-         appended moves nothing: the first part whose ratio, added to those before it, is above XXH3-64(\"tsql-split-1\\0\", seed \
-         as 8 bytes little-endian, unit, \\0, key) / 2^64. NULL for a key that is NULL",
+        "Part of a split that a unit belongs to: `train`, `valid` or `test`. It depends on the key only, so appended \
+         records never move a unit. It is the first part whose cumulative fraction is above \
+         XXH3-64(\"tsql-split-1\\0\", seed as 8 bytes little-endian, unit, \\0, key) / 2^64. NULL if the key is NULL",
         "SELECT part_of_split(7, 'task', workload_key, '80/10/10') AS part, count(*) FROM graphs GROUP BY part",
     )
-    .argument("seed", DataType::Int64, "a number: another one is another split")
-    .argument("unit", DataType::Utf8View, "what keys are of: `config`, `task`, `dag`, `structure`, `network`, `platform`")
-    .argument("key", DataType::Utf8View, "what tells a unit from others, in all stores")
+    .argument("seed", DataType::Int64, "seed; another seed gives another split")
+    .argument("unit", DataType::Utf8View, "kind of unit: `config`, `task`, `dag`, `structure`, `network`, `platform`")
+    .argument("key", DataType::Utf8View, "key of the unit, equal in all stores")
     .argument("ratios", DataType::Utf8View, "whole numbers for train, valid and test: `80/10/10`")
     .source("tsql");
     Scalar::new(&about, DataType::Utf8View, parts)
@@ -82,7 +82,7 @@ impl Ratios {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             exec_datafusion_err!(
-                "`{text}` are no ratios\nhint: three whole numbers, for train, valid and test: '80/10/10'"
+                "`{text}` is not a ratio\nhint: three whole numbers, for train, valid and test: '80/10/10'"
             )
         };
         let numbers = text.split('/').map(|number| number.trim().parse::<u32>());
@@ -114,7 +114,7 @@ impl Ratios {
     /// Cumulative fractions: the end of each part in an order from 0 to 1.
     pub(crate) fn cumulative_fractions(&self) -> [f64; PARTS.len()] {
         let [.., total] = self.0;
-        #[expect(clippy::cast_precision_loss, reason = "sums of numbers of 32 bits")]
+        #[expect(clippy::cast_precision_loss, reason = "sums of 32-bit numbers")]
         self.0.map(|sum| sum as f64 / total as f64)
     }
 }

@@ -29,10 +29,10 @@ use super::value_buffer::ValueBuffer;
 pub(super) fn udaf() -> AggregateUDF {
     let about = FunctionDocs::new(
         "percentile_cont",
-        "The value at a share of the sorted values, between two of them in proportion",
+        "Percentile of the values, with linear interpolation between two of them",
         "SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY runtime_ns) FROM records",
     )
-    .argument("share", DataType::Float64, "from 0 to 1, written out")
+    .argument("share", DataType::Float64, "literal number from 0 to 1")
     .source("SQL:2003; NumPy's default quantile");
     AggregateUDF::from(Exact {
         theirs: PercentileCont::new(),
@@ -120,10 +120,10 @@ impl Percentile {
             .and_then(|share| share.downcast_ref::<Literal>());
         let share = share.and_then(|share| share.value().cast_to(&DataType::Float64).ok());
         let Some(ScalarValue::Float64(Some(share))) = share else {
-            return plan_err!("percentile_cont takes a number from 0 to 1 that is written out");
+            return plan_err!("percentile_cont expects a literal number from 0 to 1");
         };
         if !(0.0..=1.0).contains(&share) {
-            return plan_err!("percentile_cont takes a number from 0 to 1, not {share}");
+            return plan_err!("percentile_cont expects a number from 0 to 1, not {share}");
         }
         let descending = args
             .order_bys
@@ -156,7 +156,9 @@ fn to_float64(array: &ArrayRef) -> Result<Float64Array> {
 fn list_states(groups: Vec<ValueBuffer>) -> Result<Vec<ArrayRef>> {
     let lengths: Vec<usize> = groups.iter().map(ValueBuffer::len).collect();
     if i32::try_from(lengths.iter().sum::<usize>()).is_err() {
-        return exec_err!("percentile_cont of more than 2,147,483,647 values at once");
+        return exec_err!(
+            "percentile_cont: too many values at once, expected at most 2,147,483,647"
+        );
     }
     let flat = groups
         .into_iter()
@@ -305,7 +307,7 @@ fn percentile(values: ValueBuffer, share: f64) -> Option<f64> {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a place among values that are in memory"
+        reason = "an index of values in memory"
     )]
     let (place, below) = {
         let place = share * last as f64;

@@ -19,7 +19,7 @@ pub(super) fn all() -> [Aggregate; 3] {
             .argument(
                 "features",
                 DataType::BinaryView,
-                "the features of a node, packed, as `nodes.features`",
+                "packed features of a node, as in `nodes.features`",
             )
             .with_elements(|| ElementNames::unconditional(FEATURES))
             .source("tiles/models.py:286-303 of TpuGraphs (arXiv 2308.13490): the sum");
@@ -33,26 +33,29 @@ pub(super) fn all() -> [Aggregate; 3] {
     [
         one(
             "node_features_sum",
-            "Sums of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "Sum of each of the 140 features over the nodes of a graph, as a list of fixed size. NULL if no node has \
+             features",
             "SELECT graph_id, node_features_sum(features) FROM nodes GROUP BY graph_id",
             Fold::Sum,
         ),
         one(
             "node_features_mean",
-            "Means of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "Mean of each of the 140 features over the nodes of a graph, as a list of fixed size. NULL if no node has \
+             features",
             "SELECT graph_id, node_features_mean(features) FROM nodes GROUP BY graph_id",
             Fold::Mean,
         ),
         one(
             "node_features_max",
-            "The greatest of each of the 140 features over the nodes of a graph, a list of fixed size; NULL where no node has any",
+            "Maximum of each of the 140 features over the nodes of a graph, as a list of fixed size. NULL if no node \
+             has features",
             "SELECT graph_id, node_features_max(features) FROM nodes GROUP BY graph_id",
             Fold::Max,
         ),
     ]
 }
 
-#[expect(clippy::cast_precision_loss, reason = "they were floats in the file")]
+#[expect(clippy::cast_precision_loss, reason = "the file stores floats")]
 fn add_features(vector: &mut Vector, columns: &[ArrayRef]) -> Result<()> {
     for packed in as_binary_view_array(argument(columns, 0)?)?
         .iter()

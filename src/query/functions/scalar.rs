@@ -134,7 +134,8 @@ impl Scalar {
     fn coerce_texts(&self, given: &[DataType]) -> Result<Vec<DataType>> {
         let is_text = |of: &DataType| of.is_string() || of.is_null();
         if given.len() != self.needed || !given.iter().all(is_text) {
-            return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
+            let call = &self.documentation.syntax_example;
+            return plan_err!("{}: wrong arguments, expected {call}", self.name);
         }
         let others = given.iter().skip(1).cloned();
         Ok(std::iter::once(DataType::Utf8View).chain(others).collect())
@@ -210,12 +211,13 @@ impl ScalarUDFImpl for Scalar {
         let types = self.numbers.as_deref().unwrap_or_default();
         let needed = self.needed;
         if !(needed..=types.len()).contains(&given.len()) {
-            return plan_err!("{} takes {}", self.name, self.documentation.syntax_example);
+            let call = &self.documentation.syntax_example;
+            return plan_err!("{}: wrong number of arguments, expected {call}", self.name);
         }
         for (of, wanted) in given.iter().zip(types) {
             if !is_numeric_or_list(of, wanted) {
                 return plan_err!(
-                    "{} takes numbers, not {of}: {}",
+                    "{} expects numbers, not {of}: {}",
                     self.name,
                     self.documentation.syntax_example
                 );

@@ -15,11 +15,11 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "scaled",
-        "The double nearest to digits * 10^exponent",
+        "Double nearest to digits * 10^exponent",
         "SELECT scaled(125, arrow_cast(-2, 'Int16'))",
     )
-    .argument("digits", DataType::Int64, "a whole number")
-    .argument("exponent", DataType::Int16, "the power of ten")
+    .argument("digits", DataType::Int64, "digits as a whole number")
+    .argument("exponent", DataType::Int16, "power of ten")
     .source("Clinger, How to Read Floating Point Numbers Accurately, 1990");
     Scalar::new(&about, DataType::Float64, scaled_numbers)
 }

@@ -22,10 +22,11 @@ const STEPS: &str = "transform steps of TVM's auto_scheduler as JSON: `configura
 pub(super) fn schedule_numbers() -> Scalar {
     let about = FunctionDocs::new(
         "schedule_numbers",
-        "A program as 113 numbers that follow from its transform steps alone, a list of fixed size; NULL for steps of others. \
-         The number of steps, and of those of each kind; of loops with each annotation; the greatest auto_unroll_max_step; for \
-         each of the first 12 splits extent, ceil(extent / product), the first 4 lengths, product of the lengths, with 0 where \
-         there is none; the sum of log2 of the products of all splits",
+        "Feature vector of a schedule, computed from its transform steps only, as a list of fixed size with 113 \
+         numbers. It contains the number of steps, also by kind; the number of loops with each annotation; the \
+         maximum auto_unroll_max_step; for each of the first 12 splits extent, ceil(extent / product), the first 4 \
+         lengths and the product of the lengths, or 0; and the sum of log2 of the products of all splits. NULL for \
+         steps of other tuners",
         "SELECT schedule_numbers(steps) FROM configurations LIMIT 3",
     )
     .argument("steps", DataType::Utf8View, STEPS)
@@ -44,13 +45,14 @@ pub(super) fn schedule_numbers() -> Scalar {
 pub(super) fn tlp_tokens() -> Scalar {
     let about = FunctionDocs::new(
         "tlp_tokens",
-        "The input of TLP's model for a program, a list of fixed size: for `llvm` 25 rows of 22 whole numbers, for `cuda` 40 of 20, \
-         row after row. A row is a step: 1 at the place of its kind among 11, then its arguments, filled up with zeros and cut. \
-         Unrollings that upstream's table lacks (8, 128, 256) are 0; NULL for steps of others",
+        "Input of TLP's model for a schedule, as a list of fixed size: 25 rows of 22 whole numbers for `llvm`, 40 \
+         rows of 20 for `cuda`, row by row. A row is a step: a one-hot vector of its kind among 11, then its \
+         arguments, padded with zeros or truncated. Unroll steps that upstream's table lacks (8, 128, 256) are 0. \
+         NULL for steps of other tuners",
         "SELECT tlp_tokens(steps, 'llvm') FROM configurations LIMIT 3",
     )
     .argument("steps", DataType::Utf8View, STEPS)
-    .argument("kind", DataType::Utf8View, "`llvm` or `cuda`, written out")
+    .argument("kind", DataType::Utf8View, "literal `llvm` or `cuda`")
     .with_elements(|| {
         let of = [("llvm", Target::Llvm), ("cuda", Target::Cuda)];
         of.map(|(name, target)| ElementNames::for_argument(name, token_names(target))).into()
@@ -64,7 +66,8 @@ pub(super) fn tlp_tokens() -> Scalar {
                 let (_, size) = width(target);
                 Ok(DataType::new_fixed_size_list(DataType::Int32, size, false))
             }
-            None => plan_err!("tlp_tokens(steps, kind): kind is 'llvm' or 'cuda', written out: the size of the list depends on it"),
+            None => plan_err!("tlp_tokens(steps, kind): kind must be a literal 'llvm' or 'cuda', which sets the size \
+                of the list"),
         }
     })
 }
@@ -80,7 +83,7 @@ fn token_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
     let kinds = cast(argument(args, 1)?, &DataType::Utf8View)?;
     let kind = as_string_view_array(&kinds)?.iter().next().flatten();
     let Some(target) = kind.and_then(Target::from_name) else {
-        return exec_err!("tlp_tokens: kind is 'llvm' or 'cuda'");
+        return exec_err!("tlp_tokens: kind must be 'llvm' or 'cuda'");
     };
     let (width, size) = width(target);
     let rows = fill_rows(steps, width, 0_i32, |steps, row| tokens(steps, target, row));

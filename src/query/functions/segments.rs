@@ -21,17 +21,17 @@ fn member_fields() -> Fields {
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "segments",
-        "A graph in segments of at most so many nodes, which follow each other in the graph, as few and as equal as can be: segment, \
-         node and distance of each node of a segment, and of those of its halo, which are at most so many edges away from one of its \
-         own (distance 1 and more). With a halo of k edges k layers of message passing say of a segment's nodes what they say in \
-         the whole graph",
+        "Segments of a graph with a maximum number of consecutive nodes; their number is minimal and their sizes are \
+         as equal as possible. Returns segment, node and distance of each node of a segment and of its halo. The halo \
+         consists of the nodes within a number of edges of the segment (distance 1 or more). With a halo of k edges, \
+         k layers of message passing give the nodes of a segment the same outputs as in the whole graph",
         "SELECT graph_id, unnest(segments(edges, node_count, argument_count, 5000, 2)) FROM stored.graphs",
     )
     .argument("edges", DataType::BinaryView, EDGES_DOC)
     .argument("node_count", DataType::Int64, NODE_COUNT_DOC)
     .argument("argument_count", DataType::Int64, ARGUMENT_COUNT_DOC)
-    .argument("max_nodes", DataType::Int64, "nodes of a segment at most, without its halo")
-    .argument("halo", DataType::Int64, "edges that the halo is wide; 0 for none")
+    .argument("max_nodes", DataType::Int64, "maximum number of nodes of a segment, without its halo")
+    .argument("halo", DataType::Int64, "width of the halo in edges; 0 for none")
     .source("GST (arXiv 2305.12322), `layout/data.py:137-163` of TpuGraphs; halo: tsql");
     Scalar::new(&about, list_type(member_fields()), lists)
 }

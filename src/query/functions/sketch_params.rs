@@ -14,11 +14,15 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "sketch_params",
-        "The numbers that fill the holes of a sketch, as a list; of layouts the code of each group",
+        "Numbers that fill the holes of a sketch, as a list. Layouts: the code of each slot group",
         "SELECT sketch_params(sketch, params) FROM stored.configurations LIMIT 3",
     )
-    .argument("sketch", DataType::Utf8View, "as it is stored")
-    .argument("params", DataType::BinaryView, "the numbers, packed")
+    .argument(
+        "sketch",
+        DataType::Utf8View,
+        "`stored.configurations.sketch`",
+    )
+    .argument("params", DataType::BinaryView, "packed numbers")
     .source("tsql: `steps` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, lists)
@@ -35,7 +39,7 @@ fn lists(args: &[ArrayRef]) -> Result<ArrayRef> {
             continue;
         };
         let Some(found) = numbers.list(sketch, params) else {
-            return exec_err!("configurations: parameters that do not fit their sketch");
+            return exec_err!("configurations: parameters do not fit their sketch");
         };
         lists.append_value(found.into_iter().map(Some));
     }

@@ -347,11 +347,11 @@ impl<P: Partial> Accumulator for SlidingAccumulator<P> {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("a window frame has no state that is merged")
+        internal_err!("a window frame has no state to merge")
     }
 
     fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("a window frame has no state that is merged")
+        internal_err!("a window frame has no state to merge")
     }
 }
 

@@ -13,11 +13,11 @@ use super::scalar::{Scalar, argument};
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "speedup",
-        "The old time over the new one: 2 where it takes half the time; NULL where one is no time (0 or less, infinite, NaN)",
+        "Old time divided by new time: 2 for half the time. NULL if a number is not a time (0 or less, infinite, NaN)",
         "SELECT speedup(baseline_ns, runtime_ns) FROM records LIMIT 3",
     )
-    .argument("base_ns", DataType::Float64, "the time before")
-    .argument("new_ns", DataType::Float64, "the time now, in the same unit")
+    .argument("base_ns", DataType::Float64, "old time")
+    .argument("new_ns", DataType::Float64, "new time, in the same unit")
     .source("Hennessy and Patterson, Computer Architecture, section 1.9");
     Scalar::new(&about, DataType::Float64, speedups).coerce_numbers()
 }

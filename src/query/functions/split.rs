@@ -12,18 +12,18 @@ use super::scalar::Scalar;
 pub(super) fn split_udf() -> Scalar {
     let about = FunctionDocs::new(
         "split",
-        "`train`, `valid` or `test`: the part of a stored split (`tsql split create`) that a row of `records` belongs to, by the \
-         keys that the row has; NULL for one that is in none. `split('name')` is the newest version, `split('name@2')` stays what it is",
+        "Part of a stored split (`tsql split create`) that a row of `records` belongs to, by the keys of the row: \
+         `train`, `valid` or `test`. NULL for a row without a part. `split('name')` uses the newest version, \
+         `split('name@2')` always version 2",
         "SELECT split('by-task') AS part, count(*) FROM records GROUP BY part",
     )
-    .argument("name", DataType::Utf8View, "name of the split, in quotes, with or without a version")
-    .argument("rows", DataType::Utf8View, "where several relations have keys: the name of the one that is meant")
+    .argument("name", DataType::Utf8View, "name of the split as a quoted literal, with or without a version")
+    .argument("rows", DataType::Utf8View, "name of the relation with the keys, if several relations have keys")
     .optional()
     .source("tsql");
     Scalar::new(&about, DataType::Utf8View, |_| {
         exec_err!(
-            "split(...) is answered when the text of a question is planned: its name is a text in quotes, and the question goes \
-             through tsql (`tsql::query::run_sql`)"
+            "split(...) works only in the text of a query that tsql plans (`tsql::query::run_sql`), with a quoted name"
         )
     })
 }
@@ -31,16 +31,16 @@ pub(super) fn split_udf() -> Scalar {
 pub(super) fn table_version_udf() -> Scalar {
     let about = FunctionDocs::new(
         "table_version",
-        "The version of a table of the store that a question reads, as `--at records@12` takes it: what follows from the best of \
-         all rows names it",
+        "Version of a table that the query reads, as in `--at records@12`. Store it with results that depend on all \
+         rows, such as training targets",
         "SELECT table_version('records')",
     )
-    .argument("table", DataType::Utf8View, "name of the table, in quotes")
+    .argument("table", DataType::Utf8View, "name of the table as a quoted literal")
     .source("tsql");
     Scalar::new(&about, DataType::Int64, |_| {
         exec_err!(
-            "table_version(...) is answered when the text of a question is planned: its table is a text in quotes, and the question \
-             goes through tsql (`tsql::query::run_sql`)"
+            "table_version(...) works only in the text of a query that tsql plans (`tsql::query::run_sql`), with a \
+             quoted table"
         )
     })
 }

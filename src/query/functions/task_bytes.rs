@@ -43,8 +43,8 @@ fn dtype_bits(dtype: &str) -> Option<i64> {
 pub(super) fn task_bytes_udf() -> Scalar {
     let about = FunctionDocs::new(
         "task_bytes",
-        "Bytes of what goes into a task and comes out of it, each once: what has to be moved at least, whatever the schedule. NULL for a \
-         size that is no constant",
+        "Size of all inputs and outputs of a task in bytes, each counted once: the minimum memory traffic of any \
+         schedule. NULL if a size is not constant",
         "SELECT op, flop_count, task_bytes(tensors), flop_count / task_bytes(tensors) AS flop_per_byte FROM tasks LIMIT 3",
     )
     .argument("tensors", DataType::Utf8View, "`tasks.tensors`")
@@ -56,7 +56,7 @@ pub(super) fn task_bytes_udf() -> Scalar {
                 return Ok(None);
             };
             let tensors: Vec<Tensor> = serde_json::from_str(text)
-                .map_err(|error| exec_datafusion_err!("no list of tensors: {error}"))?;
+                .map_err(|error| exec_datafusion_err!("not a list of tensors: {error}"))?;
             let mut tensors = tensors.iter();
             Ok(tensors.try_fold(0_i64, |sum, one| sum.checked_add(one.bytes()?)))
         };

@@ -52,7 +52,7 @@ async fn every_function_of_ours_is_explained_by_an_example_that_runs() {
 }
 
 #[tokio::test]
-async fn sql_lists_them_with_what_is_said_of_them() {
+async fn sql_lists_functions_with_their_documentation() {
     let context = Store::demo().await.unwrap().session().await.unwrap();
     let sql =
         "SELECT description FROM information_schema.routines WHERE routine_name = 'tile_score'";

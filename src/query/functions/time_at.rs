@@ -25,7 +25,7 @@ const SECONDS_RANGE: std::ops::RangeInclusive<i64> =
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "time_at",
-        "The time so many seconds after the beginning of 1970 (UTC); NULL where a time of microseconds does not reach so far (292,000 years)",
+        "Time from seconds since 1970 (UTC). NULL if the time is outside of the range of microseconds (292,000 years)",
         "SELECT time_at(1700000000)",
     ).argument("seconds", DataType::Int64, "seconds since 1970").source("POSIX, seconds since the Epoch");
     let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));

@@ -30,7 +30,7 @@ fn use_fields() -> Fields {
 pub(super) fn uses_udf() -> Scalar {
     let about = FunctionDocs::new(
         "unpack_uses",
-        "Of each use of a value in a captured graph: the node and its type, which of its operands it is, and what it uses",
+        "Uses of values in a captured graph: node, type of the node, index of the operand, and the used value",
         "SELECT unpack_uses(types, type_of_node, edges) FROM stored.graphs WHERE dataset = 'graphnet' LIMIT 1",
     )
         .argument("types", DataType::BinaryView, TYPES)
@@ -38,14 +38,14 @@ pub(super) fn uses_udf() -> Scalar {
         .argument(
             "edges",
             DataType::BinaryView,
-            "operands of each node, packed",
+            "packed operands of each node",
         ).source("tsql: `opgraph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(use_fields()), use_lists)
 }
 
-const TYPES: &str = "distinct node types of the graph, packed";
+const TYPES: &str = "packed distinct node types of the graph";
 
-const TYPE_OF_NODE: &str = "which of them each node has, packed";
+const TYPE_OF_NODE: &str = "packed index of the type of each node";
 
 fn node_fields() -> Fields {
     nullable_fields([
@@ -65,8 +65,9 @@ pub(super) fn named_nodes_udf() -> Scalar {
     )
         .argument("types", DataType::BinaryView, TYPES)
         .argument("type_of_node", DataType::BinaryView, TYPE_OF_NODE)
-        .argument("names", DataType::Utf8View, "a line for each node")
-        .argument("output_types", DataType::Utf8View, "a line for each node").source("tsql: `graph` of the crate `tensorsql-codecs`");
+        .argument("names", DataType::Utf8View, "one line per node")
+        .argument("output_types", DataType::Utf8View, "one line per node")
+        .source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(node_fields()), node_lists)
 }
 
@@ -82,7 +83,7 @@ fn types_of_nodes(types: &[u8], places: &[u8]) -> Result<Vec<i64>> {
         .iter()
         .map(|&place| types.get(place as usize).copied());
     let ids: Option<Vec<i64>> = ids.collect();
-    ids.ok_or_else(|| damaged_column("nodes: a type that the graph does not have"))
+    ids.ok_or_else(|| damaged_column("nodes: a type is not in the graph"))
 }
 
 fn use_lists(args: &[ArrayRef]) -> Result<ArrayRef> {

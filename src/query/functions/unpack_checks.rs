@@ -28,14 +28,14 @@ fn check_fields() -> Fields {
 pub(super) fn checks_udf() -> Scalar {
     let about = FunctionDocs::new(
         "unpack_checks",
-        "Key, output, type, tolerances and value of each check of a benchmark run",
+        "Checks of a benchmark run: key, output, type, tolerances and value of each",
         "SELECT unpack_checks(check_keys, check_values, eager_datatypes) FROM stored.runs LIMIT 1",
     )
-    .argument("keys", DataType::Utf8View, "a line for each tolerance")
+    .argument("keys", DataType::Utf8View, "one line per tolerance")
     .argument(
         "values",
         DataType::Utf8View,
-        "a line of values for each of them, one for each output",
+        "one line of values per key, one value per output",
     )
     .argument("datatypes", DataType::Utf8View, "types of the outputs")
     .source("GraphNet's benchmark logs; tsql: `runs` in `schemas/runs.toml`");
@@ -46,12 +46,12 @@ pub(super) fn checks_udf() -> Scalar {
 pub(super) fn passes_at() -> Scalar {
     let about = FunctionDocs::new(
         "passes_at",
-        "Whether all outputs of a run are right at tolerance t: bit t + 10",
+        "True if all outputs of a run are correct at tolerance t: bit t + 10",
         "SELECT passes_at(arrow_cast(1024, 'Int32'), 0)",
     )
-    .argument("passes", DataType::Int32, "the bits, as `runs.passes`")
-    .argument("t", DataType::Int64, "the tolerance, from -10 to 5")
-    .source("GraphNet paper, section on the speedup score");
+    .argument("passes", DataType::Int32, "bits, as in `runs.passes`")
+    .argument("t", DataType::Int64, "tolerance, from -10 to 5")
+    .source("GraphNet publication, section on the speedup score");
     Scalar::new(&about, DataType::Boolean, pass_bits)
 }
 

@@ -23,12 +23,12 @@ pub(super) fn nodes_udf() -> Scalar {
     .argument(
         "types",
         DataType::BinaryView,
-        "distinct node types of the graph, packed",
+        "packed distinct node types of the graph",
     )
     .argument(
         "type_of_node",
         DataType::BinaryView,
-        "which of them each node has, packed",
+        "packed index of the type of each node",
     )
     .source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("node", "type"), node_lists)
@@ -41,11 +41,11 @@ pub(super) fn edges_udf() -> Scalar {
         "User and operand of each edge of a graph",
         "SELECT unpack_edges(edges, node_count) FROM stored.graphs LIMIT 1",
     )
-    .argument("edges", DataType::BinaryView, "the edges, packed")
+    .argument("edges", DataType::BinaryView, "packed edges")
     .argument(
         "node_count",
         DataType::Int64,
-        "how many nodes the graph has",
+        "number of nodes of the graph",
     )
     .source("tsql: `graph` of the crate `tensorsql-codecs`");
     Scalar::new(&about, pairs_type("user", "operand"), edge_lists)
@@ -55,10 +55,10 @@ pub(super) fn edges_udf() -> Scalar {
 pub(super) fn steps_udf() -> Scalar {
     let about = FunctionDocs::new(
         "unpack_steps",
-        "Numbers that were packed as steps from one to the next",
+        "Numbers that are packed as differences from one to the next",
         "SELECT unpack_steps(slots) FROM stored.graphs LIMIT 1",
     )
-    .argument("packed", DataType::BinaryView, "the steps")
+    .argument("packed", DataType::BinaryView, "packed differences")
     .source("tsql: `graph` of the crate `tensorsql-codecs`");
     let list = DataType::new_list(DataType::Int64, true);
     Scalar::new(&about, list, step_lists)
@@ -94,7 +94,7 @@ fn node_lists(args: &[ArrayRef]) -> Result<ArrayRef> {
         let places = unpack_numbers(places).ok_or_else(|| damaged_column("nodes"))?;
         for (number, place) in (0..).zip(&places) {
             let Some(&id) = types.get(*place as usize) else {
-                return exec_err!("graphs: a node of a type that the graph does not have");
+                return exec_err!("graphs: the type of a node is not in the graph");
             };
             numbers.push(number);
             ids.push(id);

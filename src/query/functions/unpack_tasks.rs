@@ -44,7 +44,7 @@ fn use_fields() -> Fields {
 pub(super) fn operations_udf() -> Scalar {
     let about = FunctionDocs::new(
         "task_operations",
-        "Of each operation of a task: its number, its tag (without one its name), kind, name, shape and data type",
+        "Operations of a task: number, tag (or name if it has no tag), kind, name, shape and data type of each",
         "SELECT unnest(task_operations(operations)) FROM tasks LIMIT 1",
     )
     .argument("operations", DataType::Utf8View, "`tasks.operations`").source("TVM's tensor expressions; tsql: `tasks` in `schemas/tasks.toml`");
@@ -68,7 +68,7 @@ fn parse_operations(args: &[ArrayRef]) -> Result<Vec<Option<Vec<Operation>>>> {
     let texts = as_string_view_array(argument(args, 0)?)?;
     let read = |text: &str| {
         serde_json::from_str(text)
-            .map_err(|error| exec_datafusion_err!("no list of operations: {error}"))
+            .map_err(|error| exec_datafusion_err!("not a list of operations: {error}"))
     };
     texts
         .iter()

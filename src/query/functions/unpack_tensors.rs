@@ -41,19 +41,19 @@ fn tensor_fields() -> Fields {
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "unpack_tensors",
-        "The weights and inputs of a sample of GraphNet",
+        "Weights and inputs of a GraphNet sample",
         "SELECT unpack_tensors(argument_names, tensor_names, tensor_original_names, tensor_shapes, tensor_dtypes, tensor_devices, tensor_means, tensor_stds, tensor_mins, tensor_maxs, tensor_keys, tensor_symbolic_shapes, tensor_other_data, tensor_data) FROM stored.samples LIMIT 1",
     ).argument(
         "argument_names",
         DataType::Utf8View,
-        "arguments of the graph, a line each",
+        "arguments of the graph, one per line",
     );
     let columns = PackedTensors::COLUMNS.into_iter();
     let about = columns
         .fold(about, |about, column| {
-            about.argument(column, DataType::Utf8View, "the column of this name")
+            about.argument(column, DataType::Utf8View, "column of this name")
         })
-        .argument("tensor_data", DataType::BinaryView, "the elements, packed")
+        .argument("tensor_data", DataType::BinaryView, "packed elements")
         .source("GraphNet's `weight_meta.py` and `input_meta.py`; tsql: `tensors` of the crate `tensorsql-codecs`");
     Scalar::new(&about, list_type(tensor_fields()), lists)
 }

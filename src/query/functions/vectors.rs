@@ -130,7 +130,7 @@ impl Accumulator for VectorAccumulator {
             };
             let values = values.as_primitive::<Float64Type>();
             if values.len() != self.vector.values.len() {
-                return exec_err!("a state of another width");
+                return exec_err!("the state has another width");
             }
             self.vector.fold_values(values.values().iter().copied());
             self.vector.rows += rows;
@@ -147,7 +147,7 @@ impl Accumulator for VectorAccumulator {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
-        reason = "a model is told so in 32 bits"
+        reason = "models read 32-bit floats"
     )]
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let vector = &self.vector;

@@ -15,7 +15,7 @@ use super::scalar::{Scalar, argument};
 pub(super) fn workload_name_udf() -> Scalar {
     let about = FunctionDocs::new(
         "workload_name",
-        "The first entry of a workload key; NULL for a key that is no JSON list",
+        "First entry of a workload key. NULL if the key is not a JSON list",
         "SELECT workload_name('[\"12b88b\", 1, 56]')",
     )
     .argument("workload_key", DataType::Utf8View, KEY)
@@ -29,7 +29,7 @@ pub(super) fn workload_name_udf() -> Scalar {
 pub(super) fn workload_args_udf() -> Scalar {
     let about = FunctionDocs::new(
         "workload_args",
-        "All entries of a workload key but the first, as a JSON list; NULL for a key that is none",
+        "All entries of a workload key except the first, as a JSON list. NULL if the key is not a JSON list",
         "SELECT workload_args('[\"12b88b\", 1, 56]')",
     )
     .argument("workload_key", DataType::Utf8View, KEY)
@@ -39,7 +39,7 @@ pub(super) fn workload_args_udf() -> Scalar {
     })
 }
 
-const KEY: &str = "the key, as `graphs.workload_key`";
+const KEY: &str = "key, as in `graphs.workload_key`";
 
 fn key_parts(args: &[ArrayRef], part: fn(&str) -> Option<String>) -> Result<ArrayRef> {
     let keys = as_string_view_array(argument(args, 0)?)?.iter();

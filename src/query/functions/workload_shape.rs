@@ -21,11 +21,12 @@ const SIZE: i32 = 16;
 pub(super) fn function() -> Scalar {
     let about = FunctionDocs::new(
         "workload_shape",
-        "The first 16 numbers of a workload key behind its first entry, lists flattened, true and false as 1 and 0, texts and nulls \
-         left out, filled up with zeros: a list of fixed size. NULL for a key that is no JSON list",
+        "The first 16 numbers of a workload key after its first entry, as a list of fixed size. Lists are flattened, \
+         true and false are 1 and 0, texts and nulls are ignored, and missing numbers are 0. NULL if the key is not a \
+         JSON list",
         "SELECT workload_shape('[\"12b88b\", 1, 56, [3, 3], \"SAME\"]')",
     )
-    .argument("workload_key", DataType::Utf8View, "the key, as `graphs.workload_key`")
+    .argument("workload_key", DataType::Utf8View, "key, as in `graphs.workload_key`")
     .with_elements(|| ElementNames::unconditional((0..WIDTH).map(|place| format!("number_{place}"))))
     .source("keys: TVM, `auto_scheduler.workload_registry`; 16: tsql");
     let list = DataType::new_fixed_size_list(DataType::Float32, SIZE, false);
@@ -64,10 +65,7 @@ fn workload_shape(key: &str) -> Option<Vec<f32>> {
     Some(numbers)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a model is told so in 32 bits"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "models read 32-bit floats")]
 fn flatten_entry(entry: &Value, numbers: &mut Vec<f32>) {
     match entry {
         Value::Array(entries) => entries

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_first_need_that_is_not_met_is_told() {
+    async fn the_first_missing_requirement_is_reported() {
         let context = SessionContext::new();
         let view = "CREATE VIEW t AS SELECT 1 AS a";
         context.sql(view).await.unwrap().collect().await.unwrap();

@@ -108,11 +108,11 @@ pub fn built_in_query(name: &str) -> Result<NamedQuery> {
 ///
 /// # Errors
 /// [`Error::Unknown`] if there is none.
-pub(crate) fn find_query(questions: Vec<NamedQuery>, name: &str) -> Result<NamedQuery> {
-    let names: Vec<String> = questions.iter().map(|one| one.name.clone()).collect();
-    let found = questions.into_iter().find(|question| question.name == name);
+pub(crate) fn find_query(queries: Vec<NamedQuery>, name: &str) -> Result<NamedQuery> {
+    let names: Vec<String> = queries.iter().map(|query| query.name.clone()).collect();
+    let found = queries.into_iter().find(|query| query.name == name);
     found.ok_or_else(|| Error::Unknown {
-        kind: "question",
+        kind: "built-in query",
         name: name.to_owned(),
         known: names.join(", "),
     })
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_like_a_questions_is_seen_through() {
+    fn a_similar_query_name_is_suggested() {
         let error = built_in_query("platform-sumary").unwrap_err().to_string();
         assert!(
             error.contains("did you mean `platform-summary`?"),

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_say_what_can_be_set_and_what_is_needed() {
+    fn comments_define_parameters_and_requirements() {
         let text = "-- Title.\n-- parameter k = 5 : how many\n-- platform p : where\n-- Nothing : of it\n\
             -- needs records WHERE dataset = 'tenset' : records of TenSet\n-- file f : mine\n\
             -- plot: kind=bar x=a\nSELECT $k";

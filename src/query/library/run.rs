@@ -101,10 +101,7 @@ impl NamedQuery {
             None => Ok(()),
             Some((name, _)) if known.is_empty() => Err(Error::Argument {
                 name: "set",
-                reason: format!(
-                    "{} has nothing to set: `{name}` is no parameter of it",
-                    self.name
-                ),
+                reason: format!("{} has no parameters, found `{name}`", self.name),
             }),
             Some((name, _)) => Err(Error::Unknown {
                 kind: "parameter",
@@ -121,11 +118,11 @@ impl NamedQuery {
         let wanted = wanted.count();
         match platforms {
             [] => Error::Empty(format!(
-                "{own} is about {}, the store has none",
+                "{own} needs {}, but the store has none",
                 self.platform_rows()
             )),
             _ => Error::Empty(format!(
-                "{own} is about {wanted} platforms, the store has {} of {}",
+                "{own} needs {wanted} platforms, but the store has {} of {}",
                 self.platform_rows(),
                 platforms.join(", ")
             )),
@@ -153,11 +150,11 @@ impl NamedQuery {
         }
         let (own, about) = (&self.name, self.platform_rows());
         let hint = match usable.is_empty() {
-            true => format!("`tsql queries {own} --sql` shows what it needs"),
+            true => format!("`tsql queries {own} --sql` shows its conditions"),
             false => format!("platforms with such records: {}", usable.join(", ")),
         };
         Ok(Error::Empty(format!(
-            "{own} is about {about}, platform `{name}` has other records only\nhint: {hint}"
+            "{own} needs {about}, but platform `{name}` has only other records\nhint: {hint}"
         )))
     }
 
@@ -296,7 +293,7 @@ mod tests {
             .unwrap_err();
         let other = other.to_string();
         assert!(
-            other.contains("q is about slow records, platform `b` has other records only"),
+            other.contains("q needs slow records, but platform `b` has only other records"),
             "{other}"
         );
         let needs = "-- One.\n-- platform p : where\n-- needs records WHERE dataset = 'tenset' : records of TenSet\nSELECT $p AS p";
@@ -334,7 +331,7 @@ mod tests {
             .await
             .unwrap_err()
             .to_string();
-        assert_eq!(few, "q is about 2 platforms, the store has records of a");
+        assert_eq!(few, "q needs 2 platforms, but the store has records of a");
     }
 
     #[tokio::test]

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_folders_are_questions_and_the_first_of_a_name_counts() {
+    fn query_files_override_by_folder_order() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("one"), folder.path().join("two"));
         for (folder, name, text) in [

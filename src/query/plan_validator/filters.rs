@@ -53,7 +53,7 @@ fn check_filter_columns(
     let wrong = |what: &str| internal_err!("the filter of {} reads {what}", node.name());
     let fields = filter.schema().fields();
     if fields.len() != filter.column_indices().len() {
-        return wrong("more or fewer columns than it names");
+        return wrong("a different number of columns than it declares");
     }
     for (field, column) in fields.iter().zip(filter.column_indices()) {
         let side = match column.side {
@@ -77,7 +77,7 @@ fn check_filter_columns(
         .column_indices()
         .is_sorted_by_key(|column| column.side != JoinSide::Left);
     if is_merged && !is_left_first {
-        return wrong("columns of the right side before those of the left one");
+        return wrong("columns of the right side before columns of the left side");
     }
     let mut is_inside = true;
     filter.expression().apply(|part| {
@@ -88,7 +88,7 @@ fn check_filter_columns(
     })?;
     match is_inside {
         true => Ok(()),
-        false => wrong("a column that it does not name"),
+        false => wrong("an undeclared column"),
     }
 }
 

@@ -130,7 +130,8 @@ fn check_limits(
             .any(|limit| limit.rows <= rows && limit.above == above)
     {
         return internal_err!(
-            "{} takes {rows} rows below {} windows, {} aggregations and {} joins, and the query has no such limit",
+            "{} returns at most {rows} rows below {} windows, {} aggregations and {} joins, but \
+             the query has no such limit",
             node.name(),
             above.windows,
             above.aggregates,

@@ -108,7 +108,7 @@ fn recompute_properties(node: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
     ) && planned.input_order_mode() != recomputed.input_order_mode()
     {
         return internal_err!(
-            "{} takes its input for {:?}, which is {:?}",
+            "{} expects its input to be {:?}, found {:?}",
             node.name(),
             planned.input_order_mode(),
             recomputed.input_order_mode()
@@ -129,7 +129,7 @@ fn check_null_extended(node: &Arc<dyn ExecutionPlan>) -> Result<()> {
         let column = Arc::new(Column::new(field.name(), place)) as Arc<dyn PhysicalExpr>;
         if known.is_expr_constant(&column).is_some() {
             return internal_err!(
-                "{} takes `{}` for constant, to which it adds NULL",
+                "{} treats `{}` as constant, but adds NULL to it",
                 node.name(),
                 field.name()
             );

@@ -87,7 +87,7 @@ async fn a_limit_below_what_sees_all_rows_is_found() {
     ] {
         let (logical, plan) = valid_plan(&context, &sql).await;
         let wrong = validation_error(&logical, &with_limit_below(&plan, below, 3));
-        assert!(wrong.contains("takes 3 rows below"), "{wrong}");
+        assert!(wrong.contains("returns at most 3 rows below"), "{wrong}");
     }
 }
 
@@ -180,7 +180,7 @@ async fn a_constant_of_grouping_sets_is_found() {
     let groups: Arc<dyn ExecutionPlan> = Arc::new(groups.unwrap());
     let wrong = validation_error(&logical, &groups);
     assert!(
-        wrong.contains("takes `y` for constant, to which it adds NULL"),
+        wrong.contains("treats `y` as constant, but adds NULL to it"),
         "{wrong}"
     );
 }

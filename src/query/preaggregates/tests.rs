@@ -205,7 +205,7 @@ async fn reads_rollups(context: &SessionContext, sql: &str) -> bool {
 }
 
 #[tokio::test]
-async fn answers_are_the_same() {
+async fn results_are_equal() {
     let store = store().await;
     let (sums, rows) = (
         store.session().await.unwrap(),

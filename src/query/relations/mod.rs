@@ -75,7 +75,7 @@ fn plan_argument(
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let Some(SqlExpr::Subquery(subquery)) = argument_exprs(args).next() else {
-        return plan_err!("a query is needed");
+        return plan_err!("expected a query");
     };
     context.plan(TableFactor::Derived {
         lateral: false,

@@ -8,7 +8,7 @@ pub(super) fn rename_columns(of: LogicalPlan, names: &[String]) -> Result<Logica
     let names = names.as_chunks::<2>().0;
     for [old, _] in names {
         if !of.schema().fields().iter().any(|field| field.name() == old) {
-            return plan_err!("RENAME: there is no column `{old}`");
+            return plan_err!("RENAME: no column named `{old}`");
         }
     }
     let columns = of.schema().iter().map(|(qualifier, field)| {

@@ -154,7 +154,7 @@ pub(crate) async fn find_definition(
                 known.push(one.name.clone());
             }
         }
-        let none = "none yet; `tsql split create NAME --unit task` makes one";
+        let none = "no splits; `tsql split create NAME --unit task` creates one";
         Error::Unknown {
             kind: "split",
             name: name.to_owned(),

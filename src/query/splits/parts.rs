@@ -48,7 +48,7 @@ impl SplitParts {
             match one.kind {
                 StoredKind::Held => {
                     let place = part_index(value);
-                    let place = place.ok_or_else(|| broken(format!("`{value}` is no part")))?;
+                    let place = place.ok_or_else(|| broken(format!("`{value}` is not a part")))?;
                     held.insert(key, place);
                 }
                 StoredKind::Member => {

@@ -73,7 +73,7 @@ async fn task_table(context: &SessionContext, split: &SplitDefinition) -> Result
                 (Some(place), _) => *place,
                 (None, Some(next)) => *places.entry(kind).or_insert(next),
                 (None, None) => {
-                    let reason = "a split by task knows up to 254 kinds of targets".to_owned();
+                    let reason = "a split by task supports at most 254 kinds of targets".to_owned();
                     return Err(Error::Unsupported(reason));
                 }
             };
@@ -114,7 +114,7 @@ fn line_table(split: &SplitDefinition) -> Result<Vec<u8>> {
         Some((source, last))
     });
     let cuts: Option<BTreeMap<i64, i64>> = cuts.collect();
-    let broken = || Error::damaged("splits", "a cut in a file is no number");
+    let broken = || Error::damaged("splits", "the cut of a file is not a number");
     Ok(encode_lines(cuts.ok_or_else(broken)?))
 }
 

@@ -61,7 +61,8 @@ pub(super) fn check_chain_length(sql: &str, dialect: &dyn Dialect) -> Result<()>
         if sum > LONGEST {
             return Err(Error::Refused(format!(
                 "a chain of more than {LONGEST} operators\n\
-                 hint: `x IN (...)` for many comparisons, a table or `VALUES (...)` for many rows"
+                 hint: use `x IN (...)` for many comparisons, a table or `VALUES (...)` for many \
+                 rows"
             )));
         }
     }
@@ -112,8 +113,9 @@ pub(super) fn check_set_operations(query: &Query) -> Result<()> {
         return Ok(());
     }
     Err(Error::Refused(format!(
-        "{count} queries in one UNION, EXCEPT or INTERSECT: at most {MAX_SET_OPERATIONS} are taken\n\
-         hint: `VALUES (...), (...)` for rows that are written out, `IN (...)` for many values of a column"
+        "{count} queries in one UNION, EXCEPT or INTERSECT, expected at most \
+         {MAX_SET_OPERATIONS}\n\
+         hint: use `VALUES (...), (...)` for constant rows, `IN (...)` for many values of a column"
     )))
 }
 

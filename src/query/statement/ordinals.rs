@@ -61,7 +61,7 @@ pub(super) fn expand_order_by_all(query: &mut Query) -> Result<()> {
         if matches!(query.body.as_ref(), SetExpr::Select(_)) {
             return Ok(());
         }
-        let reason = "ORDER BY ALL needs columns that are written out\nhint: ORDER BY 1, 2";
+        let reason = "ORDER BY ALL needs explicit columns in SELECT\nhint: ORDER BY 1, 2";
         return Err(Error::Refused(reason.to_owned()));
     };
     let place = |place| OrderByExpr {

@@ -143,7 +143,9 @@ fn parse_query(words: Vec<TokenWithSpan>) -> Result<Box<Query>, ParserError> {
     parser.expect_token(&Token::EOF)?;
     match parsed {
         Statement::Query(query) => Ok(query),
-        other => Err(ParserError::ParserError(format!("no query: {other}"))),
+        other => Err(ParserError::ParserError(format!(
+            "expected a query, found: {other}"
+        ))),
     }
 }
 

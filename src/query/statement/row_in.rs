@@ -61,8 +61,8 @@ fn is_row_in(expr: &Expr) -> bool {
 }
 
 fn row_in_error() -> Error {
-    let reason = "a row is IN a subquery of as many columns\n\
-                  hint: EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
+    let reason = "a row in IN needs a subquery with the same number of columns\n\
+        hint: EXISTS (SELECT 1 FROM (...) AS t WHERE t.x = a AND t.y = b)";
     Error::Refused(reason.to_owned())
 }
 

@@ -148,8 +148,9 @@ impl SplitCalls {
         };
         let keys = written.columns().join(", ");
         Error::Refused(format!(
-            "split('{name}') follows from {keys} of each row, and there is no {column} here\n\
-             hint: ask where records are read: (SELECT *, split('{name}') AS part FROM records)"
+            "split('{name}') needs {keys} of each row, but there is no {column} here\n\
+             hint: call it in the query that reads records: (SELECT *, split('{name}') AS part \
+             FROM records)"
         ))
     }
 }
@@ -220,8 +221,8 @@ impl CallRewriter<'_> {
             [Some(name)] => (name, None),
             [Some(name), Some(rows)] => (name, Some(rows)),
             _ => {
-                let reason = "split takes the name of a split in quotes: split('by-task'), split('by-task@2')\n\
-                    hint: `tsql split list` lists them";
+                let reason = "split expects the name of a split in quotes: split('by-task'), \
+                    split('by-task@2')\nhint: `tsql split list` lists the splits";
                 return Err(Error::Refused(reason.to_owned()));
             }
         };
@@ -238,8 +239,8 @@ impl CallRewriter<'_> {
         {
             let all = known.others.join(", ");
             return Err(Error::Refused(format!(
-                "split('{name}') is of the rows of one relation, and {first}, {all} have keys\n\
-                 hint: name it: split('{name}', {first})"
+                "split('{name}') is ambiguous, because {first}, {all} have keys\n\
+                 hint: select one relation: split('{name}', {first})"
             )));
         }
         let rows = rows.or(known.name.as_ref()).map(String::as_str);
@@ -252,7 +253,7 @@ impl CallRewriter<'_> {
     fn rewrite_version(&mut self, args: &[Option<String>]) -> Result<Option<Expr>> {
         let [Some(table)] = args else {
             let reason =
-                "table_version takes the name of a table in quotes: table_version('records')";
+                "table_version expects the name of a table in quotes: table_version('records')";
             return Err(Error::Refused(reason.to_owned()));
         };
         let Some(versions) = self.versions else {

@@ -25,7 +25,7 @@ pub(super) fn rewrite_rename(own: &mut Select) -> Result<()> {
         Some(RenameSelectItem::Multiple(several)) => several,
     };
     if !renames.is_empty() {
-        let reason = "a SELECT takes one RENAME\nhint: t.a AS b, and t.* EXCLUDE (a)";
+        let reason = "a SELECT supports only one RENAME\nhint: t.a AS b, and t.* EXCLUDE (a)";
         return Err(Error::Refused(reason.to_owned()));
     }
     let spelled = |ident: Ident| match ident.quote_style {

@@ -64,7 +64,7 @@ pub(super) fn check(statement: &Statement) -> Result<()> {
     match names.into_iter().find_map(store_table_name) {
         None => Ok(()),
         Some(name) => Err(Error::Refused(format!(
-            "`{name}` belongs to the store, which SQL only reads: {verb} is not possible\nhint: {hint}"
+            "`{name}` belongs to the store, which SQL cannot change: {verb} is not possible\nhint: {hint}"
         ))),
     }
 }

@@ -151,12 +151,12 @@ fn what_is_distinct_ends_at_and() {
 }
 
 #[test]
-fn what_is_too_long_or_deep_is_refused_with_a_hint() {
+fn too_long_or_deep_sql_is_rejected_with_a_hint() {
     let chain = |word: &str, count: usize| vec!["1"; count].join(word);
     for (sql, wanted) in [
         (
             format!("SELECT {}", chain(" + ", 50_000)),
-            "more than 500 operators",
+            "more than 500 nested operators",
         ),
         (
             format!("SELECT {}", chain(" || ", 600)),
@@ -164,7 +164,7 @@ fn what_is_too_long_or_deep_is_refused_with_a_hint() {
         ),
         (
             format!("SELECT q{}", "::int".repeat(600)),
-            "more than 500 operators",
+            "more than 500 nested operators",
         ),
         (
             format!("SELECT {}", chain("+", 200_000)),
@@ -180,7 +180,7 @@ fn what_is_too_long_or_deep_is_refused_with_a_hint() {
         ),
         (
             format!("SELECT {}1{}", "(".repeat(200), ")".repeat(200)),
-            "nests too deep",
+            "nested too deeply",
         ),
     ] {
         let error = parse_statements(&sql).unwrap_err().to_string();

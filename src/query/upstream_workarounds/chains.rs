@@ -69,7 +69,8 @@ impl ExprPlanner for ChainPlanner {
         if levels(&appended, op) >= most {
             return plan_err!(
                 "more than {} conditions between {op}\n\
-                 hint: `x IN (...)` for many values, a join with `VALUES (...)` for many pairs of values",
+                 hint: use `x IN (...)` for many values, a join with `VALUES (...)` for many \
+                 pairs of values",
                 1 << (most - 1)
             );
         }
@@ -80,9 +81,9 @@ impl ExprPlanner for ChainPlanner {
 /// Returns the error message for expressions that are nested too deeply.
 pub(in crate::query) fn too_deep_message() -> String {
     format!(
-        "more than {MAX_OPERATOR_DEPTH} operators in one another\n\
-         hint: `concat(a, b, ...)` for `a || b || ...`, `x IN (...)` for many comparisons, `sum` over \
-         `VALUES (...)` or a table for many numbers"
+        "more than {MAX_OPERATOR_DEPTH} nested operators\n\
+         hint: use `concat(a, b, ...)` for `a || b || ...`, `x IN (...)` for many comparisons, \
+         `sum` over `VALUES (...)` or a table for many numbers"
     )
 }
 
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_chains_answer_what_they_mean() {
+    async fn long_chains_have_correct_results() {
         let context = context().await;
         for (count, condition, wanted) in [
             (5, chain(" OR ", 5, |n| format!("column1 = {n}")), "2"),
@@ -331,7 +332,7 @@ mod tests {
                 chain(word, count, |_| "column2".to_owned())
             );
             let error = first_value(&context, &sql).await;
-            assert!(error.contains("more than 500 operators"), "{error}");
+            assert!(error.contains("more than 500 nested operators"), "{error}");
         }
         let all = |count| chain(" AND ", count, |place| format!("column1 > -{place}"));
         let sql = |count| format!("SELECT count(*) FROM t WHERE {}", all(count));

@@ -243,8 +243,8 @@ impl CorrelatedScalar {
                 return Ok(None);
             }
             return not_impl_err!(
-                "a subquery is about rows of a LIMIT, a window, a sum of floats or random numbers\n\
-                 hint: COPY these rows to a file, and query the file"
+                "a correlated subquery depends on a LIMIT, a window, a sum of floats or random \
+                 numbers\nhint: COPY these rows to a file, and query the file"
             );
         }
         let alias = free_alias(input.schema());

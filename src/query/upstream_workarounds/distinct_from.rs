@@ -42,7 +42,7 @@ fn reject_ambiguous(expr: &Expr) -> Result<TreeNodeRecursion> {
         Expr::BinaryExpr(right) if matches!(right.op, Operator::And | Operator::Or) => {
             let and = right.op;
             plan_err!(
-                "`a {operator} b {and} c` may mean two things\n\
+                "`a {operator} b {and} c` is ambiguous\n\
                  hint: write `(a {operator} b) {and} c`, or `(b {and} c) {operator} a`"
             )
         }

@@ -86,7 +86,7 @@ mod tests {
     use crate::query::engine::new_context;
 
     #[tokio::test]
-    async fn queries_of_a_union_are_sorted_by_all_that_is_asked() {
+    async fn union_branches_sort_by_all_keys() {
         let context = new_context(None).unwrap();
         for view in [
             "CREATE VIEW t AS SELECT value % 4 AS a, value % 3 AS b, value AS v FROM generate_series(1, 24) AS s(value)",

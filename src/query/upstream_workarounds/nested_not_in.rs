@@ -84,7 +84,7 @@ fn lift_join_conditions(mut join: Join) -> Result<Transformed<LogicalPlan>> {
         }
         _ => {
             return not_impl_err!(
-                "a subquery in the ON of an outer join reads rows that the join keeps anyway\n\
+                "a subquery in the ON of an outer join uses columns of the preserved side\n\
                  hint: compute it as a column in a subquery of FROM"
             );
         }

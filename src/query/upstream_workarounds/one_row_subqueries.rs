@@ -188,7 +188,7 @@ fn reject_correlated_aggregates(plan: &LogicalPlan) -> Result<()> {
     })?;
     if is_correlated {
         return not_impl_err!(
-            "a correlated subquery computes an aggregate from another aggregate without GROUP BY\n\
+            "a correlated subquery computes an aggregate of another aggregate without GROUP BY\n\
              hint: GROUP BY the key in a subquery of FROM, and LEFT JOIN it"
         );
     }

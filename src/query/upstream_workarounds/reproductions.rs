@@ -395,7 +395,7 @@ async fn datafusion_is_wrong_without_each_workaround() {
         switch_off(&context, rule).await;
         assert!(
             is_wrong(&context, sql, wanted).await,
-            "DataFusion is right without `{rule}`: remove the workaround, or what it does for {sql}"
+            "DataFusion is right without `{rule}`: remove the workaround, or its handling of {sql}"
         );
     }
 }

@@ -72,7 +72,7 @@ fn translate_pattern(pattern: Expr, escape: Option<char>) -> Result<Expr> {
             Ok(Expr::Cast(cast))
         }
         _ => plan_err!(
-            "SIMILAR TO takes a pattern that is written out\nhint: `text ~ pattern` takes any regular expression"
+            "SIMILAR TO needs a constant pattern\nhint: `text ~ pattern` supports any regular expression"
         ),
     }
 }
@@ -96,7 +96,7 @@ fn pattern_to_regex(pattern: &str, escape: Option<char>) -> Result<String> {
             '[' => {
                 regex.push('[');
                 push_bracket(&mut regex, &mut letters, escape).ok_or_else(|| {
-                    plan_datafusion_err!("the pattern `{pattern}` has a `[` without its `]`")
+                    plan_datafusion_err!("the pattern `{pattern}` has a `[` without a `]`")
                 })?;
             }
             literal => push_literal(&mut regex, literal),

@@ -26,7 +26,7 @@ impl RelationPlanner for RejectTablesample {
         };
         if sampled {
             return plan_err!(
-                "TABLESAMPLE is not supported\nhint: WHERE random() < 0.01 keeps about one row of a hundred"
+                "TABLESAMPLE is not supported\nhint: WHERE random() < 0.01 selects about one row in a hundred"
             );
         }
         Ok(RelationPlanning::Original(Box::new(relation)))

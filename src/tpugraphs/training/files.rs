@@ -80,7 +80,7 @@ pub(super) fn select(
 /// Error if no file was named, or none of the named files is of the split.
 fn no_files(named: &[&TrainingFile], split: Option<&str>) -> Error {
     let Some(split) = split.filter(|_| !named.is_empty()) else {
-        return Error::Empty("no file was named: name files or collections".to_owned());
+        return Error::Empty("no files are given, expected files or collections".to_owned());
     };
     let mut splits: Vec<&str> = named
         .iter()
@@ -94,7 +94,7 @@ fn no_files(named: &[&TrainingFile], split: Option<&str>) -> Error {
         splits.join(", ")
     };
     Error::Empty(format!(
-        "none of {} files is of the split `{split}`\nhint: their splits are {there}",
+        "none of {} files belongs to the dataset split `{split}`\nhint: their dataset splits are {there}",
         named.len()
     ))
 }
@@ -117,7 +117,7 @@ pub(super) fn find_file<'a>(files: &'a [TrainingFile], name: &str) -> Result<&'a
             let ids: Vec<&str> = several.iter().map(|file| file.id.as_str()).collect();
             let ids = ids.join(", ");
             Err(Error::Ambiguous(format!(
-                "`{name}` is several files: {ids}"
+                "`{name}` matches several files: {ids}"
             )))
         }
     }
@@ -134,7 +134,7 @@ fn unknown_file(name: &str, files: &[TrainingFile]) -> Error {
         known = ids.take(LISTED).collect();
     }
     let known = if known.is_empty() {
-        "none: ingest files of TpuGraphs first".to_owned()
+        "none; ingest TpuGraphs files first".to_owned()
     } else {
         format!("{}, ...", known.join(", "))
     };

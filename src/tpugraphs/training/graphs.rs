@@ -354,7 +354,7 @@ impl fmt::Debug for TrainingGraphs {
 }
 
 fn lost_file() -> Error {
-    Error::Internal("a file of the selection is lost".to_owned())
+    Error::Internal("a file of the selection is missing".to_owned())
 }
 
 /// Steps of a rank: the rest of an epoch, then whole epochs.

@@ -79,7 +79,7 @@ impl TrainingGraph {
         let mut samples = loader.samples_of_files("stored.records", &places).await?;
         let none = Arc::default();
         let each = files.iter().map(|file| {
-            let missing = || Error::damaged("graphs", format!("{}: not there", file.graph_id));
+            let missing = || Error::damaged("graphs", format!("{} is missing", file.graph_id));
             let graph = graphs.get(&file.graph_id).ok_or_else(missing)?.clone();
             let known = known.get(&file.graph_id).unwrap_or(&none);
             let samples = samples.remove(&file.source_id).unwrap_or_default();

@@ -88,7 +88,7 @@ impl TrainingGraph {
         npz.array("config_runtime", "<i8", &[count], runtimes)?;
         if graph.kind == GraphKind::Tile {
             if form == Form::Codes {
-                let reason = format!("{} is a tile file: it has no codes", self.id);
+                let reason = format!("{} is a tile file, which has no codes", self.id);
                 return Err(Error::Argument {
                     name: "form",
                     reason,

@@ -157,7 +157,7 @@ impl GraphsOptions {
         if self.open_graphs == 0 {
             return Err(Error::Argument {
                 name: "open_graphs",
-                reason: "a step needs one open file".to_owned(),
+                reason: "a batch needs one open file".to_owned(),
             });
         }
         Ok(())

@@ -40,10 +40,10 @@ impl StepTable {
             (true, Form::Codes) => ("codes", DataType::UInt16),
             (true, Form::Int8) => ("node_config_feat", DataType::Int8),
             (false, Form::Int8 | Form::Float32) => ("config_feat", DataType::Float32),
-            (false, Form::Codes) => return Err(form_error("files of tiles have no codes")),
+            (false, Form::Codes) => return Err(form_error("tile files have no codes")),
             (true, Form::Float32) => {
                 return Err(form_error(
-                    "several files of layouts are given as int8 or as codes",
+                    "several layout files support only int8 or codes",
                 ));
             }
         };
@@ -82,7 +82,7 @@ impl StepTable {
     pub fn batch(&self, step: GraphStep) -> Result<RecordBatch> {
         if step.is_layout != self.is_layout {
             return Err(form_error(
-                "files of tiles and of layouts are not in one stream",
+                "tile files and layout files cannot be in one stream",
             ));
         }
         let rows = step.samples.values.len();

@@ -86,7 +86,7 @@ impl TrainingGraph {
         let width = self.row_width();
         Ok(match (form, self.graph.kind) {
             (Form::Codes, GraphKind::Tile) => {
-                let reason = format!("{} is a tile file: it has no codes", self.id);
+                let reason = format!("{} is a tile file, which has no codes", self.id);
                 return Err(Error::Argument {
                     name: "form",
                     reason,

@@ -175,8 +175,8 @@ async fn count_left_out(
             let column = batch
                 .column_by_name(name)
                 .map(|texts| cast(texts, &DataType::Utf8));
-            let column =
-                column.ok_or_else(|| Error::Internal(format!("counts without `{name}`")))?;
+            let column = column
+                .ok_or_else(|| Error::Internal(format!("the counts have no column `{name}`")))?;
             column.map_err(arrow_error)
         };
         let (parts, states) = (texts(PART)?, texts("status")?);
@@ -212,11 +212,11 @@ fn empty_part(part: &str, left_out: &LeftOut) -> Error {
     let hint = if part == ALL {
         "hint: `tsql queries failures-by-kind` shows why records failed"
     } else {
-        "hint: --parts names the parts that are wanted, another seed or ratio makes another split"
+        "hint: --parts selects parts; another seed or ratio gives another split"
     };
     Error::Empty(format!(
-        "no record{of_part} has a label and all features: {} failed, {} were not measured, {} have no cost, {} are in no part, {} lack a \
-         feature\n{hint}",
+        "no record{of_part} has a target and all features: {} failed, {} were not measured, {} \
+         have no cost, {} are in no part, {} lack a feature\n{hint}",
         left_out.failed,
         left_out.unmeasured,
         left_out.without_cost,
@@ -233,7 +233,8 @@ fn null_features_error(lacking: &BTreeMap<String, u64>) -> Error {
     Error::Argument {
         name: "features",
         reason: format!(
-            "{}: it cannot be computed of them\nhint: --skip-null leaves them out, and says how many; --where chooses others",
+            "{}: the feature cannot be computed for them\n\
+             hint: --skip-null skips and counts them; --where selects other records",
             each.join(", ")
         ),
     }

@@ -163,11 +163,12 @@ impl Feature {
                 Err(Error::Argument { name, reason })
             };
             if features.iter().any(|one| one.column() == column) {
-                return wrong(format!("`{column}` was named twice"));
+                return wrong(format!("`{column}` is given twice"));
             }
             if is_reserved(column) {
                 return wrong(format!(
-                    "`{column}` is another column here\nhint: `tsql import features` under another name"
+                    "`{column}` is the name of another column\n\
+                     hint: use another name in `tsql import features`"
                 ));
             }
             features.push(feature);
@@ -269,7 +270,7 @@ fn is_reserved(column: &str) -> bool {
 /// Error for an empty selection.
 pub(super) fn no_records(predicate: &str) -> Error {
     Error::Empty(format!(
-        "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows what there is"
+        "no record matches `{predicate}`\nhint: `tsql queries platform-summary` shows existing records"
     ))
 }
 
@@ -300,8 +301,10 @@ async fn target_kind(context: &SessionContext, predicate: &str) -> Result<String
             Err(Error::Argument {
                 name: "features",
                 reason: format!(
-                    "tlp_tokens has another size for each kind of target, and these are several: {}\nhint: choose one with --where, \
-                     or name tlp_tokens:llvm or tlp_tokens:cuda for all",
+                    "the size of tlp_tokens depends on the kind of target, and there are several: \
+                     {}\n\
+                     hint: select one with --where, or use tlp_tokens:llvm or tlp_tokens:cuda for \
+                     all",
                     told.join(", ")
                 ),
             })

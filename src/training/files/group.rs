@@ -67,8 +67,9 @@ pub(super) fn split_group(
         LargeGroups::Refused => Err(Error::Argument {
             name: "group_rows",
             reason: format!(
-                "the group {} has {count} rows, and a query may have {most}\nhint: --large-groups sampled chooses {most} of them, \
-                 --large-groups cut makes several queries of them, --group-rows raises the limit",
+                "the group {} has {count} rows, expected at most {most}\n\
+                 hint: --large-groups sampled selects {most} of them, --large-groups cut divides \
+                 the group, --group-rows raises the limit",
                 named()
             ),
         }),
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn large_groups_are_cut_sampled_or_refused() {
+    fn large_groups_are_truncated_sampled_or_rejected() {
         let (cut, left_out) = split_with(LargeGroups::Cut, 0);
         let cut: Vec<Vec<i64>> = cut.iter().map(lines).collect();
         assert_eq!(cut, [vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8, 9]]);
@@ -164,7 +165,7 @@ mod tests {
         );
         let told = told.unwrap_err().to_string();
         assert!(
-            told.starts_with("the group g has 5 rows, and a query may have 4"),
+            told.starts_with("the group g has 5 rows, expected at most 4"),
             "{told}"
         );
         let whole = split_group(

@@ -51,8 +51,9 @@ pub(super) fn encode_archive(batch: &RecordBatch, group_sizes: Option<&[i64]>) -
 fn encode_column(name: &str, column: &ArrayRef) -> Result<(String, Vec<u8>)> {
     let is_float = matches!(column.data_type(), DataType::Float32 | DataType::Float64);
     if column.null_count() > 0 && !is_float {
-        let reason =
-            format!("`{name}` has NULLs, which arrays of NumPy do not\nhint: --files parquet");
+        let reason = format!(
+            "`{name}` has NULLs, which NumPy arrays cannot contain\nhint: --file-format parquet"
+        );
         return Err(Error::Argument {
             name: "files",
             reason,
@@ -104,7 +105,7 @@ fn encode_column(name: &str, column: &ArrayRef) -> Result<(String, Vec<u8>)> {
         }
         other => {
             return Err(Error::Internal(format!(
-                "`{name}` is {other}, which npz files do not have"
+                "`{name}` is {other}, which npz files cannot contain"
             )));
         }
     })

@@ -284,14 +284,14 @@ impl TrainingFilesOptions {
         if self.features.is_empty() {
             return wrong(
                 "features",
-                "no feature was named\nhint: --features schedule_numbers,workload_shape",
+                "no features are given\nhint: --features schedule_numbers,workload_shape",
             );
         }
         if self.group_rows == 0 {
-            return wrong("group_rows", "a group has at least one row");
+            return wrong("group_rows", "expected at least one row in a group");
         }
         if self.split.is_none() && !self.parts.is_empty() {
-            return wrong("parts", "parts are those of a split\nhint: --split NAME@1");
+            return wrong("parts", "parts need a split\nhint: --split NAME@1");
         }
         Ok(())
     }

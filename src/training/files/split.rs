@@ -38,7 +38,9 @@ impl SplitVersion {
             Some((name, version)) => {
                 let number = version.parse::<u64>().map_err(|_| Error::Argument {
                     name: "split",
-                    reason: format!("`{version}` is no version of a split\nhint: --split {name}@1"),
+                    reason: format!(
+                        "`{version}` is not a version of a split\nhint: --split {name}@1"
+                    ),
                 })?;
                 (name, Some(number))
             }
@@ -71,7 +73,7 @@ impl SplitVersion {
             kind: "split",
             name: asked.to_owned(),
             known: if known.is_empty() {
-                "none yet: `tsql split create NAME --unit task --ratio 80/10/10` makes one"
+                "no splits; `tsql split create NAME --unit task --ratio 80/10/10` creates one"
                     .to_owned()
             } else {
                 known.join(", ")

@@ -25,7 +25,7 @@ impl TrainingFilesVerified {
     pub(crate) fn add_rebuilt(&mut self, known: &TrainingManifest, made: Result<TrainingManifest>) {
         match made {
             Err(error) => {
-                let reason = format!("the files cannot be made again: {error}");
+                let reason = format!("the files cannot be exported again: {error}");
                 self.differences.push(reason);
             }
             Ok(made) => {
@@ -55,7 +55,7 @@ impl Store {
         let Some(options) = &known.rows else {
             return Err(Error::Source {
                 location: manifest.to_owned(),
-                reason: "is the manifest of graphs, not of rows".to_owned(),
+                reason: "it is a manifest of graphs, expected a manifest of rows".to_owned(),
             });
         };
         let mut verified = verify_checksums(&location, &known).await?;
@@ -83,7 +83,7 @@ pub(crate) async fn read_manifest(path: &str) -> Result<(Location, TrainingManif
     };
     let location = Location::open(folder).await?;
     let Some(text) = location.read(MANIFEST).await? else {
-        let reason = format!("has no {MANIFEST}\nhint: `tsql export training` writes one");
+        let reason = format!("it has no {MANIFEST}\nhint: `tsql export training` writes one");
         return Err(wrong(reason));
     };
     let manifest: TrainingManifest = serde_json::from_slice(&text)
@@ -91,7 +91,7 @@ pub(crate) async fn read_manifest(path: &str) -> Result<(Location, TrainingManif
     if manifest.manifest_version > super::manifest::manifest_version() {
         let own = super::manifest::manifest_version();
         return Err(Error::Unsupported(format!(
-            "{path} is a manifest of version {}, this tsql reads up to {own}\nhint: install a newer tsql",
+            "{path} is a manifest of version {}, expected at most {own}\nhint: install a newer tsql",
             manifest.manifest_version
         )));
     }
@@ -112,7 +112,7 @@ pub(crate) async fn verify_checksums(
             Some((sha256, _)) if sha256 == file.sha256 => {}
             Some((_, bytes)) => {
                 let reason = format!(
-                    "{path} has other bytes than were written ({bytes}, then {})",
+                    "{path} has changed: {bytes} bytes, expected {} bytes with another checksum",
                     file.bytes
                 );
                 verified.differences.push(reason);
@@ -128,7 +128,7 @@ impl TrainingManifest {
         let mut told = Vec::new();
         let mut differ = |what: &str, then: &str, now: &str| {
             if then != now {
-                told.push(format!("{what}: {then} then, {now} now"));
+                told.push(format!("{what}: was {then}, is {now}"));
             }
         };
         differ("version of tsql", &self.tsql_version, &other.tsql_version);
@@ -145,26 +145,25 @@ impl TrainingManifest {
         };
         differ("features", &features(self), &features(other));
         if self.sql != other.sql {
-            told.push("the SQL is another one".to_owned());
+            told.push("the SQL differs".to_owned());
         }
         if self.left_out != other.left_out {
             let text =
                 |manifest: &Self| serde_json::to_string(&manifest.left_out).unwrap_or_default();
-            told.push(format!(
-                "left out: {} then, {} now",
-                text(self),
-                text(other)
-            ));
+            told.push(format!("left out: was {}, is {}", text(self), text(other)));
         }
         for part in &self.parts {
             match other.parts.iter().find(|one| one.name == part.name) {
-                None => told.push(format!("{}: there is no such part now", part.name)),
+                None => told.push(format!(
+                    "{}: the part is missing in the new export",
+                    part.name
+                )),
                 Some(now) => told.extend(part.differences(now)),
             }
         }
         let new = other.parts.iter();
         let new = new.filter(|part| self.parts.iter().all(|one| one.name != part.name));
-        told.extend(new.map(|part| format!("{}: there was no such part", part.name)));
+        told.extend(new.map(|part| format!("{}: the part is new", part.name)));
         told
     }
 }
@@ -179,30 +178,27 @@ impl ManifestPart {
             ("failed records", self.failed, now.failed),
         ] {
             if then != is {
-                told.push(format!("{name}: {then} {what} then, {is} now"));
+                told.push(format!("{name}: {what} was {then}, is {is}"));
             }
         }
         if self.keys != now.keys {
             told.push(format!(
-                "{name}: the rows are others (keys {} then, {} now)",
+                "{name}: the rows differ: keys was {}, is {}",
                 self.keys, now.keys
             ));
         }
         for file in &self.files {
             match now.files.iter().find(|one| one.path == file.path) {
-                None => told.push(format!("{} is not made any more", file.path)),
+                None => told.push(format!("{} is missing in the new export", file.path)),
                 Some(again) if again.sha256 != file.sha256 => {
-                    told.push(format!(
-                        "{} has other bytes when it is made again",
-                        file.path
-                    ));
+                    told.push(format!("{} has other bytes in the new export", file.path));
                 }
                 Some(_) => {}
             }
         }
         let new = now.files.iter();
         let new = new.filter(|file| self.files.iter().all(|one| one.path != file.path));
-        told.extend(new.map(|file| format!("{} is made now, and was not then", file.path)));
+        told.extend(new.map(|file| format!("{} is only in the new export", file.path)));
         told
     }
 }

@@ -241,5 +241,8 @@ fn what_is_left_over_is_dropped_or_repeated() {
         .batch_row_indices(Position::default())
         .unwrap_err()
         .to_string();
-    assert!(told.contains("epoch 0 has no batch 0: it has 0"), "{told}");
+    assert!(
+        told.contains("epoch 0 has no batch 0, expected a batch below 0"),
+        "{told}"
+    );
 }

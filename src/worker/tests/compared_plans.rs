@@ -117,7 +117,7 @@ async fn plan_query(context: &SessionContext, sql: &str) -> (Arc<dyn ExecutionPl
 }
 
 #[tokio::test]
-async fn plans_that_differ_in_one_property_are_told_apart() {
+async fn plans_that_differ_in_one_property_are_distinguished() {
     let store = Store::demo().await.unwrap();
     // No worker is running, so plans stay local.
     let options = SessionOptions::default().workers(Workers::parse("127.0.0.1:1").unwrap());

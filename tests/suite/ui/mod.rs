@@ -1,4 +1,4 @@
-//! The page on which a store is asked, as a browser speaks with it. The page itself is tried in a browser: `browser`.
+//! Requests to `tsql ui`, as a browser sends them. The page itself is tested in a browser: see `browser`.
 
 mod server;
 
@@ -13,7 +13,7 @@ use crate::support::Place;
 use server::Server;
 
 #[test]
-fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
+fn requests_without_the_cookie_or_from_other_pages_are_rejected() {
     let server = Server::sample();
     let (host, cookie) = (server.host(), server.cookie.clone());
     let page = server.get("");
@@ -30,14 +30,14 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
             && !policy.contains("http")
     );
     assert!(!page.headers.contains("access-control"));
-    // The store's page has its own script in it, and so nothing of this one's rights. (To make it takes a while.)
+    // The HTML report contains a script. It is sandboxed, and has no rights of this page.
     let store = format!("GET {}/store.html HTTP/1.1", server.place);
-    let store = server.asked(&store, &[("host", &server.host())], "");
+    let store = server.request(&store, &[("host", &server.host())], "");
     let sandbox = "content-security-policy: sandbox allow-scripts; default-src 'none';";
     assert!(store.code == 403 && store.headers.contains(sandbox));
     let place = server.place.as_str();
     let inside = format!("GET {place}/catalog HTTP/1.1");
-    let door = format!("GET /?token={} HTTP/1.1", server.token);
+    let login = format!("GET /?token={} HTTP/1.1", server.token);
     let localhost = host.replace("127.0.0.1", "localhost");
     let foreign = format!("evil.example:{}", server.port);
     let own = ("host", host.as_str());
@@ -45,10 +45,10 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
     for (line, headers) in [
         (&inside, vec![own, known]),
         (&inside, vec![("host", &localhost), known]),
-        (&door, vec![("host", &localhost)]),
+        (&login, vec![("host", &localhost)]),
     ] {
         assert_eq!(
-            server.asked(line, &headers, "").code,
+            server.request(line, &headers, "").code,
             200,
             "{line} {headers:?}"
         );
@@ -59,17 +59,17 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
     } else {
         wrong
     };
-    let wrong_door = format!("GET /?token={} HTTP/1.1", "0".repeat(32));
+    let wrong_login = format!("GET /?token={} HTTP/1.1", "0".repeat(32));
     let absolute = format!("GET http://{foreign}{place}/catalog HTTP/1.1");
     for (line, headers) in [
         (&inside, vec![own]),
         (&inside, vec![own, ("cookie", &wrong)]),
         (&"GET / HTTP/1.1".to_owned(), vec![own]),
         (&"GET / HTTP/1.1".to_owned(), vec![own, known]),
-        (&wrong_door, vec![own]),
-        // A name of a foreign page that means 127.0.0.1 now.
+        (&wrong_login, vec![own]),
+        // A foreign host name that resolves to 127.0.0.1.
         (&inside, vec![("host", &foreign), known]),
-        (&door, vec![("host", &foreign)]),
+        (&login, vec![("host", &foreign)]),
         (&absolute, vec![own, known]),
         (&inside, vec![known]),
         // A page of another site, or of another port.
@@ -81,7 +81,7 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
         (&inside, vec![own, known, ("origin", "null")]),
         (&inside, vec![own, known, ("sec-fetch-site", "cross-site")]),
         (&inside, vec![own, known, ("sec-fetch-site", "same-site")]),
-        // What a form of another page can post.
+        // A request that a form of another page can post.
         (
             &format!("POST {place}/ask HTTP/1.1"),
             vec![own, known, ("content-type", "text/plain")],
@@ -90,15 +90,15 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
         (&format!("OPTIONS {place}/ask HTTP/1.1"), vec![own, known]),
         (&"GET /elsewhere HTTP/1.1".to_owned(), vec![own]),
     ] {
-        let answer = server.asked(line, &headers, r#"{"sql":"SELECT 1"}"#);
-        // Without a name there is nothing to answer: hyper or the gate says so.
+        let response = server.request(line, &headers, r#"{"sql":"SELECT 1"}"#);
+        // A request without a valid host gets 400 from hyper or 403 from the access check.
         assert!(
-            matches!(answer.code, 400 | 403),
+            matches!(response.code, 400 | 403),
             "{line} {headers:?}: {}",
-            answer.code
+            response.code
         );
         assert!(
-            !answer.headers.contains("set-cookie") && !answer.body.contains("records"),
+            !response.headers.contains("set-cookie") && !response.body.contains("records"),
             "{line} {headers:?}"
         );
     }
@@ -106,7 +106,7 @@ fn only_who_has_the_address_is_answered_and_only_on_its_own_page() {
 }
 
 #[test]
-fn it_only_reads_and_no_files_unless_it_was_told_to() {
+fn queries_only_read_and_need_an_option_to_read_files() {
     let folder = Place::new();
     let file = folder.write("x.csv", "a\n7\n");
     let out = folder.path().join("out.csv");
@@ -123,23 +123,25 @@ fn it_only_reads_and_no_files_unless_it_was_told_to() {
         "SELECT 1; SELECT 2".to_owned(),
         read.clone(),
     ] {
-        let (_, end) = server.ask(&json!({"sql": sql}));
+        let (_, end) = server.run_query(&json!({"sql": sql}));
         assert_eq!(end["failed"]["kind"], "sql", "{sql}: {end}");
     }
     assert!(!out.exists());
-    let (_, end) = server
-        .ask(&json!({"question": {"name": "tpugraphs-score", "values": {"predictions": file}}}));
+    let (_, end) = server.run_query(
+        &json!({"question": {"name": "tpugraphs-score", "values": {"predictions": file}}}),
+    );
     assert!(
         end["failed"]["hint"]
             .as_str()
             .unwrap()
-            .contains("tsql ui --files"),
+            .contains("tsql ui --allow-files"),
         "{end}"
     );
-    let told = Server::start(folder.command(&["ui", "--sample", "--no-open", "--files"]));
-    let (begun, end) = told.ask(&json!({"sql": read}));
+    let with_files =
+        Server::start(folder.command(&["ui", "--sample", "--no-open", "--allow-files"]));
+    let (begun, end) = with_files.run_query(&json!({"sql": read}));
     assert_eq!(end["done"]["rows"], 1);
-    let rows = told.json(&format!("answers/{}/rows", begun["id"]));
+    let rows = with_files.json(&format!("answers/{}/rows", begun["id"]));
     assert_eq!(rows["rows"], json!([["7"]]));
 }
 
@@ -153,7 +155,7 @@ fn processor_time(process: u32) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_question_ends_with_whoever_asked_it() {
+fn a_query_is_canceled_when_its_client_disconnects() {
     let server = Server::sample();
     for sql in [
         "SELECT count(*) FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value = 3",
@@ -161,7 +163,7 @@ fn a_question_ends_with_whoever_asked_it() {
         "SELECT a.value + b.value AS v FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b ORDER BY v DESC",
         "SELECT a.value FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value < 0",
     ] {
-        let stream = server.posting("ask", &json!({"sql": sql}));
+        let stream = server.start_post("ask", &json!({"sql": sql}));
         server.wait("it runs", |server| server.running() == 1);
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(server.running(), 1, "it takes long");
@@ -174,8 +176,11 @@ fn a_question_ends_with_whoever_asked_it() {
             processor_time(process) - before <= 5
         });
     }
-    // The next is answered.
-    assert_eq!(server.ask(&json!({"sql": "SELECT 1"})).1["done"]["rows"], 1);
+    // The next query runs.
+    assert_eq!(
+        server.run_query(&json!({"sql": "SELECT 1"})).1["done"]["rows"],
+        1
+    );
 }
 
 #[test]
@@ -188,13 +193,13 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         "64MiB",
     ]));
     let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000) ORDER BY n";
-    let (one, end) = server.ask(&json!({"sql": million}));
+    let (one, end) = server.run_query(&json!({"sql": million}));
     assert_eq!(
         (&end["done"]["rows"], &end["done"]["is_cut"]),
         (&json!(1_000_000), &json!(false))
     );
-    let (other, _) =
-        server.ask(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5) ORDER BY n"}));
+    let (other, _) = server
+        .run_query(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5) ORDER BY n"}));
     let window = |id: &Value, query: &str| {
         let found = server.json(&format!("answers/{id}/rows?{query}"));
         let rows = found["rows"].as_array().unwrap().clone();
@@ -214,7 +219,7 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         rows,
         [json!(["1000000", "1", "0"]), json!(["999999", "2", "9"])]
     );
-    // 100,000 rows of each digit, each in the order of the answer: nines first.
+    // 100,000 rows of each digit, each in the order of the result: nines first.
     let (_, rows) = window(id, "from=99999&count=2&by=2&down=1");
     assert_eq!(
         rows,
@@ -261,7 +266,7 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
 }
 
 #[test]
-fn what_has_no_room_is_left_out_and_old_answers_go() {
+fn large_results_are_cut_and_old_results_are_evicted() {
     use tsql::ui::{Ui, UiOptions};
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -280,22 +285,22 @@ fn what_has_no_room_is_left_out_and_old_answers_go() {
         };
         runtime.block_on(ui.serve(stopped)).unwrap();
     });
-    let server = Server::let_in(&url, None);
+    let server = Server::log_in(&url, None);
     let (begun, end) =
-        server.ask(&json!({"sql": "SELECT value FROM generate_series(1, 10000000)"}));
+        server.run_query(&json!({"sql": "SELECT value FROM generate_series(1, 10000000)"}));
     let rows = end["done"]["rows"].as_u64().unwrap();
-    // Eight bytes a row, and less than a part more than there is room for.
+    // A row has eight bytes, and the last batch may exceed the limit.
     assert!(
         end["done"]["is_cut"] == true && (100_000..800_000).contains(&rows),
         "{end}"
     );
     for _ in 0..12 {
-        server.ask(&json!({"sql": "SELECT 1"}));
+        server.run_query(&json!({"sql": "SELECT 1"}));
     }
     assert_eq!(server.json("state")["answers"], 12);
     let old = server.get(&format!("answers/{}/rows", begun["id"]));
     assert!(
-        old.code == 422 && old.body.contains("ask again"),
+        old.code == 422 && old.body.contains("run the query again"),
         "{}",
         old.body
     );
@@ -305,9 +310,9 @@ fn what_has_no_room_is_left_out_and_old_answers_go() {
 }
 
 #[test]
-fn mistakes_words_questions_and_pictures() {
+fn errors_suggestions_built_in_queries_and_plots_are_served() {
     let server = Server::sample();
-    let (_, end) = server.ask(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
+    let (_, end) = server.run_query(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
     assert_eq!(
         end["failed"]["span"],
         json!({"line": 2, "column": 3, "length": 9}),
@@ -315,8 +320,8 @@ fn mistakes_words_questions_and_pictures() {
     );
     let suggested = |before: &str, after: &str| {
         let typed = json!({"text": format!("{before}{after}"), "before": before});
-        let answer = server.post("suggest", &typed);
-        let found: Value = serde_json::from_str(&answer.body).unwrap();
+        let response = server.post("suggest", &typed);
+        let found: Value = serde_json::from_str(&response.body).unwrap();
         let words = found["words"].as_array().unwrap().iter();
         let words = words.map(|word| word["value"].as_str().unwrap().to_owned());
         words.collect::<Vec<_>>()
@@ -339,11 +344,11 @@ fn mistakes_words_questions_and_pictures() {
         .unwrap();
     assert!(runtime["unit"] == "ns" && !runtime["doc"].as_str().unwrap().is_empty());
     assert!(catalog["questions"].as_array().unwrap().len() >= 50);
-    let asked = json!({"question": {"name": "top-k-per-graph", "values": {"k": "1"}}});
-    let (begun, end) = server.ask(&asked);
+    let request = json!({"question": {"name": "top-k-per-graph", "values": {"k": "1"}}});
+    let (begun, end) = server.run_query(&request);
     assert_eq!(begun["question"]["values"]["k"], "1", "{begun}");
     assert!(end["done"]["rows"].as_u64().unwrap() > 0);
-    let (_, end) = server.ask(&json!({"question": {"name": "tpugraphs-spread"}}));
+    let (_, end) = server.run_query(&json!({"question": {"name": "tpugraphs-spread"}}));
     assert!(
         end["done"]["note"]
             .as_str()
@@ -351,29 +356,29 @@ fn mistakes_words_questions_and_pictures() {
             .contains("the store has no"),
         "{end}"
     );
-    let (begun, _) = server.ask(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
-    let picture = |drawn: Value, form: &str| {
+    let (begun, _) = server.run_query(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
+    let plot = |drawn: Value, form: &str| {
         let path = format!("answers/{}/picture", begun["id"]);
         server.post(&path, &json!({"drawn": drawn, "form": form}))
     };
-    let bars = picture(json!({"kind": "bar", "x": "platform", "y": "v"}), "page");
-    // Means of those of one name: (2 + 6) / 2.
+    let bars = plot(json!({"kind": "bar", "x": "platform", "y": "v"}), "page");
+    // Mean of the values with one name: (2 + 6) / 2.
     assert!(
         bars.body
             .contains("data-names=\"[&quot;b&quot;,&quot;a&quot;]\" data-y=\"[4,4]\""),
         "{}",
         bars.body
     );
-    let refused = picture(json!({"kind": "histogram", "x": "platform"}), "page");
+    let rejected = plot(json!({"kind": "histogram", "x": "platform"}), "page");
     assert!(
-        refused.code == 422 && refused.body.contains("is text"),
+        rejected.code == 422 && rejected.body.contains("is text"),
         "{}",
-        refused.body
+        rejected.body
     );
 }
 
 #[test]
-fn what_others_write_shows() {
+fn records_of_other_processes_appear() {
     let folder = Place::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let ingest = |what: &str| {
@@ -382,7 +387,7 @@ fn what_others_write_shows() {
     };
     ingest("epyc-1t");
     let server = Server::start(folder.command(&["ui", "--store", "s", "--no-open"]));
-    let own = server.own();
+    let own = server.own_headers();
     let own: Vec<(&str, &str)> = own
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -410,8 +415,8 @@ fn what_others_write_shows() {
     ingest("epyc-2t");
     let expected = count(counted);
     while records() != expected {}
-    // A session sees it at once, too.
-    let (begun, _) = server.ask(&json!({"sql": counted}));
+    // A session reads them immediately, too.
+    let (begun, _) = server.run_query(&json!({"sql": counted}));
     let rows = server.json(&format!("answers/{}/rows", begun["id"]));
     assert_eq!(rows["rows"], json!([[expected.to_string()]]));
 }

@@ -1,4 +1,4 @@
-//! A server of `tsql ui`, and what is asked of it over HTTP.
+//! A server of `tsql ui`, and HTTP requests to it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::Place;
 
-/// A server, and who was let in.
+/// A server, and the credentials of a client.
 pub(super) struct Server {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
@@ -29,8 +29,8 @@ impl Drop for Server {
     }
 }
 
-/// An answer over HTTP.
-pub(super) struct Answer {
+/// A response over HTTP.
+pub(super) struct Response {
     pub(super) code: u16,
     pub(super) headers: String,
     pub(super) body: String,
@@ -49,11 +49,11 @@ impl Server {
             .unwrap()
             .unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        Self::let_in(&line, Some(child))
+        Self::log_in(&line, Some(child))
     }
 
-    /// Goes in by an address.
-    pub(super) fn let_in(address: &str, child: Option<Child>) -> Self {
+    /// Logs in with the address that the server printed.
+    pub(super) fn log_in(address: &str, child: Option<Child>) -> Self {
         let (port, token) = address
             .split_once("http://127.0.0.1:")
             .unwrap()
@@ -68,13 +68,13 @@ impl Server {
             cookie: String::new(),
             place: String::new(),
         };
-        let door = server.asked(
+        let login = server.request(
             &format!("GET /?token={} HTTP/1.1", server.token),
             &[("host", &server.host())],
             "",
         );
-        assert_eq!(door.code, 200, "{}", door.body);
-        let (cookie, rest) = door
+        assert_eq!(login.code, 200, "{}", login.body);
+        let (cookie, rest) = login
             .headers
             .split_once("set-cookie: ")
             .unwrap()
@@ -119,7 +119,7 @@ impl Server {
         stream
     }
 
-    pub(super) fn asked(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(super) fn request(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let mut bytes = Vec::new();
         self.send(line, headers, body)
             .read_to_end(&mut bytes)
@@ -132,17 +132,17 @@ impl Server {
             .replace("path=", "Path=")
             .replace("httponly; samesite=strict", "HttpOnly; SameSite=Strict");
         let body = match headers.contains("transfer-encoding: chunked") {
-            true => whole(body),
+            true => join_chunks(body),
             false => body.to_owned(),
         };
-        Answer {
+        Response {
             code: status.split(' ').nth(1).unwrap().parse().unwrap(),
             headers,
             body,
         }
     }
 
-    pub(super) fn own(&self) -> Vec<(String, String)> {
+    pub(super) fn own_headers(&self) -> Vec<(String, String)> {
         [
             ("host", self.host()),
             ("origin", format!("http://{}", self.host())),
@@ -154,17 +154,17 @@ impl Server {
         .into()
     }
 
-    pub(super) fn get(&self, path: &str) -> Answer {
-        let own = self.own();
+    pub(super) fn get(&self, path: &str) -> Response {
+        let own = self.own_headers();
         let own: Vec<(&str, &str)> = own
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.asked(&format!("GET {}/{path} HTTP/1.1", self.place), &own, "")
+        self.request(&format!("GET {}/{path} HTTP/1.1", self.place), &own, "")
     }
 
-    pub(super) fn posting(&self, path: &str, body: &Value) -> TcpStream {
-        let own = self.own();
+    pub(super) fn start_post(&self, path: &str, body: &Value) -> TcpStream {
+        let own = self.own_headers();
         let own: Vec<(&str, &str)> = own
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -176,24 +176,24 @@ impl Server {
         )
     }
 
-    pub(super) fn post(&self, path: &str, body: &Value) -> Answer {
-        let own = self.own();
+    pub(super) fn post(&self, path: &str, body: &Value) -> Response {
+        let own = self.own_headers();
         let own: Vec<(&str, &str)> = own
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.asked(
+        self.request(
             &format!("POST {}/{path} HTTP/1.1", self.place),
             &own,
             &body.to_string(),
         )
     }
 
-    /// The lines of an answer: what it began with, and what it ended with.
-    pub(super) fn ask(&self, asked: &Value) -> (Value, Value) {
-        let answer = self.post("ask", asked);
-        assert_eq!(answer.code, 200, "{}", answer.body);
-        let lines: Vec<Value> = answer
+    /// Runs a query. Returns the `begun` object of the first line of the response, and the last line.
+    pub(super) fn run_query(&self, request: &Value) -> (Value, Value) {
+        let response = self.post("ask", request);
+        assert_eq!(response.code, 200, "{}", response.body);
+        let lines: Vec<Value> = response
             .body
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -205,27 +205,27 @@ impl Server {
     }
 
     pub(super) fn json(&self, path: &str) -> Value {
-        let answer = self.get(path);
-        assert_eq!(answer.code, 200, "{path}: {}", answer.body);
-        serde_json::from_str(&answer.body).unwrap()
+        let response = self.get(path);
+        assert_eq!(response.code, 200, "{path}: {}", response.body);
+        serde_json::from_str(&response.body).unwrap()
     }
 
     pub(super) fn running(&self) -> u64 {
         self.json("state")["running"].as_u64().unwrap()
     }
 
-    /// Looks until it is so.
-    pub(super) fn wait(&self, what: &str, is: impl Fn(&Self) -> bool) {
+    /// Waits up to a minute until a condition is true.
+    pub(super) fn wait(&self, description: &str, condition: impl Fn(&Self) -> bool) {
         let begin = Instant::now();
-        while !is(self) {
-            assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        while !condition(self) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{description}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
-/// A body that came in chunks.
-fn whole(mut body: &str) -> String {
+/// Joins the chunks of a chunked body.
+fn join_chunks(mut body: &str) -> String {
     let mut out = String::new();
     while let Some((size, rest)) = body.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();

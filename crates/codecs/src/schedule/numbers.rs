@@ -110,7 +110,7 @@ fn add_unroll_pragma(step: &Step<'_>, row: &mut [f32]) {
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
-    reason = "a model is told so in 32 bits"
+    reason = "models read 32-bit numbers"
 )]
 fn add_split(step: &Step<'_>, number: usize, row: &mut [f32]) {
     let extent = step.arguments.get(2).map_or(0, Argument::number) as f64;
@@ -142,7 +142,7 @@ mod tests {
 
     /// Expected values are computed by hand.
     #[test]
-    fn numbers_are_where_they_are_said_to_be() {
+    fn numbers_have_the_declared_positions() {
         let steps = r#"[["CHW", 2, "local"], ["SP", 2, 0, 1000, [8, 3], 1], ["SP", 2, 3, 64, [2, 2, 2, 2, 2], 1],
             ["AN", 2, 4, 2], ["AN", 2, 0, 3], ["AN", 3, 0, 3], ["PR", 2, 0, "auto_unroll_max_step$64"],
             ["PR", 3, 0, "auto_unroll_max_step$512"], ["SP", 3, 0, 7, [0], 1]]"#;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn more_splits_than_are_told_count_in_the_sums() {
+    fn undeclared_splits_count_in_the_sums() {
         let splits = vec![r#"["SP", 1, 0, 16, [4], 1]"#; 14].join(", ");
         let mut row = [0.0; WIDTH];
         numbers(&format!("[{splits}]"), &mut row).unwrap();

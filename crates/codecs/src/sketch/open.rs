@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_were_written_in_are_taken_out_again() {
+    fn inserted_numbers_are_extracted_again() {
         for (closed, wanted) in [
             (
                 r#"[["SP", 2, ?, [8, ?], 1]]"#,

@@ -79,7 +79,7 @@ fn numbers_that_are_no_plain_integers_are_copied() {
 }
 
 #[test]
-fn broken_text_is_refused() {
+fn malformed_text_is_rejected() {
     for text in [
         "[",
         "[[\"SP\", 1",

@@ -33,25 +33,25 @@ pub(super) fn parse(text: &[u8]) -> Result<ParsedLine, String> {
     let result = result.ok_or_else(|| missing("result"))?;
     let [target, template, args, named] = list_elements("input", input)?;
     if json::members(named).is_none_or(|named| !named.is_empty()) {
-        return Err("`input` has arguments by name, which no workload of AutoTVM has".into());
+        return Err("the keyword arguments in `input` are not an empty object".into());
     }
     let args = args
         .trim()
         .strip_prefix('[')
         .filter(|_| json::elements(args).is_some());
-    let args = args.ok_or("the arguments in `input` are no list")?;
+    let args = args.ok_or("the arguments in `input` are not a list")?;
     parse_string("the template", template)?;
     let comma = if args.trim() == "]" { "" } else { "," };
     let workload_key = add_json_spaces(&format!("[{template}{comma}{args}"));
     if json::members(config).is_none() {
-        return Err("`config` is no object".into());
+        return Err("`config` is not an object".into());
     }
     let version = version.ok_or_else(|| missing("version"))?;
     if version != VERSION {
-        return Err(format!("version {version} is not known: {VERSION} is"));
+        return Err(format!("unknown version {version}, expected {VERSION}"));
     }
     let [costs, error_no, all_cost, measured_at] = list_elements("result", result)?;
-    let costs = json::elements(costs).ok_or("the costs in `result` are no list")?;
+    let costs = json::elements(costs).ok_or("the costs in `result` are not a list")?;
     let costs = costs.into_iter().map(|cost| parse_number("cost", cost));
     let target = parse_string("the target", target)?;
     let tvm_version = tvm_version.map(|version| parse_string("`tvm_version`", version));
@@ -76,14 +76,14 @@ pub(super) fn parse(text: &[u8]) -> Result<ParsedLine, String> {
 
 /// Returns the elements of a list of exactly `N` elements.
 fn list_elements<'a, const N: usize>(key: &str, raw: &'a str) -> Result<[&'a str; N], String> {
-    let elements = json::elements(raw).ok_or_else(|| format!("`{key}` is no list"))?;
+    let elements = json::elements(raw).ok_or_else(|| format!("`{key}` is not a list"))?;
     let count = elements.len();
-    let wrong = |_| format!("`{key}` has {count} elements instead of {N}");
+    let wrong = |_| format!("`{key}` has {count} elements, expected {N}");
     elements.try_into().map_err(wrong)
 }
 
 fn parse_string(what: &str, raw: &str) -> Result<String, String> {
-    serde_json::from_str(raw).map_err(|_| format!("{what} is no text: `{raw}`"))
+    serde_json::from_str(raw).map_err(|_| format!("{what} is not a string: `{raw}`"))
 }
 
 fn add_json_spaces(raw: &str) -> String {
@@ -94,18 +94,20 @@ fn parse_number(what: &str, raw: &str) -> Result<Decimal, String> {
     let is_number = json::number_length(raw.as_bytes()) == Some(raw.len());
     let value = is_number.then(|| Decimal::parse(raw.as_bytes())).flatten();
     let value = value.filter(|value| value.digits >= 0);
-    value.ok_or_else(|| format!("{what} `{raw}` is no number from 0 on with at most 18 digits"))
+    value.ok_or_else(|| {
+        format!("invalid {what} `{raw}`, expected a number of at least 0 with at most 18 digits")
+    })
 }
 
 fn parse_error_number(raw: &str) -> Result<i16, String> {
     let number = raw.parse::<i16>().ok().filter(|number| *number >= 0);
-    number.ok_or_else(|| format!("error number `{raw}` is none from 0 to {}", i16::MAX))
+    number.ok_or_else(|| format!("invalid error number `{raw}`, expected 0 to {}", i16::MAX))
 }
 
 /// Returns the seconds since 1970 and the fraction in units of 10^-[`FRACTION_DIGITS`] seconds. A double that holds a
 /// current time has no finer resolution.
 fn parse_time(raw: &str) -> Result<(i64, Option<i32>), String> {
-    let wrong = || format!("the time `{raw}` is no number of seconds since 1970");
+    let wrong = || format!("invalid time `{raw}`, expected seconds since 1970");
     parse_number("time", raw).map_err(|_| wrong())?;
     let (seconds, fraction) = match raw.split_once('.') {
         Some((seconds, fraction)) => (seconds, Some(fraction)),

@@ -67,7 +67,7 @@ mod tests {
     const RESULT: &str = r#""r": [[1000000000.0], 6, 10, 1549916400.0]"#;
 
     #[test]
-    fn records_are_told_in_any_order_of_keys_and_in_both_spellings() {
+    fn records_are_detected_in_any_key_order_and_spelling() {
         for line in [
             format!("{{{INPUT}, {RESULT}, \"v\": 0.1}}"),
             format!("{{{RESULT}, \"v\": 0.1, {INPUT}}}"),

@@ -108,28 +108,28 @@ fn failed_and_unmeasured_programs_have_no_runtime() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_have_a_reason() {
     for (from, to, wanted) in [
-        ("{}]", "{\"a\": 1}]", "arguments by name"),
-        ("\"dense\"", "7", "the template is no text: `7`"),
+        ("{}]", "{\"a\": 1}]", "the keyword arguments in `input`"),
+        ("\"dense\"", "7", "the template is not a string: `7`"),
         ("[-1, 8]]", "[-1, 8]", "expected"),
         (
             "0, 2.2458248138427734",
             "2.2458248138427734",
-            "3 elements instead of 4",
+            "3 elements, expected 4",
         ),
         (
             "[0.0136712, 1.28171e-05], 0",
             "[0.0136712, -1], 0",
             "cost `-1`",
         ),
-        ("1694904726.0244505", "9694904726000000", "the time"),
-        ("1694904726.0244505", "1e9", "the time"),
+        ("1694904726.0244505", "9694904726000000", "invalid time"),
+        ("1694904726.0244505", "1e9", "invalid time"),
         ("\"version\": 0.2, ", "", "key `version` is missing"),
         (
             "\"version\": 0.2",
             "\"version\": 0.3",
-            "version 0.3 is not known: 0.2 is",
+            "unknown version 0.3, expected 0.2",
         ),
         (
             "\"version\": 0.2",
@@ -147,7 +147,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn logs_are_told_from_other_json() {
+fn logs_differ_from_other_json() {
     assert!(Log.begins_record(LINE.as_bytes()));
     assert!(
         !Log.begins_record(

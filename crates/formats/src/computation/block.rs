@@ -42,7 +42,7 @@ pub(super) fn read_stage<'a>(
     let block = realized.follow_required("block")?;
     require_empty(block, &["match_buffers", "alloc_buffers"])?;
     if integer_value(realized.follow_required("predicate")?)? != 1 {
-        return Err(unexpected_node(realized, "block that always runs"));
+        return Err(unexpected_node(realized, "an unconditional block"));
     }
     let iterated = bind_axes(reader, loops, realized, block)?;
     let store = expect_store(block.follow_required("body")?)?;
@@ -54,10 +54,7 @@ pub(super) fn read_stage<'a>(
     name_axes(&mut axes, 'i', spatial)?;
     if !block.node.attributes.contains_key("init") || block.follow("init")?.is_none() {
         if !iterated.reduced.is_empty() {
-            return Err(unexpected_node(
-                block,
-                "reduction that begins with something",
-            ));
+            return Err(unexpected_node(block, "a reduction with an initial value"));
         }
         let body = reader.read_expression(store.follow_required("value")?, &axes, there)?;
         return format_stage(tensor, None, &body);
@@ -68,17 +65,17 @@ pub(super) fn read_stage<'a>(
     if init.follow_required("buffer")?.index != place
         || !first.is_same(reader, &init.follow_list("indices")?, &axes)?
     {
-        return Err(unexpected_node(init, "beginning of the same reduction"));
+        return Err(unexpected_node(init, "the initial value of the reduction"));
     }
     let initial = reader.read_expression(init.follow_required("value")?, &axes, there)?;
     let extents = iterated.reduced.iter().map(|&(_, extent)| extent).collect();
     name_axes(&mut axes, 'r', iterated.reduced)?;
     let combined = store.follow_required("value")?;
     if dtype(combined)? != tensor.dtype {
-        return Err(unexpected_node(combined, "reduction of its type"));
+        return Err(unexpected_node(combined, "a reduction of its type"));
     }
     let kind =
-        Reduction::kind(kind(combined)).ok_or_else(|| unexpected_node(combined, "reduction"))?;
+        Reduction::kind(kind(combined)).ok_or_else(|| unexpected_node(combined, "a reduction"))?;
     let combined = first.other_operand(reader, combined, &axes)?;
     let body = reader.read_expression(combined, &axes, there)?;
     let reduction = Reduction {
@@ -105,12 +102,12 @@ fn bind_axes<'a>(
         .budget
         .take((variables.len() + values.len()) as u64)?;
     if variables.len() != values.len() {
-        return Err(unexpected_node(block, "block of as many axes as values"));
+        return Err(unexpected_node(block, "a block with one value per axis"));
     }
     let mut free: HashMap<usize, i64, RandomState> = HashMap::default();
     for &Loop { variable, extent } in loops {
         if free.insert(variable, extent).is_some() {
-            return Err(unexpected_node(block, "block in different loops"));
+            return Err(unexpected_node(block, "a block in different loops"));
         }
     }
     let mut axes = BlockAxes::default();
@@ -121,20 +118,17 @@ fn bind_axes<'a>(
             || kind(value) == "IntImm" && integer_value(value).is_ok_and(|value| value == 0);
         let is_plain = is_loop || (extent == 1 && is_first());
         if !is_plain {
-            return Err(unexpected_node(value, "loop of its own"));
+            return Err(unexpected_node(value, "a separate loop"));
         }
         let variable = axis.follow_required("var")?.index;
         match axis.integer_attribute("iter_type")? {
             DATA_PARALLEL if axes.spatial.insert(variable, extent).is_none() => {}
             REDUCED => axes.reduced.push((variable, extent)),
-            _ => return Err(unexpected_node(axis, "axis that is understood")),
+            _ => return Err(unexpected_node(axis, "a supported axis")),
         }
     }
     if free.values().any(|&extent| extent > 1) {
-        return Err(unexpected_node(
-            block,
-            "block that runs once for each element",
-        ));
+        return Err(unexpected_node(block, "a block that runs once per element"));
     }
     Ok(axes)
 }
@@ -145,7 +139,7 @@ fn expect_store(at: NodeRef<'_>) -> Result<NodeRef<'_>, Error> {
     if kind(at) == "BufferStore" {
         Ok(at)
     } else {
-        Err(unexpected_node(at, "statement that writes an element"))
+        Err(unexpected_node(at, "a statement that writes an element"))
     }
 }
 
@@ -161,7 +155,7 @@ fn written_axes<'a>(
     if indices.len() != tensor.shape.len() {
         return Err(unexpected_node(
             store,
-            "statement that writes an element of its tensor",
+            "a statement that writes an element of its tensor",
         ));
     }
     let mut axes = Vec::with_capacity(indices.len());
@@ -169,13 +163,13 @@ fn written_axes<'a>(
         match spatial.remove(&index.index) {
             Some(extent) if extent == size => axes.push((index.index, extent)),
             None if size == 1 && kind(index) == "IntImm" && integer_value(index)? == 0 => {}
-            _ => return Err(unexpected_node(index, "axis over all of its dimension")),
+            _ => return Err(unexpected_node(index, "an axis over its whole dimension")),
         }
     }
     if spatial.values().any(|&extent| extent > 1) {
         return Err(unexpected_node(
             store,
-            "statement that writes each element once",
+            "a statement that writes each element once",
         ));
     }
     // Axes of extent 1 may still be used to read.
@@ -231,6 +225,9 @@ impl<'a> Element<'a> {
                 return Ok(other);
             }
         }
-        Err(unexpected_node(combined, "reduction into what it writes"))
+        Err(unexpected_node(
+            combined,
+            "a reduction into the written element",
+        ))
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn dtype(at: NodeRef<'_>) -> Result<&'static str, Error> {
     let word = typed.text_attribute("dtype")?;
     let known = DTYPES.iter().find(|(name, _)| *name == word);
     let known = known.map(|(_, dtype)| *dtype);
-    known.ok_or_else(|| Error::wrong(format!("numbers of the type {word:?}")))
+    known.ok_or_else(|| Error::wrong(format!("unsupported data type {word:?}")))
 }
 
 /// Returns the value of an integer constant. Since 0.27 constants have no data type and their value is a separate node.
@@ -72,7 +72,7 @@ pub(super) fn integer_value(at: NodeRef<'_>) -> Result<i64, Error> {
             return Ok(value);
         }
     }
-    Err(unexpected_node(at, "constant that is whole"))
+    Err(unexpected_node(at, "an integer constant"))
 }
 
 /// Returns the value of a floating-point constant.
@@ -83,7 +83,7 @@ pub(super) fn float_value(at: NodeRef<'_>) -> Result<f64, Error> {
     let value = at.attribute("value")?;
     let text = value.as_str().and_then(|text| text.parse().ok());
     text.or(value.as_f64())
-        .ok_or_else(|| unexpected_node(at, "constant"))
+        .ok_or_else(|| unexpected_node(at, "a constant"))
 }
 
 /// Returns the extent of a range, which must begin at 0 and must not be empty.
@@ -147,5 +147,5 @@ pub(super) fn require_empty(at: NodeRef<'_>, names: &[&str]) -> Result<(), Error
 /// Returns the error for a node that is not a `wanted`.
 pub(super) fn unexpected_node(at: NodeRef<'_>, wanted: &str) -> Error {
     let (index, type_key) = (at.index, at.type_key());
-    Error::wrong(format!("node {index} ({type_key}) is no {wanted}"))
+    Error::wrong(format!("node {index} ({type_key}) is not {wanted}"))
 }

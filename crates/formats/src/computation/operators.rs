@@ -166,7 +166,9 @@ pub(super) fn comparison(name: &str, a: &Expression, b: &Expression) -> Result<E
 /// Returns an error if an operand is not Boolean.
 pub(super) fn logic(name: &str, a: &Expression, b: &Expression) -> Result<Expression, Error> {
     if a.dtype != "bool" || b.dtype != "bool" {
-        return Err(Error::wrong(format!("{name} of what is no truth")));
+        return Err(Error::wrong(format!(
+            "{name} of a value that is not Boolean"
+        )));
     }
     let (ExpressionForm::Condition(first), ExpressionForm::Condition(second)) = (&a.form, &b.form)
     else {
@@ -193,7 +195,7 @@ pub(super) fn not(a: &Expression) -> Result<Expression, Error> {
             Expression::condition(Some(condition.clone().not()))
         }
         _ if a.dtype == "bool" => Ok(Expression::from_operation("not", "bool", &[a])),
-        _ => Err(Error::wrong("Not of what is no truth")),
+        _ => Err(Error::wrong("Not of a value that is not Boolean")),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn name_axes(
     for (place, extent) in extents {
         let axis = LinearIndex::variable(format!("{letter}{count}"), (0, extent - 1));
         if axes.insert(place, axis).is_some() {
-            return Err(Error::wrong("an axis that goes over two things"));
+            return Err(Error::wrong("an axis with two ranges"));
         }
         count += i32::from(extent > 1);
     }
@@ -61,7 +61,7 @@ impl<'a> ExpressionReader<'a> {
         let left = self.text_bytes.checked_sub(bytes);
         self.text_bytes = left.unwrap_or(0);
         left.map(drop)
-            .ok_or_else(|| Error::wrong("more text than a computation has"))
+            .ok_or_else(|| Error::wrong("the computation is too large"))
     }
 
     /// Returns the constant sizes of a non-empty tensor.
@@ -73,7 +73,7 @@ impl<'a> ExpressionReader<'a> {
             .map(integer_value)
             .collect::<Result<_, _>>()?;
         if sizes.iter().any(|&size| size < 1) {
-            return Err(unexpected_node(at, "tensor of elements"));
+            return Err(unexpected_node(at, "a tensor with elements"));
         }
         Ok(sizes)
     }
@@ -100,7 +100,7 @@ impl<'a> ExpressionReader<'a> {
             let operands = operands(node)?;
             let operands = operands.iter().map(|at| known.get(&at.index));
             let operands: Option<Vec<&Expression>> = operands.collect();
-            let operands = operands.ok_or_else(|| unexpected_node(node, "expression"))?;
+            let operands = operands.ok_or_else(|| unexpected_node(node, "an expression"))?;
             let bytes = operands
                 .iter()
                 .map(|operand| operand.text_length_bound() + 64);
@@ -110,7 +110,7 @@ impl<'a> ExpressionReader<'a> {
         }
         known
             .remove(&at.index)
-            .ok_or_else(|| unexpected_node(at, "expression"))
+            .ok_or_else(|| unexpected_node(at, "an expression"))
     }
 }
 
@@ -142,7 +142,7 @@ fn build_expression(
         ("FloatImm", []) => Expression::float(dtype(at)?, float_value(at)?),
         ("Var", []) => {
             let axis = axes.get(&at.index).cloned();
-            let axis = axis.ok_or_else(|| unexpected_node(at, "axis of its stage"))?;
+            let axis = axis.ok_or_else(|| unexpected_node(at, "an axis of its stage"))?;
             Expression::index(dtype(at)?, Some(axis))
         }
         (
@@ -158,13 +158,13 @@ fn build_expression(
             let function = at.follow_required("op")?;
             let function = function
                 .text()
-                .ok_or_else(|| unexpected_node(function, "function"))?;
+                .ok_or_else(|| unexpected_node(function, "a function"))?;
             call(function, dtype(at)?, arguments)
         }
         ("ProducerLoad" | "BufferLoad" | "TensorLoad", indices) => {
             load_element(at, indices, tensors)
         }
-        _ => Err(unexpected_node(at, "expression that is understood")),
+        _ => Err(unexpected_node(at, "a supported expression")),
     }
 }
 
@@ -188,7 +188,7 @@ pub(super) fn producer(tensor: NodeRef<'_>) -> Result<usize, Error> {
     if tensor.integer_attribute("value_index")? == 0 {
         Ok(tensor.follow_required("op")?.index)
     } else {
-        Err(Error::wrong("an operation of several results"))
+        Err(Error::wrong("an operation with several results"))
     }
 }
 
@@ -201,10 +201,11 @@ fn load_element(
     require_empty(at, &["predicate"])?;
     let place = source_tensor(at)?;
     let tensor = tensors.get(&place);
-    let tensor = tensor.ok_or_else(|| Error::wrong("an element of a tensor before it is there"))?;
+    let tensor =
+        tensor.ok_or_else(|| Error::wrong("an element of a tensor that is not computed yet"))?;
     let dtype = dtype(at)?;
     if dtype != tensor.dtype || indices.len() != tensor.shape.len() {
-        return Err(Error::wrong("an element of another tensor than there is"));
+        return Err(Error::wrong("an element that does not match its tensor"));
     }
     let mut texts = Vec::with_capacity(indices.len());
     for (index, size) in indices.iter().zip(&tensor.shape) {
@@ -216,7 +217,7 @@ fn load_element(
             .range()
             .is_some_and(|(least, greatest)| least <= 0 && 0 <= greatest)
         {
-            return Err(Error::wrong("an element beyond its tensor"));
+            return Err(Error::wrong("an element outside its tensor"));
         }
     }
     let form = ExpressionForm::Other(format!("@{place}[{}]", texts.join(", ")));

@@ -21,7 +21,7 @@ use crate::tvm_json::{Error, NodeRef, StepBudget, TvmGraph, post_order};
 pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
     let root = graph.root()?;
     if !root.is_array() {
-        return Err(unexpected_node(root, "array of tensors"));
+        return Err(unexpected_node(root, "an array of tensors"));
     }
     let mut reader = ExpressionReader::new(graph);
     let (mut tensors, mut outputs) = (Tensors::default(), Vec::new());
@@ -42,7 +42,7 @@ pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
         match kind(operation) {
             "PlaceholderOp" => return Ok(Vec::new()),
             "ComputeOp" => {}
-            _ => return Err(unexpected_node(operation, "operation that is understood")),
+            _ => return Err(unexpected_node(operation, "a supported operation")),
         }
         let text = operation_text(&mut reader, operation, &tensors)?;
         let from = tensors_read(&text);
@@ -69,7 +69,7 @@ fn operation_tensor<'a>(
     }
     let body = at.follow_list("body")?;
     let &[body] = body.as_slice() else {
-        return Err(Error::wrong("an operation of several results"));
+        return Err(Error::wrong("an operation with several results"));
     };
     let shape = axis_extents(reader, &at.follow_list("axis")?, DATA_PARALLEL)?;
     let shape = shape.into_iter().map(|(_, extent)| extent).collect();
@@ -87,7 +87,7 @@ fn axis_extents<'a>(
     let mut extents = Vec::with_capacity(axes.len());
     for axis in axes {
         if axis.integer_attribute("iter_type")? != wanted {
-            return Err(unexpected_node(*axis, "axis of that kind"));
+            return Err(unexpected_node(*axis, "an axis of the expected kind"));
         }
         extents.push((axis.follow_required("var")?.index, axis_extent(*axis)?));
     }
@@ -101,14 +101,14 @@ fn operation_text<'a>(
     tensors: &Tensors,
 ) -> Result<String, Error> {
     let tensor = tensors.get(&at.index);
-    let tensor = tensor.ok_or_else(|| unexpected_node(at, "operation that is understood"))?;
+    let tensor = tensor.ok_or_else(|| unexpected_node(at, "a supported operation"))?;
     let mut spatial = Axes::default();
     let extents = axis_extents(reader, &at.follow_list("axis")?, DATA_PARALLEL)?;
     name_axes(&mut spatial, 'i', extents)?;
     let body = at.follow_list("body")?;
     let body = *body
         .first()
-        .ok_or_else(|| unexpected_node(at, "operation of a result"))?;
+        .ok_or_else(|| unexpected_node(at, "an operation with a result"))?;
     if kind(body) == "Reduce" {
         let (reduction, source) = read_reduction(reader, body, spatial, tensors)?;
         format_stage(tensor, Some(&reduction), &source)
@@ -134,20 +134,20 @@ fn read_reduction<'a>(
     let result = one(combiner, "result")?;
     let kind_of_reduction = Reduction::kind(kind(result));
     let kind_of_reduction =
-        kind_of_reduction.ok_or_else(|| unexpected_node(result, "reduction"))?;
+        kind_of_reduction.ok_or_else(|| unexpected_node(result, "a reduction"))?;
     let (a, b) = (
         result.follow_required("a")?.index,
         result.follow_required("b")?.index,
     );
     if left == right || ((a, b) != (left, right) && (a, b) != (right, left)) {
         return Err(Error::wrong(
-            "a reduction of something else than two values",
+            "a reduction of other values than its two operands",
         ));
     }
     if at.integer_attribute("value_index")? != 0
         || integer_value(at.follow_required("condition")?)? != 1
     {
-        return Err(Error::wrong("a reduction on a condition"));
+        return Err(Error::wrong("a conditional reduction"));
     }
     // The extent of an adaptive pool depends on axes, which may turn out to have extent 1.
     let mut inner = Vec::new();
@@ -160,10 +160,12 @@ fn read_reduction<'a>(
         let (Some(extent), Some(0)) =
             (extent.value().filter(|&extent| extent > 0), minimum.value())
         else {
-            return Err(Error::wrong("a reduction of who knows how many values"));
+            return Err(Error::wrong(
+                "a reduction over a range that is not constant",
+            ));
         };
         if axis.integer_attribute("iter_type")? != REDUCED {
-            return Err(unexpected_node(axis, "axis of a reduction"));
+            return Err(unexpected_node(axis, "an axis of a reduction"));
         }
         inner.push((axis.follow_required("var")?.index, extent));
     }

@@ -21,14 +21,14 @@ use crate::tvm_json::{Error, NodeRef, TvmGraph};
 pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
     let module = graph.root()?;
     if kind(module) != "IRModule" {
-        return Err(unexpected_node(module, "module"));
+        return Err(unexpected_node(module, "a module"));
     }
     let mut functions = module.follow_required("functions")?.pairs();
     let (Some((_, function)), None) = (functions.next(), functions.next()) else {
         return Err(Error::wrong("a module of several functions"));
     };
     if kind(function) != "PrimFunc" {
-        return Err(unexpected_node(function, "function that is understood"));
+        return Err(unexpected_node(function, "a supported function"));
     }
     let mut reader = ExpressionReader::new(graph);
     let mut buffers = Buffers::default();
@@ -84,7 +84,7 @@ impl Buffers {
             _ => (at.follow_required("ty")?, at),
         };
         if !matches!(kind(typed), "Buffer" | "BufferType") {
-            return Err(unexpected_node(at, "tensor"));
+            return Err(unexpected_node(at, "a tensor"));
         }
         require_empty(
             typed,
@@ -93,7 +93,7 @@ impl Buffers {
         if let Some(offset) = optional_attribute(typed, "elem_offset")?
             && integer_value(offset)? != 0
         {
-            return Err(unexpected_node(at, "tensor that begins where it is stored"));
+            return Err(unexpected_node(at, "a tensor that begins at offset 0"));
         }
         let (dtype, shape) = (dtype(typed)?, reader.tensor_sizes(typed, "shape")?);
         let is_new = self.stored.insert(stored.index);
@@ -103,7 +103,7 @@ impl Buffers {
                 .insert(at.index, Tensor { dtype, shape })
                 .is_some()
         {
-            return Err(unexpected_node(at, "tensor of its own"));
+            return Err(unexpected_node(at, "a tensor with separate storage"));
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Buffers {
         for ((loops, realized), place) in nests.into_iter().zip(written) {
             let tensor = self.tensors.get(&place);
             let tensor =
-                tensor.ok_or_else(|| Error::wrong("something else is written than a tensor"))?;
+                tensor.ok_or_else(|| Error::wrong("a write to a value that is not a tensor"))?;
             let text = read_stage(reader, &loops, realized, tensor, &there)?;
             if texts.insert(place, text).is_some() {
                 return Err(Error::wrong("a tensor that is written twice"));
@@ -148,13 +148,13 @@ fn root_block<'a>(
 ) -> Result<NodeRef<'a>, Error> {
     reader.budget.take(1)?;
     if !kind(realized).ends_with("BlockRealize") {
-        return Err(unexpected_node(realized, "root block"));
+        return Err(unexpected_node(realized, "a root block"));
     }
     let block = realized.follow_required("block")?;
     require_empty(realized, &["iter_values"])?;
     require_empty(block, &["iter_vars", "match_buffers", "init"])?;
     if integer_value(realized.follow_required("predicate")?)? != 1 {
-        return Err(unexpected_node(realized, "root block that always runs"));
+        return Err(unexpected_node(realized, "an unconditional root block"));
     }
     Ok(block)
 }
@@ -189,7 +189,7 @@ fn loop_nest<'a>(
         reader.budget.take(1)?;
         require_empty(within, &["thread_binding", "step"])?;
         if within.integer_attribute("kind")? != 0 {
-            return Err(unexpected_node(within, "plain loop"));
+            return Err(unexpected_node(within, "a plain loop"));
         }
         loops.push(Loop {
             variable: within.follow_required("loop_var")?.index,
@@ -203,6 +203,6 @@ fn loop_nest<'a>(
     if kind(within).ends_with("BlockRealize") {
         Ok((loops, within))
     } else {
-        Err(unexpected_node(within, "block or loop around one"))
+        Err(unexpected_node(within, "a block or a loop around one"))
     }
 }

@@ -125,7 +125,7 @@ mod tests {
     use super::{is_legacy_log, is_log};
 
     #[test]
-    fn logs_are_told_from_programs_that_write_them() {
+    fn logs_differ_from_programs_that_write_them() {
         let log = "noise\ntest-log [Processing] /s/x\ntest-log [Config] model: x\n";
         assert!(is_log(log.as_bytes()));
         assert!(is_log(b"[Processing] /s/x\n[Result] status: failed\n"));
@@ -140,7 +140,7 @@ mod tests {
         ));
     }
     #[test]
-    fn logs_without_bracket_tags_are_told_by_their_keys() {
+    fn logs_without_bracket_tags_are_detected_by_keys() {
         let line = |key: &str| format!("graph-net-test-compiler-log {key} model_path:/s/x 1\n");
         let log = format!("Fail to export\n{}{}", line("equal"), line("max_diff"));
         assert!(is_legacy_log(log.as_bytes()));

@@ -98,7 +98,7 @@ fn assert_compared(run: &Run) {
     assert_eq!(
         run.config_value("reference_model"),
         None,
-        "what both have is not said twice"
+        "common values are not repeated"
     );
     assert_eq!(
         (run.e2e_speedup, stated_status(run), upstream_status(run)),

@@ -4,7 +4,7 @@
     clippy::print_stderr,
     clippy::cast_precision_loss,
     clippy::too_many_lines,
-    reason = "a test says why it was skipped, and compares counts with floats"
+    reason = "a test prints why it was skipped, and compares counts with floats"
 )]
 
 use tsql_metrics::speedup::{self, Interpretation, Sample, ScoreParams};
@@ -305,7 +305,7 @@ fn tolerance_keys_are_upstreams() {
 }
 
 #[test]
-fn paper_tables_follow_from_the_formula() {
+fn published_tables_follow_from_the_formula() {
     let Some(text) = text("golden/graphnet/paper_tables_3_6.csv") else {
         return;
     };

@@ -152,7 +152,7 @@ fn other_bytes_and_line_endings() {
 }
 
 #[test]
-fn glued_lines_are_taken_apart() {
+fn concatenated_lines_are_separated() {
     let runs = parse(concat!(
         "noise graph [Processing] /s/agraph [Config] model: agraph [Config] device: cuda\n",
         "W1 Trial 1: e2e=1.5 ms, gpu=1.25 msTrial 2: e2e=2.5 ms\n",

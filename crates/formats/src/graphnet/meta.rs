@@ -38,7 +38,7 @@ pub fn read(text: &str) -> (Vec<Tensor>, Vec<ParseFault>) {
             .and_then(|tensor| parse_attribute(line.text, tensor))
             .is_none()
         {
-            faults.push((line.number, "no attribute of a tensor".to_owned()));
+            faults.push((line.number, "not an attribute of a tensor".to_owned()));
         }
     }
     (tensors, faults)

@@ -41,12 +41,7 @@ pub fn read(text: &str) -> Result<Program, ParseFault> {
         parser.take("def") && parser.take_name() == Some("forward")
     });
     let header = header.ok_or((1, "no method `forward`".to_owned()))?;
-    let odd = || {
-        (
-            header.number,
-            "parameters that are not understood".to_owned(),
-        )
-    };
+    let odd = || (header.number, "unsupported parameters".to_owned());
     let arguments = parse_parameters(header.text).ok_or_else(odd)?;
     let mut builder = ProgramBuilder::new(framework, &arguments);
     let mut body = None;

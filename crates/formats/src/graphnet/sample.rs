@@ -215,7 +215,7 @@ impl Sample {
             Ok(_) => self.metadata = Some(text.to_owned()),
             Err(error) => {
                 let line = error.line() as u64;
-                self.add_problem(METADATA, line, &format!("no JSON object: {error}"));
+                self.add_problem(METADATA, line, &format!("not a JSON object: {error}"));
             }
         }
     }
@@ -227,11 +227,7 @@ impl Sample {
         match program::read(text) {
             Ok(program) => {
                 for &line in &program.unparsed {
-                    self.add_problem(
-                        MODEL,
-                        line,
-                        "a statement that is not understood: kept as text",
-                    );
+                    self.add_problem(MODEL, line, "unsupported statement, stored as text");
                 }
                 self.program = Some(program);
             }
@@ -244,7 +240,7 @@ impl Sample {
             return;
         };
         let Some(found) = Constraints::parse(text) else {
-            self.add_problem(CONSTRAINTS, 0, "not understood: kept as text");
+            self.add_problem(CONSTRAINTS, 0, "unsupported content, stored as text");
             return;
         };
         found.apply(&mut self.tensors);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_tell_programs_and_flags_builds() {
+    fn sources_identify_programs_and_flags_builds() {
         let manifest = |repeat: u32, flags: &str, entry: &str| {
             format!(
                 r#"[program]\nentry = \"{entry}\"\nflags = [\"{flags}\"]\n[measure]\nrepeat = {repeat}\n"#
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_not_known() {
+    fn absent_keys_are_null() {
         let gpu = environment("cuda -arch=sm_90", "\"-use_fast_math\"", "", "");
         let build = super::kernel_of_environment(&gpu).build;
         assert_eq!(

@@ -90,7 +90,7 @@ impl<'a> MeasuredLine<'a> {
         let cpu = numbers("cpu_repeats_ns")?;
         if let Some(cpu) = cpu.as_ref().filter(|cpu| cpu.len() != repeats.len()) {
             return Err(format!(
-                "`cpu_repeats_ns` has {} numbers, `repeats_ns` {}",
+                "`cpu_repeats_ns` has {} numbers, `repeats_ns` has {}",
                 cpu.len(),
                 repeats.len()
             ));
@@ -137,7 +137,7 @@ pub(super) fn parse_environment(text: &str) -> Result<Environment, String> {
     let value = |place: usize| values.get(place).copied().flatten();
     let object = |place: usize, key: &str| {
         let canonical = |found: &str| found.starts_with('{').then(|| json::canonical(found));
-        let wrong = || format!("environment: `{key}` is no object");
+        let wrong = || format!("environment: `{key}` is not an object");
         value(place)
             .map(|found| canonical(found).flatten().ok_or_else(wrong))
             .transpose()
@@ -160,10 +160,10 @@ fn canonical_value(key: &str, raw: &str) -> Result<String, String> {
     let (text, is_text) = match raw.as_bytes().first() {
         Some(b'"') => (parse_string(key, raw)?, true),
         Some(b'{' | b'[') => (raw.to_owned(), false),
-        _ => return Err(format!("`{key}` is no text, list or object")),
+        _ => return Err(format!("`{key}` is not a string, list or object")),
     };
     let canonical = text.starts_with(['{', '[']).then(|| json::canonical(&text));
-    let wrong = || format!("`{key}` is no text, list or object");
+    let wrong = || format!("`{key}` is not a string, list or object");
     match canonical.flatten() {
         Some(canonical) => Ok(canonical),
         None => is_text.then_some(text).ok_or_else(wrong),
@@ -171,12 +171,12 @@ fn canonical_value(key: &str, raw: &str) -> Result<String, String> {
 }
 
 fn parse_string(key: &str, raw: &str) -> Result<String, String> {
-    serde_json::from_str(raw).map_err(|_| format!("`{key}` is no text"))
+    serde_json::from_str(raw).map_err(|_| format!("`{key}` is not a string"))
 }
 
 fn canonical_list(key: &str, raw: &str) -> Result<String, String> {
     let canonical = raw.starts_with('[').then(|| json::canonical(raw)).flatten();
-    canonical.ok_or_else(|| format!("`{key}` is no list"))
+    canonical.ok_or_else(|| format!("`{key}` is not a list"))
 }
 
 fn parse_number(key: &str, raw: &str) -> Result<Decimal, String> {
@@ -189,7 +189,7 @@ fn parse_number(key: &str, raw: &str) -> Result<Decimal, String> {
         .flatten();
     value
         .filter(|value| value.digits >= 0)
-        .ok_or_else(|| format!("`{key}`: `{raw}` is no number from 0 on"))
+        .ok_or_else(|| format!("`{key}`: invalid value `{raw}`, expected a number of at least 0"))
 }
 
 /// Parses nanoseconds into seconds.
@@ -198,7 +198,7 @@ fn parse_time(key: &str, raw: &str) -> Result<Decimal, String> {
 }
 
 fn parse_times(key: &str, raw: &str) -> Result<Vec<Decimal>, String> {
-    let elements = json::elements(raw).ok_or_else(|| format!("`{key}` is no list"))?;
+    let elements = json::elements(raw).ok_or_else(|| format!("`{key}` is not a list"))?;
     elements
         .into_iter()
         .map(|element| parse_time(key, element))
@@ -207,23 +207,31 @@ fn parse_times(key: &str, raw: &str) -> Result<Vec<Decimal>, String> {
 
 fn parse_error_number(raw: &str) -> Result<i16, String> {
     let number = raw.parse::<i16>().ok().filter(|number| *number >= 0);
-    number.ok_or_else(|| format!("`error_no`: `{raw}` is no number from 0 to {}", i16::MAX))
+    number.ok_or_else(|| {
+        format!(
+            "`error_no`: invalid value `{raw}`, expected an integer from 0 to {}",
+            i16::MAX
+        )
+    })
 }
 
 fn parse_flags(raw: &str) -> Result<Vec<String>, String> {
     let words: Vec<String> =
-        serde_json::from_str(raw).map_err(|_| "`flags` is no list of texts".to_owned())?;
+        serde_json::from_str(raw).map_err(|_| "`flags` is not a list of strings".to_owned())?;
     if let Some(word) = words
         .iter()
         .find(|word| word.is_empty() || word.contains(','))
     {
-        return Err(format!("`flags`: `{word}` is no word"));
+        return Err(format!(
+            "`flags`: invalid flag `{word}`, expected text without commas"
+        ));
     }
     Ok(words)
 }
 
 fn parse_timestamp(raw: &str) -> Result<i64, String> {
-    let wrong = || format!("`measured_at`: `{raw}` is neither seconds since 1970 nor RFC 3339");
+    let wrong =
+        || format!("`measured_at`: invalid value `{raw}`, expected seconds since 1970 or RFC 3339");
     let range = -(i64::MAX / 1_000_000)..=i64::MAX / 1_000_000;
     let seconds = if raw.starts_with('"') {
         let text: String = serde_json::from_str(raw).map_err(|_| wrong())?;

@@ -64,12 +64,12 @@ fn other_spellings_keep_their_text_and_mean_the_same() {
 }
 
 #[test]
-fn wrong_lines_say_what_is_wrong() {
+fn invalid_lines_have_a_reason() {
     for (line, reason) in [
         (r#"{"steps": {}}"#, "key `workload_key` is missing"),
         (
             r#"{"workload_key": 7, "steps": {}}"#,
-            "`workload_key` is no text, list or object",
+            "`workload_key` is not a string, list or object",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "step": 1}"#,
@@ -77,15 +77,15 @@ fn wrong_lines_say_what_is_wrong() {
         ),
         (
             r#"{"workload_key": "a", "workload_key": "a", "steps": {}}"#,
-            "stands twice",
+            "duplicate key `workload_key`",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "repeats_ns": [1, -2]}"#,
-            "`repeats_ns`: `-2` is no number from 0 on",
+            "`repeats_ns`: invalid value `-2`, expected a number of at least 0",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "repeats_ns": 3}"#,
-            "`repeats_ns` is no list",
+            "`repeats_ns` is not a list",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "repeats_ns": [1], "cpu_repeats_ns": []}"#,
@@ -93,11 +93,11 @@ fn wrong_lines_say_what_is_wrong() {
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "error_no": 99999}"#,
-            "`error_no`: `99999`",
+            "`error_no`: invalid value `99999`",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "flags": ["a,b"]}"#,
-            "`a,b` is no word",
+            "invalid flag `a,b`",
         ),
         (
             r#"{"workload_key": "a", "steps": {}, "measured_at": "yesterday"}"#,
@@ -108,7 +108,7 @@ fn wrong_lines_say_what_is_wrong() {
             "environment: unknown key `host`",
         ),
         (r#"{"workload_key": "a", "steps": {}"#, "EOF"),
-        ("[1]", "no JSON object"),
+        ("[1]", "not a JSON object"),
     ] {
         let rows = parse(line.as_bytes(), false);
         assert_eq!(rows.records.len(), 0, "{line}");

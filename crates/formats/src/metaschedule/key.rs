@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_lead_back_to_what_they_were_made_of() {
+    fn keys_restore_their_workload() {
         let of_hash = key_of_hash("7523732197612418965", "null");
         assert_eq!(structural_hash(&of_hash), Some(7_523_732_197_612_418_965));
         assert_eq!(workload_place(&of_hash), None);

@@ -23,9 +23,8 @@ pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, Stri
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let text = text.trim_start_matches('\u{feff}');
-    serde_json::from_str::<IgnoredAny>(text)
-        .map_err(|error| format!("the line is no JSON: {error}"))?;
-    let within = json::nested_elements(text, 3).ok_or("the line is no list")?;
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| format!("invalid JSON: {error}"))?;
+    let within = json::nested_elements(text, 3).ok_or("the line is not a list")?;
     let [index, record] = list_elements("the line", text.trim(), &within, 0)?;
     let [trace, run_secs, target, args_info] = list_elements("the record", record, &within, 1)?;
     for part in list_elements::<2>("the trace", trace, &within, 2)? {
@@ -39,12 +38,12 @@ pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, Stri
         .filter(|index| *index >= 0)
         .ok_or_else(|| {
             format!(
-                "the index of the workload `{index}` is no whole number from 0 to {}",
+                "invalid workload index `{index}`, expected an integer from 0 to {}",
                 i32::MAX
             )
         })?;
     if !args_info.starts_with('[') && args_info != NULL {
-        return Err("the types of the arguments are no list".into());
+        return Err("the argument types are not a list".into());
     }
     let (costs, error_no) = parse_times(run_secs)?;
     Ok(ParsedLine {
@@ -71,7 +70,7 @@ fn workload_key(index: i32, args_info: &str, beside: &LogContext) -> Result<Stri
     let place = usize::try_from(index).unwrap_or(usize::MAX);
     let name = graphs.names.get(place).ok_or_else(|| {
         let (file, count) = (&graphs.file, graphs.names.len());
-        format!("its workload {index} (from 0) is not in `{file}`, which has {count} lines")
+        format!("workload {index} (from 0) is not in `{file}`, which has {count} lines")
     })?;
     Ok(match name {
         Some(hash) => key::key_of_hash(hash, args_info),
@@ -91,14 +90,14 @@ fn list_elements<'a, const N: usize>(
     level: usize,
 ) -> Result<[&'a str; N], String> {
     if !raw.starts_with('[') {
-        return Err(format!("{what} is no list"));
+        return Err(format!("{what} is not a list"));
     }
     let inside = raw.as_bytes().as_ptr_range();
     let elements = within.iter().filter(|(of, _)| *of == level);
     let elements = elements.filter(|(_, element)| inside.contains(&element.as_ptr()));
     let elements: Vec<&str> = elements.map(|(_, element)| *element).collect();
     let count = elements.len();
-    let wrong = |_| format!("{what} has {count} elements instead of {N}");
+    let wrong = |_| format!("{what} has {count} elements, expected {N}");
     elements.try_into().map_err(wrong)
 }
 
@@ -111,7 +110,7 @@ fn compact_target(raw: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     if !raw.starts_with('{') {
-        return Err("the target is no object".into());
+        return Err("the target is not an object".into());
     }
     let mut target = Vec::with_capacity(raw.len());
     json::write_compact(&json::normalize_spacing(raw.as_bytes()), &mut target);
@@ -123,7 +122,7 @@ fn parse_times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
     if raw == NULL {
         return Ok((Vec::new(), 0));
     }
-    let elements = json::elements_unchecked(raw).ok_or("the run times are no list")?;
+    let elements = json::elements_unchecked(raw).ok_or("the run times are not a list")?;
     let times = elements.into_iter().map(parse_seconds);
     let times: Vec<f64> = times.collect::<Result<_, _>>()?;
     if times.iter().any(|&time| time >= FAILED_S) {
@@ -131,7 +130,7 @@ fn parse_times(raw: &str) -> Result<(Vec<Decimal>, i16), String> {
     }
     let costs = times.into_iter().map(Decimal::from_f64);
     let costs: Option<_> = costs.collect();
-    Ok((costs.ok_or("a run time is no decimal")?, 0))
+    Ok((costs.ok_or("a run time is not a decimal number")?, 0))
 }
 
 /// Parses seconds as a double, like TVM. The twenty digits contain no more information.
@@ -139,5 +138,5 @@ fn parse_seconds(raw: &str) -> Result<f64, String> {
     let is_number = json::number_length(raw.as_bytes()) == Some(raw.len());
     let value = is_number.then(|| raw.parse::<f64>().ok()).flatten();
     let value = value.filter(|value| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| format!("run time `{raw}` is no number of seconds from 0 on"))
+    value.ok_or_else(|| format!("invalid run time `{raw}`, expected seconds of at least 0"))
 }

@@ -1,6 +1,6 @@
 //! Databases that TVM wrote, which are not part of the project.
 
-#![allow(clippy::print_stderr, reason = "a test says what it found")]
+#![allow(clippy::print_stderr, reason = "a test prints its results")]
 
 use std::collections::HashSet;
 use std::fs;

@@ -97,7 +97,7 @@ fn workloads_are_known_by_the_file_beside() {
     let rows = parse(LINE.as_bytes(), false, &beside(before));
     assert_eq!(
         rows.others[0].reason.as_deref().unwrap(),
-        "its workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
+        "workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
     );
     let most = "\n".repeat(1 << 20);
     assert_eq!(
@@ -242,31 +242,31 @@ fn strange_but_valid_lines_keep_their_text() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_have_a_reason() {
     for (from, to, wanted) in [
-        ("[3,[", "[-3,[", "index of the workload `-3`"),
-        ("[3,[", "[3.0,[", "index of the workload `3.0`"),
-        ("[3,[", "[3,4,[", "the line has 3 elements instead of 2"),
+        ("[3,[", "[-3,[", "invalid workload index `-3`"),
+        ("[3,[", "[3.0,[", "invalid workload index `3.0`"),
+        ("[3,[", "[3,4,[", "the line has 3 elements, expected 2"),
         (
             "[16,8]",
             "[16,8",
-            "the line is no JSON: EOF while parsing a list at line 1 column 552",
+            "invalid JSON: EOF while parsing a list at line 1 column 552",
         ),
         (
             ",[[2,[16,8]],[4,1],[5,-1]]",
             "",
-            "the trace has 1 elements instead of 2",
+            "the trace has 1 elements, expected 2",
         ),
         (
             "[[2,[16,8]],[4,1],[5,-1]]",
             "7",
             "instructions and decisions of the trace",
         ),
-        (TIMES, "0.5", "the run times are no list"),
+        (TIMES, "0.5", "the run times are not a list"),
         (TIMES, "[-0.5]", "run time `-0.5`"),
         (TIMES, "[null]", "run time `null`"),
         (TIMES, "[\"0.5\"]", "run time `\"0.5\"`"),
-        (TIMES, "[0.5],0", "the record has 5 elements instead of 4"),
+        (TIMES, "[0.5],0", "the record has 5 elements, expected 4"),
         (
             "{\"keys\":[\"cpu\"],",
             "[],{\"keys\":[\"cpu\"],",
@@ -275,12 +275,12 @@ fn what_is_wrong_is_said() {
         (
             r#"{"keys":["cpu"],"kind":"llvm","mcpu":"generic","num-cores":2,"tag":""}"#,
             "\"llvm\"",
-            "the target is no object",
+            "the target is not an object",
         ),
         (
             r#"[["TENSOR","float32",[1,128,128]],["TENSOR","float32",[128]]]"#,
             "{}",
-            "the types of the arguments are no list",
+            "the argument types are not a list",
         ),
     ] {
         let text = format!("{}\n{LINE}", replace_in_line(from, to));
@@ -296,7 +296,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn records_are_told_from_other_json() {
+fn records_differ_from_other_json() {
     let spaced = tsql_codecs::json::normalize_spacing(LINE.as_bytes());
     assert!(Log.begins_record(LINE.as_bytes()) && Log.begins_record(&spaced));
     assert!(Log.begins_record(b"[12,[[[]"));

@@ -49,7 +49,7 @@ impl<'a> PickleInput<'a> {
     pub(super) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some(array) = rest.first_chunk() else {
-            return Err(self.error("the pickle ends here, before it is complete"));
+            return Err(self.error("the pickle is incomplete"));
         };
         self.at += N;
         Ok(*array)
@@ -74,7 +74,8 @@ impl<'a> PickleInput<'a> {
     /// Reads a signed length of four bytes; negative lengths are rejected.
     pub(super) fn read_signed_length4(&mut self) -> Result<u64, Error> {
         let length = i32::from_le_bytes(self.read_array()?);
-        u64::try_from(length).map_err(|_| self.error(format!("a length of {length} bytes")))
+        u64::try_from(length)
+            .map_err(|_| self.error(format!("a length of {length} bytes, expected 0 or more")))
     }
 
     /// Checks that `length` bytes remain and returns the length.
@@ -83,7 +84,7 @@ impl<'a> PickleInput<'a> {
         let fits = usize::try_from(length)
             .ok()
             .filter(|&length| length <= left);
-        fits.ok_or_else(|| self.error(format!("says {length} bytes follow, where {left} are left")))
+        fits.ok_or_else(|| self.error(format!("{length} bytes expected, {left} are left")))
     }
 
     /// Consumes `length` bytes.
@@ -98,7 +99,7 @@ impl<'a> PickleInput<'a> {
     pub(super) fn read_line(&mut self) -> Result<&'a [u8], Error> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', rest) else {
-            return Err(self.error("a line without an end"));
+            return Err(self.error("a line without a line feed"));
         };
         self.at += end + 1;
         Ok(rest.get(..end).unwrap_or_default())
@@ -110,6 +111,6 @@ impl<'a> PickleInput<'a> {
         let text = std::str::from_utf8(line)
             .ok()
             .filter(|text| text.is_ascii());
-        text.ok_or_else(|| self.error("a line that should be ASCII is not"))
+        text.ok_or_else(|| self.error("a line that is not ASCII"))
     }
 }

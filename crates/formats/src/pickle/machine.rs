@@ -87,12 +87,12 @@ impl PickleMachine<'_> {
             }
             // GLOBAL, STACK_GLOBAL, REDUCE, NEWOBJ, NEWOBJ_EX, INST, OBJ, BUILD
             b'c' | 0x93 | b'R' | 0x81 | 0x92 | b'i' | b'o' | b'b' => self.make_object(operation),
-            b'P' | b'Q' => self.fail("a persistent id, whose object is not in the pickle"),
-            0x82..=0x84 => self.fail("a registered extension, whose name is not in the pickle"),
+            b'P' | b'Q' => self.fail("a persistent id of an object that is not in the pickle"),
+            0x82..=0x84 => {
+                self.fail("a registered extension with a name that is not in the pickle")
+            }
             0x97 | 0x98 => self.fail("a buffer that is not in the pickle"),
-            _ => self.fail(format!(
-                "no operation of a pickle has the code {operation:#04x}"
-            )),
+            _ => self.fail(format!("unknown pickle operation {operation:#04x}")),
         }
     }
 
@@ -103,7 +103,7 @@ impl PickleMachine<'_> {
     fn protocol(&mut self) -> Result<(), Error> {
         match self.input.read_byte()? {
             0..=MAX_PROTOCOL => Ok(()),
-            other => self.fail(format!("protocol {other}: up to {MAX_PROTOCOL} is known")),
+            other => self.fail(format!("protocol {other}, expected at most {MAX_PROTOCOL}")),
         }
     }
 
@@ -127,7 +127,7 @@ impl PickleMachine<'_> {
     fn top(&self) -> Result<Id, Error> {
         let above = self.stack.get(self.floor()..).unwrap_or_default();
         let top = above.last().copied();
-        top.ok_or_else(|| self.input.error("needs a value where the stack has none"))
+        top.ok_or_else(|| self.input.error("the stack has no value"))
     }
 
     fn pop(&mut self) -> Result<Id, Error> {
@@ -138,7 +138,7 @@ impl PickleMachine<'_> {
 
     fn pop_to_mark(&mut self) -> Result<Vec<Id>, Error> {
         let Some(mark) = self.marks.pop() else {
-            return Err(self.input.error("needs a mark where there is none"));
+            return Err(self.input.error("the stack has no mark"));
         };
         // The stack is never lower than its marks. The drained values get an allocation of their exact size.
         let mark = mark.min(self.stack.len());
@@ -164,10 +164,7 @@ impl PickleMachine<'_> {
             b'p' | b'g' => {
                 let line = self.input.read_ascii_line()?.trim();
                 let index = line.parse();
-                index.map_err(|_| {
-                    self.input
-                        .error(format!("{line:?} is no place in the memo"))
-                })?
+                index.map_err(|_| self.input.error(format!("{line:?} is not a memo index")))?
             }
             b'q' | b'h' => self.input.read_length1()?,
             b'r' | b'j' => self.input.read_length4()?,
@@ -175,7 +172,7 @@ impl PickleMachine<'_> {
         };
         if matches!(operation, b'g' | b'h' | b'j') {
             let Some(&known) = self.memo.get(&index) else {
-                return self.fail(format!("the memo has no place {index}"));
+                return self.fail(format!("the memo has no entry {index}"));
             };
             self.stack.push(known);
         } else {
@@ -221,7 +218,7 @@ impl PickleMachine<'_> {
             Some(Value::List(list)) if operation != 0x90 => list.extend(items),
             Some(Value::Set(set)) if operation == 0x90 => set.extend(items),
             Some(Value::Object(object)) => object.items.extend(items),
-            _ => return self.fail("adds to what is no list, set or object"),
+            _ => return self.fail("items for a value that is not a list, set or object"),
         }
         Ok(())
     }
@@ -232,7 +229,7 @@ impl PickleMachine<'_> {
         match self.values.get_mut(top) {
             Some(Value::Dict(dict)) => dict.extend(entries),
             Some(Value::Object(object)) => object.entries.extend(entries),
-            _ => return self.fail("sets an entry of what is no dictionary or object"),
+            _ => return self.fail("entries for a value that is not a dictionary or object"),
         }
         Ok(())
     }
@@ -249,7 +246,7 @@ impl PickleMachine<'_> {
                 let name = self.pop()?;
                 let module = self.pop()?;
                 if self.values.text(module).is_none() || self.values.text(name).is_none() {
-                    return self.fail("a name that is no text");
+                    return self.fail("a name that is not text");
                 }
                 self.push(Value::Global { module, name })
             }
@@ -262,7 +259,7 @@ impl PickleMachine<'_> {
             b'o' => {
                 let items = self.pop_to_mark()?;
                 let Some((&class, items)) = items.split_first() else {
-                    return self.fail("a call of nothing");
+                    return self.fail("a call without a function");
                 };
                 let arguments = self.add(Value::Tuple(items.into()))?;
                 self.record_call(class, arguments, None)
@@ -302,13 +299,13 @@ impl PickleMachine<'_> {
             Value::Global { .. } | Value::Object(_)
         );
         if !known {
-            return self.fail("calls what is no class or function");
+            return self.fail("a call of a value that is not a class or function");
         }
         if self.values.tuple(arguments).is_none() {
-            return self.fail("arguments that are no tuple");
+            return self.fail("arguments that are not a tuple");
         }
         if named.is_some_and(|named| !matches!(self.values.get(named), Value::Dict(_))) {
-            return self.fail("arguments with names that are no dictionary");
+            return self.fail("keyword arguments that are not a dictionary");
         }
         self.push(Value::Object(Box::new(Object {
             class,
@@ -330,7 +327,7 @@ impl PickleMachine<'_> {
                 Ok(())
             }
             Some(Value::Object(_)) => self.fail("a second state for the same object"),
-            _ => self.fail("a state for what is no object"),
+            _ => self.fail("a state for a value that is not an object"),
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn read_scalar(
         // STRING, BINSTRING, SHORT_BINSTRING
         b'S' => {
             let bytes = text::unquote(input.read_line()?);
-            let bytes = bytes.ok_or_else(|| input.error("text that is not quoted as it should"))?;
+            let bytes = bytes.ok_or_else(|| input.error("text that is not quoted correctly"))?;
             decode_string(&bytes)
         }
         b'T' => {
@@ -54,7 +54,7 @@ pub(super) fn read_scalar(
         // UNICODE, SHORT_BINUNICODE, BINUNICODE, BINUNICODE8
         b'V' => {
             let text = text::decode_raw_unicode(input.read_line()?);
-            let text = text.ok_or_else(|| input.error("an escape that is no character"))?;
+            let text = text.ok_or_else(|| input.error("an escape that is not a character"))?;
             Value::Text(text.into())
         }
         0x8c | b'X' | 0x8d => {
@@ -99,7 +99,7 @@ fn read_text_number(operation: u8, input: &mut PickleInput<'_>) -> Result<Value,
         (b'L', _) => text::parse_integer(line.strip_suffix('L').unwrap_or(line)),
         _ => text::parse_integer(line),
     };
-    value.ok_or_else(|| input.error("a line that should be a number is none"))
+    value.ok_or_else(|| input.error("a line that is not a number"))
 }
 
 /// Decodes an integer of any size: two's complement, little-endian.

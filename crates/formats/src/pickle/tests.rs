@@ -162,80 +162,80 @@ fn calls_are_notes() {
 }
 
 #[test]
-fn what_is_no_pickle_is_refused_where_it_is_wrong() {
+fn invalid_pickles_are_rejected_at_their_position() {
     for (bytes, reason) in [
-        (
-            &b""[..],
-            "byte 0: the pickle ends here, before it is complete",
-        ),
-        (b"]", "byte 1: the pickle ends here, before it is complete"),
-        (b".", "byte 0: needs a value where the stack has none"),
-        (
-            b"]\xfe.",
-            "byte 1: no operation of a pickle has the code 0xfe",
-        ),
-        (b"\x80\x06N.", "byte 0: protocol 6: up to 5 is known"),
+        (&b""[..], "byte 0: the pickle is incomplete"),
+        (b"]", "byte 1: the pickle is incomplete"),
+        (b".", "byte 0: the stack has no value"),
+        (b"]\xfe.", "byte 1: unknown pickle operation 0xfe"),
+        (b"\x80\x06N.", "byte 0: protocol 6, expected at most 5"),
         (
             b"\x80\x04X\xff\xff\xff\xffab",
-            "byte 2: says 4294967295 bytes follow, where 2 are left",
+            "byte 2: 4294967295 bytes expected, 2 are left",
         ),
         (
             b"\x8e\xff\xff\xff\xff\xff\xff\xff\xffab",
-            "byte 0: says 18446744073709551615 bytes follow, where 2 are left",
+            "byte 0: 18446744073709551615 bytes expected, 2 are left",
         ),
         (
             b"\x95\x09\x00\x00\x00\x00\x00\x00\x00N.",
-            "byte 0: says 9 bytes follow, where 2 are left",
+            "byte 0: 9 bytes expected, 2 are left",
         ),
-        (b"\x8b\xff\xff\xff\xffab", "byte 0: a length of -1 bytes"),
+        (
+            b"\x8b\xff\xff\xff\xffab",
+            "byte 0: a length of -1 bytes, expected 0 or more",
+        ),
         (
             b"Nj\xff\xff\xff\xff.",
-            "byte 1: the memo has no place 4294967295",
+            "byte 1: the memo has no entry 4294967295",
         ),
-        (b"Ng-1\n.", "byte 1: \"-1\" is no place in the memo"),
-        (b"\x94.", "byte 0: needs a value where the stack has none"),
-        (
-            b"K\x01(\x85.",
-            "byte 3: needs a value where the stack has none",
-        ),
-        (b"Kt", "byte 2: the pickle ends here, before it is complete"),
-        (b"K\x01t.", "byte 2: needs a mark where there is none"),
+        (b"Ng-1\n.", "byte 1: \"-1\" is not a memo index"),
+        (b"\x94.", "byte 0: the stack has no value"),
+        (b"K\x01(\x85.", "byte 3: the stack has no value"),
+        (b"Kt", "byte 2: the pickle is incomplete"),
+        (b"K\x01t.", "byte 2: the stack has no mark"),
         (b"(K\x01d.", "byte 3: a key without a value"),
         (b"(K\x01u.", "byte 3: a key without a value"),
-        (b"NNa.", "byte 2: adds to what is no list, set or object"),
+        (
+            b"NNa.",
+            "byte 2: items for a value that is not a list, set or object",
+        ),
         (
             b"NNNs.",
-            "byte 3: sets an entry of what is no dictionary or object",
+            "byte 3: entries for a value that is not a dictionary or object",
         ),
-        (b"]Nb.", "byte 2: a state for what is no object"),
+        (b"]Nb.", "byte 2: a state for a value that is not an object"),
         (
             b"cm\nC\n)RNbNb.",
             "byte 10: a second state for the same object",
         ),
-        (b"N)R.", "byte 2: calls what is no class or function"),
-        (b"cm\nC\n]R.", "byte 6: arguments that are no tuple"),
+        (
+            b"N)R.",
+            "byte 2: a call of a value that is not a class or function",
+        ),
+        (b"cm\nC\n]R.", "byte 6: arguments that are not a tuple"),
         (
             b"cm\nC\n)N\x92.",
-            "byte 7: arguments with names that are no dictionary",
+            "byte 7: keyword arguments that are not a dictionary",
         ),
-        (b"NN\x93.", "byte 2: a name that is no text"),
-        (b"cm\nC", "byte 0: a line without an end"),
-        (b"(o.", "byte 1: a call of nothing"),
+        (b"NN\x93.", "byte 2: a name that is not text"),
+        (b"cm\nC", "byte 0: a line without a line feed"),
+        (b"(o.", "byte 1: a call without a function"),
         (b"X\x01\x00\x00\x00\xff.", "byte 0: text that is not UTF-8"),
-        (b"V\\ud800\n.", "byte 0: an escape that is no character"),
-        (b"S'a\n.", "byte 0: text that is not quoted as it should"),
-        (b"Ix\n.", "byte 0: a line that should be a number is none"),
+        (b"V\\ud800\n.", "byte 0: an escape that is not a character"),
+        (b"S'a\n.", "byte 0: text that is not quoted correctly"),
+        (b"Ix\n.", "byte 0: a line that is not a number"),
         (
             b"P1\n.",
-            "byte 0: a persistent id, whose object is not in the pickle",
+            "byte 0: a persistent id of an object that is not in the pickle",
         ),
         (
             b"NQ.",
-            "byte 1: a persistent id, whose object is not in the pickle",
+            "byte 1: a persistent id of an object that is not in the pickle",
         ),
         (
             b"\x82\x01.",
-            "byte 0: a registered extension, whose name is not in the pickle",
+            "byte 0: a registered extension with a name that is not in the pickle",
         ),
         (b"\x97.", "byte 0: a buffer that is not in the pickle"),
         (b"N\x98.", "byte 1: a buffer that is not in the pickle"),
@@ -243,10 +243,7 @@ fn what_is_no_pickle_is_refused_where_it_is_wrong() {
         assert_eq!(read_error(bytes), reason, "{bytes:?}");
     }
     let digits = [b"I".as_slice(), &[b'9'; 5000], b"\n."].concat();
-    assert_eq!(
-        read_error(&digits),
-        "byte 0: a line that should be a number is none"
-    );
+    assert_eq!(read_error(&digits), "byte 0: a line that is not a number");
 }
 
 #[test]

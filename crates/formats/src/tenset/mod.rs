@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_but_valid_lines_are_kept_verbatim() {
+    fn unusual_valid_lines_are_stored_verbatim() {
         for line in [
             LINE.replace("0.705956", "0.7059560"),
             LINE.replace("\"v\": \"v0.6\"", "\"v\":  \"v0.6\""),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_are_told_from_other_json() {
+    fn logs_differ_from_other_json() {
         assert!(looks_like_record(LINE.as_bytes()));
         assert!(!looks_like_record(
             br#"{"input": ["cuda", "matmul"], "config": {}}"#

@@ -76,7 +76,7 @@ pub(super) fn parse<'a>(
             }
         };
         if again {
-            return Err(format!("key {} stands twice", quote_excerpt(key)));
+            return Err(format!("duplicate key {}", quote_excerpt(key)));
         }
         if cursor.next_or_close(b'}')? {
             break;
@@ -100,7 +100,7 @@ fn check_version(version: &[u8]) -> Result<(), String> {
     }
     let text = text.unwrap_or(version);
     Err(format!(
-        "version {} is not known: v0.2 to v0.6 are",
+        "unknown version {}, expected v0.2 to v0.6",
         quote_excerpt(text)
     ))
 }
@@ -178,7 +178,7 @@ impl<'a> LineCursor<'a> {
         match string_length(self.rest()) {
             Some(length) => Ok(self.take(length)),
             None => Err(format!(
-                "the string at byte {} does not end or is broken",
+                "the string at byte {} is unterminated or invalid",
                 self.at + 1
             )),
         }
@@ -389,7 +389,7 @@ mod tests {
             (
                 "v0.6",
                 "v0.9",
-                "version `v0.9` is not known: v0.2 to v0.6 are",
+                "unknown version `v0.9`, expected v0.2 to v0.6",
             ),
             ("1e+10", "1e999", "cost `1e999` is out of range"),
             ("0.5", "-0.5", "a cost is negative"),
@@ -462,7 +462,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_line_that_was_changed_anywhere_is_refused_or_json(
+        fn a_mutated_line_is_rejected_or_json(
             changes in proptest::collection::vec(proptest::prelude::any::<(proptest::sample::Index, proptest::sample::Index, u8)>(), 1..4)
         ) {
             let line = mutate(&changes);

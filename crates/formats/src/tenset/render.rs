@@ -57,7 +57,7 @@ impl Environment {
             serde_json::from_slice(&list).map_err(|error| error.to_string())?;
         let log_version = serde_json::from_slice(version).map_err(|error| error.to_string())?;
         let mut values = values.into_iter();
-        let wrong = |what: &str| format!("{what} of the task is not what any version writes");
+        let wrong = |what: &str| format!("{what} of the task has an unexpected type");
         let Some(Value::String(target)) = values.next() else {
             return Err(wrong("the target"));
         };
@@ -73,7 +73,7 @@ impl Environment {
             .map(serde_json::from_value::<Vec<String>>)
             .transpose();
         if let Some(value) = values.next() {
-            return Err(format!("the task has an element too many: `{value}`"));
+            return Err(format!("the task has an unexpected element: `{value}`"));
         }
         Ok(Self {
             target,

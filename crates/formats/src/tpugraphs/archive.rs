@@ -54,23 +54,26 @@ impl<R: Read + Seek> NpzArchive<R> {
     pub(super) fn open(input: R) -> Result<Self, String> {
         let zip = ZipArchive::new(input).map_err(|error| match error {
             ZipError::InvalidArchive(detail) if detail.contains("EOCD") => {
-                "the directory at its end is missing or damaged: it was cut off, \
-                                            or is no npz file"
+                "the zip directory at the end is missing or damaged: \
+                 the file is truncated or not an npz file"
                     .to_owned()
             }
             other => other.to_string(),
         })?;
         if zip.len() > MAX_MEMBERS {
-            return Err(format!("{} members: no file of TpuGraphs", zip.len()));
+            return Err(format!(
+                "{} members, expected at most {MAX_MEMBERS}",
+                zip.len()
+            ));
         }
         let mut names: Vec<String> = Vec::with_capacity(zip.len());
         for index in 0..zip.len() {
             let member = zip.name_for_index(index).ok_or("a member without a name")?;
             let member = member.map_err(|error| error.to_string())?;
             let name = member.strip_suffix(SUFFIX);
-            let name = name.ok_or_else(|| format!("{member}: no array"))?;
+            let name = name.ok_or_else(|| format!("{member}: not an array"))?;
             if names.iter().any(|other| other == name) {
-                return Err(format!("{name}: there twice"));
+                return Err(format!("{name}: duplicate array"));
             }
             names.push(name.to_owned());
         }
@@ -132,7 +135,7 @@ impl<R: Read + Seek> ArrayReader<'_, R> {
     pub(super) fn read_numbers(&mut self) -> Result<Vec<i64>, String> {
         let count = self.header.count().unwrap_or(u64::MAX);
         if count > MAX_NUMBERS {
-            return Err(format!("{count} numbers: at most {MAX_NUMBERS} are read"));
+            return Err(format!("{count} numbers, expected at most {MAX_NUMBERS}"));
         }
         let dtype = self.header.dtype.clone();
         let mut numbers = Vec::new();
@@ -150,7 +153,7 @@ impl<R: Read + Seek> ArrayReader<'_, R> {
         let mut rest = [0; 64];
         match self.file.read(&mut rest) {
             Ok(0) => Ok(self.hasher.finish_128()),
-            Ok(_) => Err("longer than its header says".to_owned()),
+            Ok(_) => Err("longer than its header states".to_owned()),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -45,7 +45,7 @@ pub fn describe_foreign_npz<R: Read + Seek>(mut input: R) -> Option<FileDescript
     let more = if names.len() > LISTED { ", ..." } else { "" };
     let listed: Vec<&str> = names.iter().take(LISTED).map(String::as_str).collect();
     Some(FileDescription::new(format!(
-        "an npz file of other arrays than TpuGraphs' ({}{more})",
+        "an npz file without TpuGraphs arrays ({}{more})",
         listed.join(", ")
     )))
 }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn npz_files_of_other_programs_are_told_by_their_arrays() {
+    fn npz_files_of_other_programs_are_detected_by_arrays() {
         for (names, wanted) in [
             (vec!["image.npy"], "(image)"),
             (

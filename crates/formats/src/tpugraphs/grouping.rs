@@ -194,7 +194,7 @@ fn vectors_equal(a: &[u8], b: &[u8]) -> bool {
 fn narrow_vector(numbers: &[i64]) -> Result<Vector, String> {
     let mut vector = [0; VECTOR_WIDTH];
     for (place, &number) in vector.iter_mut().zip(numbers) {
-        *place = i8::try_from(number).map_err(|_| format!("{number} is no dimension"))?;
+        *place = i8::try_from(number).map_err(|_| format!("{number} is not a dimension"))?;
     }
     Ok(vector)
 }
@@ -359,12 +359,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_dimensions_are_refused() {
+    fn invalid_dimensions_are_rejected() {
         let mut grouping = SlotGrouping::new(Dtype::parse("<i2").unwrap(), 1, 1);
         let row: Vec<u8> = [300_i16; VECTOR_WIDTH]
             .iter()
             .flat_map(|n| n.to_le_bytes())
             .collect();
-        assert_eq!(grouping.add_row(&row).unwrap_err(), "300 is no dimension");
+        assert_eq!(
+            grouping.add_row(&row).unwrap_err(),
+            "300 is not a dimension"
+        );
     }
 }

@@ -181,7 +181,7 @@ impl<R: Read + Seek> DocumentReader<R> {
             (false, true) => (GraphKind::Tile, TILE_ARRAYS.as_slice()),
             (false, false) => {
                 return Err(
-                    "no node_config_feat and no config_feat: no file of TpuGraphs".to_owned(),
+                    "neither node_config_feat nor config_feat: not a TpuGraphs file".to_owned(),
                 );
             }
         };
@@ -190,7 +190,7 @@ impl<R: Read + Seek> DocumentReader<R> {
         }
         let mut names = archive.names.iter();
         if let Some(extra) = names.find(|name| !arrays.contains(&name.as_str())) {
-            return Err(format!("{extra}: no array of a {} file", kind.name()));
+            return Err(format!("{extra}: not an array of a {} file", kind.name()));
         }
         Ok(Self {
             archive,
@@ -258,7 +258,7 @@ impl<R: Read + Seek> DocumentReader<R> {
             let mut opcodes = opcodes.iter();
             let mut node = |row: &[i64]| {
                 let opcode = opcodes.next().copied().unwrap_or(-1);
-                let no_opcode = |_| format!("node_opcode: {opcode} is no opcode");
+                let no_opcode = |_| format!("node_opcode: {opcode} is not an opcode");
                 let opcode = u8::try_from(opcode).map_err(no_opcode)?.into();
                 let features = pack_features(row);
                 let node_type = NodeType { opcode, features };
@@ -360,10 +360,7 @@ fn shape_error(shape: &[u64], wanted: &[Option<u64>]) -> String {
     let found = list(shape.iter().map(ToString::to_string).collect());
     let wanted = wanted.iter();
     let wanted = wanted.map(|size| size.map_or("any".to_owned(), |size| size.to_string()));
-    format!(
-        "shape ({found}) where ({}) was expected",
-        list(wanted.collect())
-    )
+    format!("shape ({found}), expected ({})", list(wanted.collect()))
 }
 
 fn check_range(
@@ -373,7 +370,7 @@ fn check_range(
     what: &str,
 ) -> Result<(), String> {
     match numbers.find(|number| !range.contains(number)) {
-        Some(number) => Err(format!("{array}: {number} is no {what}")),
+        Some(number) => Err(format!("{array}: {number} is not a {what}")),
         None => Ok(()),
     }
 }
@@ -382,7 +379,7 @@ fn check_range(
 fn to_node_indices(array: &str, numbers: &[i64], last: i64) -> Result<Vec<u32>, String> {
     let node = |&number: &i64| {
         let node = u32::try_from(number).ok().filter(|_| number <= last);
-        node.ok_or_else(|| format!("{array}: node {number} where the last one is {last}"))
+        node.ok_or_else(|| format!("{array}: node {number}, expected at most {last}"))
     };
     numbers.iter().map(node).collect()
 }

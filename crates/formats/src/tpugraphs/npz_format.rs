@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archives_of_arrays_are_told_from_others() {
+    fn archives_of_arrays_differ_from_others() {
         let zip = |name: &str| {
             let mut head = b"PK\x03\x04".to_vec();
             head.resize(26, 0);

@@ -15,12 +15,12 @@ const MAX_BYTES: u64 = 1 << 40;
 pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = STANDARD.decode(encoded)?;
     let Some((length, json)) = bytes.split_first_chunk() else {
-        return Err(Error::wrong("no length before a graph"));
+        return Err(Error::wrong("the length of the graph is missing"));
     };
     let (length, there) = (u64::from_le_bytes(*length), json.len());
     if u64::try_from(there) != Ok(length) {
         return Err(Error::wrong(format!(
-            "a graph of {length} bytes, where {there} are"
+            "the graph has {there} bytes, expected {length}"
         )));
     }
     bytes.drain(..size_of::<u64>());

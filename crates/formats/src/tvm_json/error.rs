@@ -4,10 +4,10 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Invalid JSON, or other JSON.
-    #[error("no graph of TVM: {0}")]
+    #[error("invalid TVM graph: {0}")]
     Json(#[from] serde_json::Error),
     /// Invalid base64.
-    #[error("no base64: {0}")]
+    #[error("invalid base64: {0}")]
     Base64(#[from] base64::DecodeError),
     /// Invalid graph.
     #[error("{0}")]

@@ -100,7 +100,7 @@ impl TvmGraph {
 }
 
 fn no_node_error(index: u64, count: usize) -> Error {
-    Error::wrong(format!("node {index} of a graph of {count} nodes"))
+    Error::wrong(format!("no node {index} in a graph of {count} nodes"))
 }
 
 /// Converts an index and checks that it is in range.
@@ -160,7 +160,7 @@ impl<'a> NodeRef<'a> {
     /// Returns an error if the attribute is missing or not text.
     pub fn text_attribute(self, name: &str) -> Result<&'a str, Error> {
         let word = self.attribute(name)?.as_str();
-        word.ok_or_else(|| self.wrong(&format!("has something else as {name:?} than text")))
+        word.ok_or_else(|| self.wrong(&format!("has no text as {name:?}")))
     }
 
     /// Returns a number attribute in the spelling of either version.
@@ -170,7 +170,7 @@ impl<'a> NodeRef<'a> {
             Value::Number(number) => number.to_string().parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| self.wrong(&format!("has no such number as {name:?} should be")))
+        number.ok_or_else(|| self.wrong(&format!("has an invalid number as {name:?}")))
     }
 
     /// Returns an integer attribute.
@@ -203,7 +203,7 @@ impl<'a> NodeRef<'a> {
     /// Returns an error if the attribute is missing or null, or the index is invalid.
     pub fn follow_required(self, name: &str) -> Result<NodeRef<'a>, Error> {
         let at = self.follow(name)?;
-        at.ok_or_else(|| self.wrong(&format!("has nothing as {name:?}")))
+        at.ok_or_else(|| self.wrong(&format!("has no node as {name:?}")))
     }
 
     /// Returns the elements of an array; empty for other nodes.

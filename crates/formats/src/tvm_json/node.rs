@@ -70,7 +70,7 @@ impl TryFrom<RawNode> for Node {
     fn try_from(raw: RawNode) -> Result<Self, Error> {
         let type_key = raw.type_key.or(raw.type_);
         let mut node = Self {
-            type_key: type_key.ok_or_else(|| Error::wrong("it has no type"))?,
+            type_key: type_key.ok_or_else(|| Error::wrong("a node without a type"))?,
             text: raw.repr_str,
             value: None,
             attributes: raw.attrs,
@@ -88,7 +88,7 @@ impl TryFrom<RawNode> for Node {
             Value::Array(data) if is_map || node.is_array() => {
                 let element = |element: &Value| {
                     let index = element.as_u64().and_then(|index| index.try_into().ok());
-                    index.ok_or_else(|| Error::wrong("an element that is no place"))
+                    index.ok_or_else(|| Error::wrong("an element that is not a node index"))
                 };
                 node.elements = data.iter().map(element).collect::<Result<_, _>>()?;
             }
@@ -108,7 +108,9 @@ impl TryFrom<RawNode> for Node {
         if in_step {
             Ok(node)
         } else {
-            Err(Error::wrong("a map whose keys and values are not as many"))
+            Err(Error::wrong(
+                "a map with different numbers of keys and values",
+            ))
         }
     }
 }

@@ -66,42 +66,42 @@ fn graphs_of_both_spellings_are_read() {
 }
 
 #[test]
-fn what_is_no_graph_is_refused() {
+fn invalid_graphs_are_rejected() {
     for (json, reason) in [
         (
             "",
-            "no graph of TVM: EOF while parsing a value at line 1 column 0",
+            "invalid TVM graph: EOF while parsing a value at line 1 column 0",
         ),
-        ("[]", "no graph of TVM: "),
+        ("[]", "invalid TVM graph: "),
         (r#"{"nodes": []}"#, "a graph without a root"),
         (
             r#"{"root": 0, "nodes": []}"#,
-            "node 0 of a graph of 0 nodes",
+            "no node 0 in a graph of 0 nodes",
         ),
-        (r#"{"root": -1, "nodes": []}"#, "no graph of TVM: "),
+        (r#"{"root": -1, "nodes": []}"#, "invalid TVM graph: "),
         (
             r#"{"root": 0, "nodes": [{}]}"#,
-            "no graph of TVM: it has no type at line 1",
+            "invalid TVM graph: a node without a type at line 1",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [1]}]}"#,
-            "node 0: node 1 of a graph of 1 nodes",
+            "node 0: no node 1 in a graph of 1 nodes",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Array", "data": [0.5]}]}"#,
-            "no graph of TVM: an element that is no place at line 1",
+            "invalid TVM graph: an element that is not a node index at line 1",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Map", "data": [0]}]}"#,
-            "no graph of TVM: a map whose keys and values are not as many",
+            "invalid TVM graph: a map with different numbers of keys and values",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Map", "keys": ["a"], "data": [0, 0]}]}"#,
-            "no graph of TVM: a map whose keys and values are not as many",
+            "invalid TVM graph: a map with different numbers of keys and values",
         ),
         (
             r#"{"root": 0, "nodes": [{"type_key": "Op", "repr_b64": "&"}]}"#,
-            "no graph of TVM: no base64: ",
+            "invalid TVM graph: invalid base64: ",
         ),
     ] {
         let error = TvmGraph::read(json.as_bytes()).unwrap_err().to_string();
@@ -125,19 +125,19 @@ fn attributes_are_looked_at_when_they_are_followed() {
     let reason = |result: Result<super::NodeRef<'_>, Error>| result.unwrap_err().to_string();
     assert_eq!(
         reason(root.follow_required("far")),
-        "node 9 of a graph of 2 nodes"
+        "no node 9 in a graph of 2 nodes"
     );
     assert_eq!(
         reason(root.follow_required("word")),
-        "node 0 (T) has no such number as \"word\" should be"
+        "node 0 (T) has an invalid number as \"word\""
     );
     assert_eq!(
         reason(root.follow_required("below")),
-        "node 0 (T) has no such number as \"below\" should be"
+        "node 0 (T) has an invalid number as \"below\""
     );
     assert_eq!(
         reason(root.follow_required("nothing")),
-        "node 0 (T) has nothing as \"nothing\""
+        "node 0 (T) has no node as \"nothing\""
     );
     assert_eq!(
         reason(root.follow_required("none")),
@@ -174,7 +174,7 @@ fn walks_end() {
     );
     let graph = arrays(&[vec![1], vec![2], vec![1]]);
     let error = walk(&graph, &mut StepBudget::for_graph(&graph)).unwrap_err();
-    assert_eq!(error.to_string(), "node 1 leads back to itself");
+    assert_eq!(error.to_string(), "node 1 is part of a cycle");
     // A chain of ten thousand nodes.
     let mut chain: Vec<Vec<usize>> = (1..10_000).map(|next| vec![next]).collect();
     chain.push(Vec::new());
@@ -184,19 +184,19 @@ fn walks_end() {
     let error = (0..40)
         .find_map(|_| walk(&graph, &mut budget).err())
         .unwrap();
-    assert!(error.to_string().contains("share so much"));
+    assert!(error.to_string().contains("shares nodes too often"));
 }
 
 #[test]
-fn base64_that_is_none_is_refused() {
+fn invalid_base64_is_rejected() {
     assert_eq!(decode("AgAAAAAAAAB7fQ==").unwrap(), b"{}");
     assert_eq!(encode(b"{}"), "AgAAAAAAAAB7fQ==");
     for (encoded, reason) in [
-        ("AgAAAAAAAAB7fQ", "no base64: "),
-        ("Ag&=", "no base64: "),
-        ("AgAA", "no length before a graph"),
-        ("AwAAAAAAAAB7fQ==", "a graph of 3 bytes, where 2 are"),
-        ("/////////////w==", "a graph of"),
+        ("AgAAAAAAAAB7fQ", "invalid base64: "),
+        ("Ag&=", "invalid base64: "),
+        ("AgAA", "the length of the graph is missing"),
+        ("AwAAAAAAAAB7fQ==", "the graph has 2 bytes, expected 3"),
+        ("/////////////w==", "the graph has 2 bytes, expected"),
     ] {
         let error = decode(encoded).unwrap_err().to_string();
         assert!(error.starts_with(reason), "{error}");

@@ -37,8 +37,7 @@ impl StepBudget {
     /// Returns an error if fewer steps remain.
     pub fn take(&mut self, steps: u64) -> Result<(), Error> {
         let left = self.left.checked_sub(steps);
-        self.left =
-            left.ok_or_else(|| Error::wrong("its nodes share so much that walks never end"))?;
+        self.left = left.ok_or_else(|| Error::wrong("the graph shares nodes too often"))?;
         Ok(())
     }
 }
@@ -69,7 +68,7 @@ pub fn post_order(
                 match reached.get(&index) {
                     Some(true) => {}
                     Some(false) => {
-                        return Err(Error::wrong(format!("node {index} leads back to itself")));
+                        return Err(Error::wrong(format!("node {index} is part of a cycle")));
                     }
                     None => {
                         let children = children(index)?;

@@ -103,7 +103,7 @@ fn best_block(
     let mut best: Option<Block> = None;
     let mut equal = 0;
     for repeat in find_repeats(letters, least) {
-        let bound = (repeat.saved_letters(), repeat.starts.len());
+        let bound = (repeat.saved_symbols(), repeat.starts.len());
         if let Some(best) = &best {
             let own = (best.saved_nodes(), best.starts.len());
             // Repeats are sorted by their upper bound.

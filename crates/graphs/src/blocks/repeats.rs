@@ -14,12 +14,12 @@ pub(super) struct Repeat {
 
 impl Repeat {
     /// Number of letters in all occurrences but one.
-    pub(super) fn saved_letters(&self) -> u64 {
+    pub(super) fn saved_symbols(&self) -> u64 {
         self.length as u64 * (self.starts.len() as u64).saturating_sub(1)
     }
 }
 
-/// Returns runs of at least `least` letters, in descending order of [`Repeat::saved_letters`]. Ties are broken by the
+/// Returns runs of at least `least` letters, in descending order of [`Repeat::saved_symbols`]. Ties are broken by the
 /// number of occurrences (most), then by position (first).
 ///
 /// For each set of positions where the same runs begin, it is the longest run whose occurrences do not overlap.
@@ -28,7 +28,7 @@ pub(super) fn find_repeats(letters: &[u32], least: usize) -> impl Iterator<Item 
     let mut found = lcp_intervals(letters, &suffixes, least);
     found.sort_by_key(|one| {
         std::cmp::Reverse((
-            one.saved_letters(),
+            one.saved_symbols(),
             one.count(),
             std::cmp::Reverse(one.first),
         ))
@@ -60,7 +60,7 @@ impl LcpInterval {
         self.end - self.begin
     }
 
-    fn saved_letters(&self) -> usize {
+    fn saved_symbols(&self) -> usize {
         self.count().saturating_sub(1) * self.length
     }
 }

@@ -41,7 +41,7 @@ fn stages_are_blocks_of_their_own() {
 
 /// The same kinds, but in one of three the third node consumes the first, not the second.
 #[test]
-fn inner_uses_tell_runs_apart() {
+fn inner_uses_distinguish_runs() {
     let (kinds, mut uses) = chain("xabcyabczabcw");
     uses[7] = vec![Some((5, 0))];
     let found = find_blocks(&kinds, &uses, 3);

@@ -107,7 +107,7 @@ fn the_kernels_files_are_read() {
 }
 
 #[test]
-fn what_is_not_told_raises_no_flag() {
+fn missing_values_raise_no_flag() {
     let nothing = read(Some(0), &[]);
     assert_eq!(
         nothing,
@@ -125,7 +125,7 @@ fn what_is_not_told_raises_no_flag() {
 }
 
 #[test]
-fn work_of_others_and_stolen_time_are_told() {
+fn load_and_stolen_time_are_reported() {
     let quiet = conditions(0, 0, 0, 0);
     let own = Duration::from_millis(600);
     // 60 of the ticks belong to this process. 10 ticks are 0.1 s, and 2 ticks are 1 % of 200.
@@ -168,7 +168,7 @@ fn a_working_process_beside_this_one_is_seen() {
 }
 
 #[test]
-fn a_working_sibling_is_told_from_an_idle_one() {
+fn a_busy_sibling_differs_from_an_idle_one() {
     let before = conditions(0, 0, 1000, 50_000);
     for (busy, total, flagged) in [
         (0, 100, false),
@@ -229,7 +229,7 @@ fn heat_limits_and_quotas_throttle() {
 }
 
 #[test]
-fn this_machine_tells_its_load_and_ticks() {
+fn this_machine_reports_load_and_ticks() {
     let before = Conditions::for_core(0);
     std::thread::sleep(Duration::from_millis(60));
     let after = Conditions::for_core(0);

@@ -8,7 +8,7 @@ use crate::trial::Language;
 
 /// Message for requests that need CUDA.
 const ABSENT: &str =
-    "this build of tsql has no CUDA\nhint: one with the feature `cuda` times kernels on GPUs";
+    "this build of tsql does not support CUDA\nhint: use a build with the feature `cuda`";
 
 /// The CUDA backend, without devices.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_cuda() {
-        assert!(Cuda.describe().join("\n").contains("has no CUDA"));
+        assert!(Cuda.describe().join("\n").contains("does not support CUDA"));
         let folder = std::path::Path::new("/nowhere");
         let setup = Setup {
             command: &[],
@@ -67,6 +67,6 @@ mod tests {
             options: Options::default(),
         };
         let refused = Cuda.open(0, &setup).err().unwrap();
-        assert!(refused.to_string().contains("has no CUDA"));
+        assert!(refused.to_string().contains("does not support CUDA"));
     }
 }

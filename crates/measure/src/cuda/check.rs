@@ -64,7 +64,7 @@ impl<'c> DeviceArguments<'c> {
                     },
                     None => {
                         let reason = format!(
-                            "constraint: `{name}` is {value:?}, which its type does not hold"
+                            "constraint: `{name}` is {value:?}, which does not fit its type"
                         );
                         return Ok(Err(failed_outcome(1, reason)));
                     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_its_type_does_not_hold_is_refused() {
+    fn a_value_outside_its_type_is_rejected() {
         assert_eq!(scalar_bits(Dtype::I32, Value::Integer(1 << 40)), None);
         assert_eq!(scalar_bits(Dtype::U8, Value::Integer(-1)), None);
         assert_eq!(scalar_bits(Dtype::I64, Value::Float(1.5)), None);

@@ -85,9 +85,14 @@ impl Compiler {
             Received::Reply(Reply::Done { outcome, .. }) => outcome,
             Received::Reply(Reply::Fault(reason)) => return Err(source_error("NVRTC", reason)),
             Received::Reply(Reply::Ready) => {
-                return Err(source_error("NVRTC", "the compiling process is confused"));
+                return Err(source_error(
+                    "NVRTC",
+                    "unexpected reply of the compiler process",
+                ));
             }
-            Received::TimedOut => failed_outcome(6, format!("timeout: compiling took {limit_s} s")),
+            Received::TimedOut => {
+                failed_outcome(6, format!("timeout: compilation took {limit_s} s"))
+            }
             Received::Ended => match child.describe_exit() {
                 // Some sources crash the compiler.
                 crash if crash.starts_with("signal:") => {
@@ -127,8 +132,8 @@ pub(super) fn run_request(order: &CompileRequest) -> Reply {
     let plain = order.architecture.trim_end_matches(['a', 'f']);
     if !names.is_empty() && !names.iter().any(|name| name == plain) {
         return Reply::Fault(format!(
-            "`{}` does not compile for `{}`, only for {}\nhint: NVRTC of another CUDA version may; \
-             `TSQL_NVRTC_DIR` names its directory",
+            "`{}` does not compile for `{}`, only for {}\nhint: install NVRTC of another CUDA version; \
+             `TSQL_NVRTC_DIR` selects its directory",
             order.toolkit.library.display(),
             order.architecture,
             names.join(", ")
@@ -168,8 +173,8 @@ fn failure_reply(refused: &CompileFailure) -> Reply {
     let said = first_error(&refused.log);
     if refused.status == BUILTIN_OPERATION_FAILURE {
         return Reply::Fault(format!(
-            "NVRTC does not find its built-in functions: {}\nhint: the library \
-             `libnvrtc-builtins` of the same version belongs beside it",
+            "NVRTC does not find its built-in functions: {}\nhint: install the library \
+             `libnvrtc-builtins` of the same version beside it",
             said.unwrap_or("no reason given")
         ));
     }
@@ -226,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_told_and_warnings_before_it_are_not() {
+    fn the_first_error_is_reported_without_warnings() {
         let log = "mm.cu(1): warning #177-D: variable \"u\" was declared\n  int u;\n\n\
                    mm.cu(3): error: identifier \"y\" is undefined\n 1 error detected";
         let told = "nvrtc: mm.cu(3): error: identifier \"y\" is undefined";

@@ -76,7 +76,7 @@ impl Backend for Cuda {
             .position(|device| device.ordinal == number);
         let device = place.map(|place| probe.devices.swap_remove(place));
         let facts = device.ok_or_else(|| {
-            let hint = "hint: `tsql measure devices` lists those there are";
+            let hint = "hint: `tsql measure devices` lists the GPUs";
             Error::Missing(format!("no GPU has the number {number}\n{hint}"))
         })?;
         machine.gpus = vec![facts.facts.clone()];

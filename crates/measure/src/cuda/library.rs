@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_library_of_a_directory_is_taken_with_builtins_and_headers() {
+    fn the_newest_library_is_used_with_builtins_and_headers() {
         let root = tempfile::tempdir().unwrap();
         let (lib, include) = (root.path().join("lib"), root.path().join("include"));
         fs::create_dir(&lib).unwrap();

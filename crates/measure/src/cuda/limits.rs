@@ -66,7 +66,7 @@ impl LaunchLimits {
         for (what, sizes, limits) in sides {
             for ((size, limit), axis) in sizes.into_iter().zip(limits).zip(["x", "y", "z"]) {
                 if size == 0 || size > limit {
-                    return Err(format!("{what} {axis} is `{size}`, not 1 to {limit}"));
+                    return Err(format!("{what} {axis} is `{size}`, expected 1 to {limit}"));
                 }
             }
         }
@@ -74,13 +74,13 @@ impl LaunchLimits {
         if threads > u64::from(self.threads) {
             let limit = self.threads;
             return Err(format!(
-                "a block has `{threads}` threads, this kernel at most {limit}"
+                "a block has `{threads}` threads, expected at most {limit} for this kernel"
             ));
         }
         let shared = u64::from(launch.shared_bytes) + u64::from(self.static_bytes);
         if shared > u64::from(self.shared_bytes) {
             return Err(format!(
-                "a block takes `{shared}` bytes of shared memory, the device has {}",
+                "a block needs `{shared}` bytes of shared memory, the device has {}",
                 self.shared_bytes
             ));
         }
@@ -111,7 +111,7 @@ pub(super) fn check_parameters(
         let given = given.bytes();
         if *taken != given {
             return Ok(Err(format!(
-                "argument {} of the kernel has `{taken}` bytes, that of the trial {given}",
+                "argument {} has `{taken}` bytes in the kernel, {given} in the trial",
                 at + 1
             )));
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_told_by_name() {
+    fn each_bound_is_reported_by_name() {
         let cases = [
             (violation([0, 1, 1], [1, 1, 1], 0), "grid x is `0`"),
             (violation([1, 65536, 1], [1, 1, 1], 0), "grid y is `65536`"),

@@ -57,7 +57,7 @@ impl Probe {
             )
         });
         let driver = self.driver_cuda.iter();
-        let driver = driver.map(|version| format!("the driver is made for CUDA {version}"));
+        let driver = driver.map(|version| format!("the driver supports CUDA {version}"));
         let compiler = self
             .toolkit
             .iter()
@@ -102,8 +102,8 @@ pub(crate) fn probe() -> Probe {
     if compiler.is_none() {
         missing.push(format!(
             "NVRTC, CUDA's compiler library, is not found; looked in {}\nhint: `pip install \
-             'nvidia-cuda-nvrtc>=13,<13.1' 'nvidia-cuda-runtime>=13,<13.1'` brings it, \
-             `TSQL_NVRTC_DIR` names its directory",
+             'nvidia-cuda-nvrtc>=13,<13.1' 'nvidia-cuda-runtime>=13,<13.1'` installs it, \
+             `TSQL_NVRTC_DIR` selects its directory",
             places.describe()
         ));
     }
@@ -128,14 +128,14 @@ pub(super) fn explain_driver_error(absent: &DriverUnavailable) -> String {
     match absent {
         DriverUnavailable::Library => {
             "the CUDA driver is not installed: there is no library `libcuda.so.1`\n\
-             hint: in a container, it comes from the host (`--gpus all`)"
+             hint: a container uses the driver of the host (`--gpus all`)"
                 .to_owned()
         }
         DriverUnavailable::Function(name) => format!(
-            "the CUDA driver is too old: it has no function `{name}`\nhint: driver 570 (CUDA 12.8) \
-             or a newer one is needed"
+            "the CUDA driver is too old: it has no function `{name}`\nhint: install driver 570 (CUDA 12.8) \
+             or a newer one"
         ),
-        DriverUnavailable::Start(Code::NO_DEVICE) => "the CUDA driver sees no GPU\n\
+        DriverUnavailable::Start(Code::NO_DEVICE) => "the CUDA driver finds no GPU\n\
              hint: `CUDA_VISIBLE_DEVICES` can hide them"
             .to_owned(),
         DriverUnavailable::Start(code) => format!("the CUDA driver does not start: error `{code}`"),

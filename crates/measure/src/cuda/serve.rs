@@ -43,7 +43,7 @@ pub(crate) fn serve(arguments: &[&OsStr]) -> Result<()> {
             let wrong = |_| Error::Worker(format!("`{ordinal}` is not the number of a device"));
             serve_device(ordinal.parse().map_err(wrong)?, &lines, &mut replies)
         }
-        _ => Err(Error::Worker("this command is for tsql itself".to_owned())),
+        _ => Err(Error::Worker("this command is internal to tsql".to_owned())),
     }
 }
 

@@ -31,22 +31,21 @@ fn sentences(command: &[OsString]) -> String {
 }
 
 #[test]
-fn a_probe_tells_of_devices_and_of_what_is_missing_and_never_panics() {
+fn a_probe_reports_devices_and_gaps_and_never_panics() {
     let told = sentences(&stub::command(&[]));
     assert!(told.contains("cuda:0 Stub GPU, sm_90, 132 multiprocessors, 1024 MiB, L2 1 MiB"));
-    assert!(told.contains("the driver is made for CUDA 13.0"));
+    assert!(told.contains("the driver supports CUDA 13.0"));
     let told = sentences(&stub::command(&[("STUB_INIT", "100")]));
-    assert!(told.contains("the CUDA driver sees no GPU\nhint: "));
+    assert!(told.contains("the CUDA driver finds no GPU\nhint: "));
     let told = sentences(&stub::command(&[("STUB_INIT", "803")]));
     assert!(
         told.contains("error `803: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH`"),
         "{told}"
     );
     let told = sentences(&stub::command(&[("STUB_DEVICES", "0")]));
-    assert!(told.contains("the CUDA driver sees no GPU"));
+    assert!(told.contains("the CUDA driver finds no GPU"));
     let told = sentences(&stub::old_command());
-    let reason =
-        "the CUDA driver is too old: it has no function `cuEventElapsedTime_v2`\nhint: driver 570";
+    let reason = "the CUDA driver is too old: it has no function `cuEventElapsedTime_v2`\nhint: install driver 570";
     assert!(told.contains(reason), "{told}");
 }
 
@@ -105,7 +104,7 @@ fn a_right_kernel_is_timed_cold_warm_and_in_batches() {
 }
 
 #[test]
-fn wrong_answers_are_found() {
+fn wrong_results_are_found() {
     let wrong = &outcomes(&[], &[stub::trial("wrong"), stub::trial("silent")]);
     assert!(matches!(failure(&wrong[0]), (5, kind) if kind.starts_with("rel_err")));
     assert_eq!(
@@ -118,7 +117,7 @@ fn wrong_answers_are_found() {
 }
 
 #[test]
-fn a_sticky_error_is_told_by_name_and_the_next_trial_has_a_new_worker() {
+fn a_sticky_error_is_named_and_replaces_the_worker() {
     let trials = [stub::trial("fault"), stub::trial("scale")];
     for (code, name) in [
         ("700", "cuda:700: CUDA_ERROR_ILLEGAL_ADDRESS"),
@@ -148,7 +147,7 @@ fn what_the_driver_refuses_is_an_outcome() {
 }
 
 #[test]
-fn a_launch_out_of_bounds_is_told_and_not_tried() {
+fn a_launch_out_of_bounds_is_reported_and_not_tried() {
     let shaped = |block, shared_bytes| {
         let mut trial = stub::trial("scale");
         let launch = trial.launch.as_mut().unwrap();
@@ -175,7 +174,7 @@ fn a_launch_out_of_bounds_is_told_and_not_tried() {
 }
 
 #[test]
-fn arguments_that_are_not_the_kernels_are_told_and_not_launched() {
+fn wrong_arguments_are_reported_and_not_launched() {
     let mut fewer = stub::trial("scale");
     fewer.arguments.pop();
     let mut narrow = stub::trial("scale");
@@ -188,7 +187,7 @@ fn arguments_that_are_not_the_kernels_are_told_and_not_launched() {
     assert_eq!(failure(&outcomes[0]), told);
     let told = (
         3,
-        "signature: argument 2 of the kernel has `8` bytes, that of the trial 4",
+        "signature: argument 2 has `8` bytes in the kernel, 4 in the trial",
     );
     assert_eq!(failure(&outcomes[1]), told);
 }
@@ -220,7 +219,7 @@ fn faults_of_the_machine_are_errors() {
         let worker = Worker::start(&stub::command(settings), 0);
         worker.err().unwrap().to_string()
     };
-    assert!(told(&[("STUB_INIT", "100")]).starts_with("cuda:0: the CUDA driver sees no GPU"));
+    assert!(told(&[("STUB_INIT", "100")]).starts_with("cuda:0: the CUDA driver finds no GPU"));
     let told = told(&[("STUB_CONTEXT", "46")]);
     assert_eq!(
         told,
@@ -364,7 +363,7 @@ fn headers_flags_and_macros_reach_the_compiler() {
 }
 
 #[test]
-fn what_nvrtc_refuses_is_told_in_its_own_words() {
+fn nvrtc_errors_are_quoted() {
     let Some((_, compiler)) = with_nvrtc("compile errors") else {
         return;
     };

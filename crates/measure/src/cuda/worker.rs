@@ -77,9 +77,9 @@ impl Worker {
             }
             Received::Reply(Reply::Fault(reason)) => return Err(source_error(self.name(), reason)),
             Received::Reply(Reply::Ready | Reply::Compiled) => {
-                return Err(source_error(self.name(), "the worker is confused"));
+                return Err(source_error(self.name(), "unexpected reply of the worker"));
             }
-            Received::TimedOut => failed_outcome(7, format!("timeout: running took {limit_s} s")),
+            Received::TimedOut => failed_outcome(7, format!("timeout: execution took {limit_s} s")),
             Received::Ended => match child.describe_exit() {
                 crash if crash.starts_with("signal:") => failed_outcome(4, crash),
                 other => failed_outcome(8, other),
@@ -111,7 +111,7 @@ impl Worker {
         match child.receive(START_TIMEOUT) {
             Received::Reply(Reply::Ready) => Ok(child),
             Received::Reply(Reply::Fault(reason)) => Err(source_error(self.name(), reason)),
-            Received::Reply(_) => Err(source_error(self.name(), "the worker is confused")),
+            Received::Reply(_) => Err(source_error(self.name(), "unexpected reply of the worker")),
             Received::TimedOut => Err(source_error(self.name(), "the worker does not start")),
             Received::Ended => Err(source_error(self.name(), child.describe_exit())),
         }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_is_kept_from_trial_to_trial_and_replaced_after_many() {
+    fn a_worker_is_reused_and_replaced_after_many_trials() {
         let directory = tempfile::tempdir().unwrap();
         let reference = stub::reference(&directory);
         let mut worker = Worker::start(&stub::command(&[]), 0).unwrap();

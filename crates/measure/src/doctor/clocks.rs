@@ -29,7 +29,7 @@ fn governor(machine: &Machine) -> Finding {
     let Some(governor) = frequency.governor.as_deref() else {
         return Finding::note(
             "governor",
-            "not told: the clock is the host's or the firmware's affair",
+            "unknown: the host or the firmware controls the clock",
         );
     };
     let preference = frequency.preference.as_deref();
@@ -60,9 +60,9 @@ fn boost(machine: &Machine) -> Option<Finding> {
     Some(match machine.frequency.boost? {
         true => Finding::note(
             "boost",
-            "on: the clock depends on heat and on how many cores work",
+            "on: the clock depends on the temperature and the number of busy cores",
         )
-        .with_hint(format!("for timings that repeat to 1 %: `{off}`")),
+        .with_hint(format!("for timings with a precision of 1 %: `{off}`")),
         false => Finding::ok("boost", "off"),
     })
 }
@@ -71,21 +71,18 @@ fn throttling(conditions: &Conditions, probe: &Probe) -> Finding {
     if is_throttled(conditions, &probe.after) {
         return Finding::warning(
             "throttling",
-            "the processor is being slowed by heat, a lowered limit or a quota",
+            "the processor is throttled by heat, a lowered limit or a quota",
         )
-        .with_hint("let it cool, see to its fans, and look at `quota` above");
+        .with_hint("let the processor cool, check its fans, and see `quota` above");
     }
     match conditions.throttle_count {
-        None => Finding::note(
-            "throttling",
-            "the processor does not tell whether it slows down",
-        ),
+        None => Finding::note("throttling", "the processor does not report throttling"),
         Some(0) => Finding::ok("throttling", "never since the start"),
         Some(count) => Finding::note(
             "throttling",
-            format!("heat slowed the processor {count} times since the start"),
+            format!("heat throttled the processor {count} times since the start"),
         )
-        .with_hint("timings with the flag `throttled` are to be taken again"),
+        .with_hint("repeat the measurements with the flag `throttled`"),
     }
 }
 
@@ -96,7 +93,7 @@ fn temperature(conditions: &Conditions) -> Option<Finding> {
         .max_by_key(|(_, reading)| **reading)?;
     let detail = format!("{} °C (`{sensor}`)", hottest / 1000);
     Some(if hottest >= HOT_MILLICELSIUS {
-        Finding::warning("temperature", detail).with_hint("let it cool before measuring")
+        Finding::warning("temperature", detail).with_hint("let the machine cool before measuring")
     } else {
         Finding::ok("temperature", detail)
     })
@@ -112,7 +109,7 @@ fn battery(conditions: &Conditions) -> Option<Finding> {
 
 fn resolution(probe: &Probe) -> Finding {
     let step = probe.clock.step_ns;
-    let detail = format!("the smallest step seen is {step} ns");
+    let detail = format!("the smallest observed step is {step} ns");
     if step < COARSE_STEP_NS {
         return Finding::ok("clock", detail);
     }
@@ -126,7 +123,7 @@ fn clocksource(machine: &Machine) -> Option<Finding> {
         "tsc" | "arch_sys_counter" => Finding::ok("clocksource", detail),
         // Both are read without a system call, but the host adjusts them.
         "kvm-clock" | "hyperv_clocksource_tsc_page" => Finding::note("clocksource", format!("{detail}: corrected by the host")),
-        _ => Finding::warning("clocksource", format!("{detail}: reading it is slow, or coarse"))
-            .with_hint("`cat /sys/devices/system/clocksource/clocksource0/available_clocksource`; the kernel's log says why it left `tsc`"),
+        _ => Finding::warning("clocksource", format!("{detail}: slow to read, or coarse"))
+            .with_hint("`cat /sys/devices/system/clocksource/clocksource0/available_clocksource`; the kernel's log states why `tsc` is not used"),
     })
 }

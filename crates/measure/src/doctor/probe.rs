@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn forbidden_is_told_from_missing() {
+    fn forbidden_differs_from_missing() {
         assert_eq!(
             access_error(&io::Error::from_raw_os_error(13)),
             AccessError::Forbidden

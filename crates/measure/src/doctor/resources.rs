@@ -16,7 +16,7 @@ pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
 
 fn scratch(probe: &Probe) -> Finding {
     let Some(space) = &probe.scratch else {
-        return Finding::warning("scratch", "the folder for temporary files is not there")
+        return Finding::warning("scratch", "the folder for temporary files is missing")
             .with_hint("set the variable `TMPDIR`");
     };
     let detail = format!(
@@ -26,8 +26,9 @@ fn scratch(probe: &Probe) -> Finding {
         space.folder.display()
     );
     if space.free_bytes < NEEDED_BYTES {
-        return Finding::warning("scratch", detail)
-            .with_hint("make room, or set the variable `TMPDIR` to a folder with 1 GiB free");
+        return Finding::warning("scratch", detail).with_hint(
+            "free some space, or set the variable `TMPDIR` to a folder with 1 GiB free",
+        );
     }
     Finding::ok("scratch", detail)
 }
@@ -38,17 +39,18 @@ fn swap(machine: &Machine, conditions: &Conditions, probe: &Probe) -> Finding {
         .zip(probe.after.swapped_pages)
         .is_some_and(|(before, after)| after > before);
     match (machine.memory.swap_bytes, conditions.swap_used_bytes) {
-        (_, Some(used)) if moving => {
-            Finding::warning("swap", format!("in use now ({} MiB)", used / MIB)).with_hint(
-                "end what needs the memory: buffers may be fetched from disk while a kernel runs",
-            )
-        }
-        (_, Some(used)) if used > 0 => Finding::note(
+        (_, Some(used)) if moving => Finding::warning(
             "swap",
-            format!("{} MiB lie there, nothing moves now", used / MIB),
+            format!("in use now ({} MiB)", used / MIB),
+        )
+        .with_hint(
+            "end processes that need the memory: buffers may be read from disk while a kernel runs",
         ),
+        (_, Some(used)) if used > 0 => {
+            Finding::note("swap", format!("{} MiB used, not active now", used / MIB))
+        }
         (Some(0), _) => Finding::ok("swap", "none"),
         (Some(_), Some(_)) => Finding::ok("swap", "unused"),
-        _ => Finding::note("swap", "not told"),
+        _ => Finding::note("swap", "unknown"),
     }
 }

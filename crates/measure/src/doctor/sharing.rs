@@ -28,13 +28,13 @@ pub(super) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
 
 fn hypervisor(machine: &Machine) -> Finding {
     match machine.processor.hypervisor.as_deref() {
-        None => Finding::note("hypervisor", "not told: this may be a virtual machine"),
+        None => Finding::note("hypervisor", "unknown: this may be a virtual machine"),
         Some("none") => Finding::ok("hypervisor", "none"),
         Some(name) => Finding::note(
             "hypervisor",
             format!("a virtual machine ({name}): the host may mask the processor's model and share its cores"),
         )
-        .with_hint("compare timings of this machine with its own only"),
+        .with_hint("compare timings only with others of this machine"),
     }
 }
 
@@ -43,7 +43,7 @@ fn busy(machine: &Machine, conditions: &Conditions) -> Finding {
     let load = conditions.load.map_or_else(String::new, |[load, ..]| {
         format!(", load {load:.1} on {threads} threads")
     });
-    let hint = "end other work, or wait for it; short repeats (`min_repeat_ms` of 1 to 10) find undisturbed moments";
+    let hint = "end other work, or wait until it ends; short repeats (`min_repeat_ms` of 1 to 10) find undisturbed moments";
     match (conditions.pressure_percent, conditions.runnable) {
         (Some(pressure), _) => {
             let detail = format!(
@@ -56,7 +56,7 @@ fn busy(machine: &Machine, conditions: &Conditions) -> Finding {
             }
         }
         (None, Some(runnable)) => {
-            let detail = format!("{runnable} tasks at work or waiting{load}");
+            let detail = format!("{runnable} tasks running or waiting{load}");
             // This process is runnable, too.
             if runnable > threads {
                 Finding::warning("busy", detail).with_hint(hint)
@@ -64,7 +64,7 @@ fn busy(machine: &Machine, conditions: &Conditions) -> Finding {
                 Finding::ok("busy", detail)
             }
         }
-        (None, None) => Finding::note("busy", "the system does not tell its load"),
+        (None, None) => Finding::note("busy", "the system does not report its load"),
     }
 }
 
@@ -79,7 +79,7 @@ fn interruptions(probe: &Probe) -> Finding {
         return Finding::ok("interruptions", detail);
     }
     Finding::warning("interruptions", detail)
-        .with_hint("real-time priority keeps other processes off while a kernel runs; who may have it: see `realtime`")
+        .with_hint("real-time priority prevents interruptions by other processes; see `realtime`")
 }
 
 fn steal(conditions: &Conditions, probe: &Probe) -> Option<Finding> {
@@ -87,13 +87,13 @@ fn steal(conditions: &Conditions, probe: &Probe) -> Option<Finding> {
     let long = conditions.ticks.map(since_start)?;
     let now = steal_fraction(conditions, &probe.after);
     let detail = format!(
-        "the host took {} of the time since the start, {} just now",
+        "the host used {} of the time since the start, {} now",
         percent(long),
         percent(now)
     );
     Some(if now >= DISTURBING_FRACTION {
         Finding::warning("steal", detail)
-            .with_hint("a machine with processors of its own (dedicated or bare metal) has none")
+            .with_hint("a dedicated or bare-metal machine has no steal time")
     } else if long >= DISTURBING_FRACTION {
         Finding::note("steal", detail)
     } else {
@@ -120,12 +120,12 @@ fn quota(machine: &Machine, conditions: &Conditions) -> Finding {
 }
 
 fn cpuset(machine: &Machine, probe: &Probe) -> Finding {
-    let list = machine.container.cpuset.as_deref().unwrap_or("not told");
+    let list = machine.container.cpuset.as_deref().unwrap_or("unknown");
     match probe.allowed_cores {
-        0 => Finding::note("cores", "the system does not say which cores may be used"),
+        0 => Finding::note("cores", "the system does not report the allowed cores"),
         1 => Finding::warning(
             "cores",
-            format!("one core only (`{list}`): compilers and the kernel that is timed share it"),
+            format!("one core only (`{list}`): compilers and the timed kernel share it"),
         )
         .with_hint("allow a second core, or build with `--jobs 1` before anything is timed"),
         many => Finding::ok("cores", format!("{many} may be used (`{list}`)")),
@@ -141,7 +141,7 @@ fn smt(machine: &Machine) -> Option<Finding> {
     Some(match machine.topology.smt_active? {
         true => Finding::note("smt", "two or more threads share each core and slow each other")
             .with_hint("leave the other threads of the measured core idle, or `echo off | sudo tee /sys/devices/system/cpu/smt/control`"),
-        false if guest => Finding::ok("smt", "none that this machine knows of; the host may have it"),
+        false if guest => Finding::ok("smt", "not visible in this machine; the host may use it"),
         false => Finding::ok("smt", "off"),
     })
 }
@@ -154,7 +154,7 @@ fn isolation(machine: &Machine) -> Option<Finding> {
         .filter(|list| !list.is_empty())?;
     Some(Finding::ok(
         "isolation",
-        format!("the scheduler keeps clear of cores `{isolated}`; they are preferred"),
+        format!("the scheduler does not use cores `{isolated}`; measurements prefer them"),
     ))
 }
 

@@ -69,7 +69,7 @@ fn tokenize(text: &str) -> Result<Vec<Token>, String> {
             let digits = rest.get(..length).unwrap_or_default();
             let value = digits
                 .parse()
-                .map_err(|_| format!("`{digits}` is no integer of 64 bits"))?;
+                .map_err(|_| format!("`{digits}` is not an integer of 64 bits"))?;
             (Token::Integer(value), length)
         } else if first.is_ascii_alphabetic() || first == '_' {
             let length = word(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -194,7 +194,7 @@ impl Parser {
             Ok(Node::Call(function, arguments))
         } else {
             Err(format!(
-                "{} arguments are not what `{name}` takes",
+                "`{name}` does not accept {} arguments",
                 arguments.len()
             ))
         }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_expression_is_refused_with_its_text() {
+    fn invalid_expressions_are_rejected_with_their_text() {
         assert_eq!(parse_error(""), "a value is missing at the end in ``");
         assert_eq!(parse_error("1 +"), "a value is missing at the end in `1 +`");
         assert_eq!(parse_error("1 2"), "unexpected `2` in `1 2`");
@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(parse_error("(A"), "expected `)` at the end in `(A`");
         assert_eq!(parse_error("pow(2, 3)"), "no function `pow` in `pow(2, 3)`");
         assert!(parse_error("ceildiv(1)").contains("1 arguments"));
-        assert!(parse_error("1.5").contains("`1.5` is no integer"));
-        assert!(parse_error("12M").contains("`12M` is no integer"));
-        assert!(parse_error("99999999999999999999").contains("no integer of 64 bits"));
+        assert!(parse_error("1.5").contains("`1.5` is not an integer"));
+        assert!(parse_error("12M").contains("`12M` is not an integer"));
+        assert!(parse_error("99999999999999999999").contains("is not an integer of 64 bits"));
         assert!(parse_error("A # B").contains("unexpected `#`"));
         assert!(parse_error("ä").contains("unexpected `ä`"));
     }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_and_long_ones_are_refused_before_they_hurt() {
+    fn deep_and_long_expressions_are_rejected() {
         let deep = format!("{}1{}", "(".repeat(200), ")".repeat(200));
         assert!(parse_error(&deep).contains("levels"));
         assert!(parse_error(&"-".repeat(300)).contains("levels"));

@@ -64,7 +64,7 @@ fn a_damaged_line_takes_no_other_with_it() {
 }
 
 #[test]
-fn a_line_that_would_be_two_is_refused() {
+fn a_record_with_a_line_feed_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(folder.path(), "run").unwrap();
     for line in ["a\nb", "a\0"] {
@@ -117,7 +117,7 @@ fn two_writers_are_not_let_in() {
 }
 
 #[test]
-fn only_what_nobody_writes_is_left_over() {
+fn only_unlocked_journals_are_leftovers() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(
         Journal::find_abandoned(&folder.path().join("none")).unwrap(),

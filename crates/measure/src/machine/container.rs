@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_says_the_same_in_other_files() {
+    fn version_1_has_the_same_values_in_other_files() {
         let container = read(&[
             (
                 "/proc/self/cgroup",

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_are_told_from_flags_of_like_names() {
+    fn vector_flags_differ_from_similar_flags() {
         let of = |flags: &str| Processor::parse(&format!("flags : {flags}")).vector_extensions;
         assert_eq!(
             of("lm smep sme sse sse4_2 avx512f fma vaes"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_told_is_nothing_known() {
+    fn missing_facts_are_null() {
         let architecture = std::env::consts::ARCH.to_owned();
         assert_eq!(
             Processor::parse(""),

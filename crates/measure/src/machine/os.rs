@@ -102,7 +102,7 @@ mod tests {
     use crate::fs_root::write_files;
 
     #[test]
-    fn of_the_command_line_only_mitigations_are_kept() {
+    fn only_mitigations_of_the_kernel_command_line_are_stored() {
         let folder = tempfile::tempdir().unwrap();
         write_files(
             folder.path(),

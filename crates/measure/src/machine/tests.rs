@@ -55,7 +55,7 @@ fn two_sockets_of_bare_metal_are_counted() {
 }
 
 #[test]
-fn a_virtual_machine_says_so_and_its_clocks_are_null() {
+fn a_virtual_machine_is_marked_and_has_null_clocks() {
     let machine = Machine::read_at(&amd_virtual().root());
     assert_eq!(machine.processor.hypervisor.as_deref(), Some("unknown"));
     assert_eq!(
@@ -214,7 +214,7 @@ fn identities() -> Vec<String> {
 }
 
 /// Returns whether `text` contains `identity`. A short identity must be a whole word (`vm` is in `kvm`).
-fn tells(text: &str, identity: &str) -> bool {
+fn has_identity(text: &str, identity: &str) -> bool {
     let (text, identity) = (text.to_lowercase(), identity.to_lowercase());
     if identity.len() >= 6 {
         return text.contains(&identity);
@@ -237,13 +237,16 @@ fn the_record_names_neither_host_nor_user() {
     assert!(identities.len() >= 2, "nothing to look for: {identities:?}");
     for text in strings(&serde_json::to_value(&machine).unwrap()) {
         for identity in &identities {
-            assert!(!tells(&text, identity), "`{text}` has `{identity}` in it");
+            assert!(
+                !has_identity(&text, identity),
+                "`{text}` has `{identity}` in it"
+            );
         }
     }
 }
 
 #[test]
 fn the_search_for_identities_finds_them() {
-    assert!(tells("linux on vm", "VM") && !tells("kvm", "vm"));
-    assert!(tells("at 10.20.30.40:80", "10.20.30.40"));
+    assert!(has_identity("linux on vm", "VM") && !has_identity("kvm", "vm"));
+    assert!(has_identity("at 10.20.30.40:80", "10.20.30.40"));
 }

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_person_is_not_told() {
+    fn user_names_are_removed() {
         let flags = [
             "-I/home/ann/include".to_owned(),
             "-O3".to_owned(),

@@ -169,7 +169,7 @@ fn bind_shape(
             u64::try_from(value)
                 .ok()
                 .filter(|value| *value > 0)
-                .ok_or_else(|| refuse(format!("`{extent}` is {value}, not 1 or more")))
+                .ok_or_else(|| refuse(format!("`{extent}` is {value}, expected 1 or more")))
         })
         .collect()
 }
@@ -199,7 +199,7 @@ fn resolve_scalar(value: ScalarValue, dtype: Dtype) -> Result<ScalarSpec, String
             Ok(ScalarSpec::Computed(Expression::literal(value)))
         }
         ScalarValue::Number(Value::Float(value)) if integer_range(dtype).is_some() => {
-            Err(format!("value {value} is no integer"))
+            Err(format!("value {value} is not an integer"))
         }
         ScalarValue::Number(Value::Float(value)) => Ok(ScalarSpec::Fixed(value)),
         ScalarValue::Text(text) => Expression::parse(&text).map(ScalarSpec::Computed),
@@ -247,7 +247,7 @@ fn default_init(dtype: Dtype, role: Role) -> Init {
 fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
     let fault = || {
         format!(
-            "init `{text}` is none of `uniform(low, high)`, `constant(value)` and `count(modulus)`"
+            "invalid init `{text}`, expected `uniform(low, high)`, `constant(value)` or `count(modulus)`"
         )
     };
     let (function, rest) = text.trim().split_once('(').ok_or_else(fault)?;

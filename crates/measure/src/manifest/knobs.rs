@@ -47,7 +47,7 @@ fn expand_values(choices: Choices) -> Result<Vec<i64>, String> {
     sorted.sort_unstable();
     let twice = sorted.windows(2).find(|pair| pair.first() == pair.last());
     match twice.and_then(|pair| pair.first()) {
-        Some(value) => Err(format!("{value} twice")),
+        Some(value) => Err(format!("duplicate value {value}")),
         None => Ok(values),
     }
 }

@@ -87,14 +87,14 @@ pub(super) fn identifier_error(name: &str) -> Option<String> {
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_');
     if !starts || !bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Some(format!("`{name}` is no identifier of C"));
+        return Some(format!("`{name}` is not a C identifier"));
     }
     if name.len() > 63 {
         return Some(format!("`{name}` is longer than 63 characters"));
     }
     KEYWORDS
         .contains(&name)
-        .then(|| format!("`{name}` is a word of the language"))
+        .then(|| format!("`{name}` is a keyword of the language"))
 }
 
 /// Reason why `name` is not a valid macro name; `None` if it is.

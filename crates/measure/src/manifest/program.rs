@@ -65,7 +65,9 @@ pub(super) fn resolve_check<E>(
     let (rtol, atol) = (typed.rtol.unwrap_or(1e-4), typed.atol.unwrap_or(1e-5));
     for (key, value) in [("rtol", rtol), ("atol", atol)] {
         if !(0.0..=1e30).contains(&value) {
-            return Err(format!("check.{key}: {value} is no tolerance").into());
+            return Err(
+                format!("check.{key}: {value} is not a tolerance, expected 0 to 1e30").into(),
+            );
         }
     }
     Ok(Check {
@@ -84,7 +86,12 @@ fn resolve_reference<E>(
     let language = typed
         .language
         .or_else(|| language_from_extension(&typed.source))
-        .ok_or_else(|| format!("{key}: needs `language`: `{}` does not tell", typed.source))?;
+        .ok_or_else(|| {
+            format!(
+                "{key}: needs `language`, the extension of `{}` does not determine it",
+                typed.source
+            )
+        })?;
     if language == Language::Cuda {
         return Err(format!("{key}: runs on the host, so it is `c` or `c++`").into());
     }
@@ -119,7 +126,7 @@ fn entry_error(language: Language, entry: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_:<>, ".contains(c);
     let wrong = !arguments.ends_with('>') || !arguments.chars().all(plain);
     let fault = name.split("::").find_map(identifier_error);
-    fault.or_else(|| wrong.then(|| format!("`{entry}` is no function of C++")))
+    fault.or_else(|| wrong.then(|| format!("`{entry}` is not a function of C++")))
 }
 
 fn language_from_extension(source: &str) -> Option<Language> {
@@ -138,7 +145,8 @@ fn read_sources<E>(
 ) -> Result<Vec<Source>, ResolveError<E>> {
     let mut sources: Vec<Source> = Vec::with_capacity(files.len());
     for file in files {
-        let name = local_name(file).ok_or_else(|| format!("{key}: `{file}` names no file"))?;
+        let name =
+            local_name(file).ok_or_else(|| format!("{key}: `{file}` is not the name of a file"))?;
         if sources.iter().any(|source| source.name == name) {
             return Err(format!("{key}: two files named `{name}`").into());
         }

@@ -49,7 +49,7 @@ fn resolve_all<E>(
 ) -> Result<Manifest, ResolveError<E>> {
     let name = typed.program.name.clone();
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(format!("program.name: `{}` is no name", name.escape_debug()).into());
+        return Err(format!("program.name: `{}` is not a name", name.escape_debug()).into());
     }
     let manifest = Manifest {
         name,
@@ -78,7 +78,7 @@ fn resolve_arguments(typed: Vec<TypedArgument>) -> Result<Vec<ArgumentSpec>, Str
             return Err(format!("arg: {fault}"));
         }
         if arguments.iter().any(|other| other.name() == name) {
-            return Err(format!("arg `{name}`: another has this name"));
+            return Err(format!("arg `{name}`: duplicate name"));
         }
         let argument =
             ArgumentSpec::resolve(argument).map_err(|reason| format!("arg `{name}`: {reason}"))?;
@@ -97,7 +97,7 @@ fn resolve_launch(
     let typed = match (typed, language) {
         (Some(typed), Language::Cuda) => typed,
         (None, Language::Cuda) => return Err("launch: cuda needs `grid` and `block`".to_owned()),
-        (Some(_), _) => return Err("launch: only cuda has it".to_owned()),
+        (Some(_), _) => return Err("launch: allowed only for cuda".to_owned()),
         (None, _) => return Ok(None),
     };
     let shared_bytes = typed.shared_bytes.unwrap_or(Formula::Number(0));

@@ -213,7 +213,7 @@ fn a_trial_has_everything_bound() {
 }
 
 #[test]
-fn a_configuration_that_does_not_fit_is_refused_with_the_reason() {
+fn an_impossible_configuration_is_rejected_with_a_reason() {
     let manifest = matmul();
     let message = |config: &[(&str, i64)]| {
         let params = &manifest.workloads()[0].params;
@@ -239,7 +239,7 @@ fn a_configuration_that_does_not_fit_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_launch_that_no_device_takes_is_refused() {
+fn a_launch_beyond_all_devices_is_rejected() {
     let manifest = parse(CUDA).unwrap();
     let launch = |threads| {
         let params = &manifest.workloads()[0].params;
@@ -289,7 +289,7 @@ fn what_is_left_out_is_one_workload_of_one_configuration_without_check() {
 }
 
 #[test]
-fn unknown_keys_are_refused_with_file_and_line() {
+fn unknown_keys_are_rejected_with_file_and_line() {
     assert!(
         refusal(MATMUL, "entry = \"matmul\"", "entri = \"matmul\"")
             .starts_with("m.toml:6: unknown field `entri`")
@@ -305,7 +305,7 @@ fn unknown_keys_are_refused_with_file_and_line() {
 }
 
 #[test]
-fn names_that_are_unknown_or_clash_are_refused() {
+fn unknown_or_clashing_names_are_rejected() {
     let with = |from, to| refusal(MATMUL, from, to);
     assert_eq!(
         with("[\"M\", \"K\"]", "[\"M\", \"Q\"]"),
@@ -315,25 +315,27 @@ fn names_that_are_unknown_or_clash_are_refused() {
     assert!(with("\"2*M*N*K\"", "\"2*TILE_M\"").contains("unknown name `TILE_M`"));
     assert!(with("\"M % TILE_M", "\"Q % TILE_M").contains("space.constraints: `Q`"));
     assert!(with("TILE_M = [", "M = [").contains("space.M: a param has this name"));
-    assert!(with("UNROLL =", "\"UN-ROLL\" =").contains("`UN-ROLL` is no identifier of C"));
-    assert!(with("UNROLL =", "int =").contains("`int` is a word of the language"));
+    assert!(with("UNROLL =", "\"UN-ROLL\" =").contains("`UN-ROLL` is not a C identifier"));
+    assert!(with("UNROLL =", "int =").contains("`int` is a keyword of the language"));
     assert!(with("UNROLL =", "max =").contains("`max` is a function"));
     assert!(with("UNROLL =", "__X =").contains("`__X` is reserved"));
-    assert!(with("name = \"C\"", "name = \"A\"").contains("arg `A`: another has this name"));
+    assert!(with("name = \"C\"", "name = \"A\"").contains("arg `A`: duplicate name"));
     assert!(with("entry = \"matmul\"", "entry = \"a b\"").contains("program.entry: `a b`"));
     assert!(with("N = 512, K = 512 }", "N = 512 }").contains("workload 2: its params"));
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_refused() {
+fn invalid_arguments_are_rejected() {
     let with = |from, to| refusal(MATMUL, from, to);
     assert!(with("role = \"out\"", "role = \"in\"").contains("no buffer has the role `out`"));
     assert!(with("shape = [\"M\", \"K\"]\n", "").contains("arg `A`: a buffer needs `shape`"));
     assert!(with("value = \"M\"", "role = \"in\"").contains("arg `M`: a scalar needs `value`"));
-    assert!(with("value = \"M\"", "value = 0.5").contains("value 0.5 is no integer"));
+    assert!(with("value = \"M\"", "value = 0.5").contains("value 0.5 is not an integer"));
     assert!(with("-0.5, 0.5", "0.5, -0.5").contains("0.5 is above -0.5"));
-    assert!(with("uniform(-0.5, 0.5)", "normal(0, 1)").contains("is none of `uniform(low, high)`"));
-    assert!(with("[\"M\", \"K\"]", "[\"M - M\", \"K\"]").contains("`M - M` is 0, not 1 or more"));
+    assert!(with("uniform(-0.5, 0.5)", "normal(0, 1)").contains("expected `uniform(low, high)`"));
+    assert!(
+        with("[\"M\", \"K\"]", "[\"M - M\", \"K\"]").contains("`M - M` is 0, expected 1 or more")
+    );
     let bytes = refusal(
         CUDA,
         "role = \"inout\"",
@@ -343,7 +345,7 @@ fn arguments_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn buffers_of_more_than_16_gib_are_refused_and_overflow_is_no_way_around() {
+fn buffers_over_16_gib_are_rejected_despite_overflow() {
     let with = |n: &str| refusal(CUDA, "N = 1000", &format!("N = {n}"));
     assert!(parse(&CUDA.replace("N = 1000", "N = 4294967296")).is_ok());
     assert!(with("4294967297").contains("size: buffers of 17179869188 bytes, more than"));
@@ -366,7 +368,7 @@ fn launch_is_for_cuda_and_for_nothing_else() {
     assert!(refusal(CUDA, "[launch]", "[measure]").contains("m.toml:"));
     assert_eq!(
         refusal(CUDA, "\"cuda\"", "\"c\""),
-        "m.toml: launch: only cuda has it"
+        "m.toml: launch: allowed only for cuda"
     );
     assert_eq!(
         refusal(MATMUL, "\"c\"", "\"cuda\""),
@@ -376,7 +378,7 @@ fn launch_is_for_cuda_and_for_nothing_else() {
 }
 
 #[test]
-fn settings_and_tolerances_out_of_reason_are_refused() {
+fn settings_and_tolerances_out_of_range_are_rejected() {
     let with = |to| refusal(MATMUL, "repeat = 5", to);
     assert_eq!(
         with("repeat = 0"),
@@ -391,7 +393,7 @@ fn settings_and_tolerances_out_of_reason_are_refused() {
 }
 
 #[test]
-fn spaces_that_make_no_sense_are_refused() {
+fn invalid_spaces_are_rejected() {
     let with = |to| refusal(MATMUL, "[4, 8, 24]", to);
     assert!(with("[]").contains("space.TILE_M: no values"));
     assert!(with("[4, 8, 4]").contains("space.TILE_M: 4 twice"));
@@ -404,7 +406,7 @@ fn spaces_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn json_says_the_same_as_toml() {
+fn json_and_toml_manifests_are_equal() {
     let json: toml::Value = toml::from_str(MATMUL).unwrap();
     let text = serde_json::to_string_pretty(&json).unwrap();
     let from_json = parse_named(&text, "m.json").unwrap();

@@ -46,7 +46,7 @@ pub(super) fn resolve(tables: Vec<TypedWorkload>) -> Result<Vec<Workload>, Strin
         for workload in resolved {
             let names_fit = |first: &Workload| first.params.keys().eq(workload.params.keys());
             if !workloads.first().is_none_or(names_fit) {
-                let reason = "its params are not those of the first";
+                let reason = "its params differ from the params of the first";
                 return Err(format!("workload {}: {reason}", index + 1));
             }
             if seen.insert(workload.params.clone()) {
@@ -91,7 +91,7 @@ fn evaluate_amount(
     };
     match scope.evaluate(formula) {
         Ok(value) if value >= 0 => Ok(Some(to_f64(value))),
-        Ok(value) => Err(format!("{key}: `{formula}` is {value}, less than nothing")),
+        Ok(value) => Err(format!("{key}: `{formula}` is {value}, expected 0 or more")),
         Err(reason) => Err(format!("{key}: {reason}")),
     }
 }

@@ -298,7 +298,7 @@ fn the_largest_change_is_found_among_many() {
 }
 
 #[test]
-fn what_is_no_duration_is_refused() {
+fn invalid_durations_are_rejected() {
     for list in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[1.0, f64::INFINITY]] {
         assert_eq!(RepeatPair::new(list, &[1.0]), None);
         assert_eq!(RepeatPair::new(&[1.0], list), None);

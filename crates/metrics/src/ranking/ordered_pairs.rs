@@ -6,7 +6,7 @@ use crate::metric::{Evaluation, Metric};
 
 pub(super) const ACCURACY: Metric = Metric {
     name: "ordered_pair_accuracy",
-    description: "Share of the pairs with different runtimes that the scores order the same way; lower scores are of lower runtimes, and equal scores are wrong. It differs from pairwise_accuracy, TenSet's metric of labels, where numbers are equal: that one counts pairs of equal labels, too, and equal predictions half",
+    description: "Fraction of the pairs with different runtimes that the scores put in the same order. Lower scores predict lower runtimes, and equal scores are wrong. pairwise_accuracy, TenSet's metric of labels, treats equal numbers differently: it also counts pairs of equal labels, and equal predictions half",
     arguments: &[RUNTIME, SCORE],
     example: "SELECT ordered_pair_accuracy(runtime, score) FROM (VALUES (10.0, 0.1), (12.0, 0.2)) AS t(runtime, score)",
     source: "TpuGraphs (arXiv 2308.13490), section 4",

@@ -5,19 +5,19 @@ use crate::metric::{Argument, RowGroup, ValueKind};
 pub(super) const RUNTIME: Argument = Argument::per_row(
     "runtime",
     ValueKind::Number,
-    "what the configuration took, in any unit that all have",
+    "runtime of the configuration, in one unit for all",
 );
 
 pub(super) const SCORE: Argument = Argument::per_row(
     "score",
     ValueKind::Number,
-    "what was predicted, lower for a lower runtime",
+    "predicted score, lower for a lower runtime",
 );
 
 pub(super) const INDEX: Argument = Argument::per_row(
     "index",
     ValueKind::Whole,
-    "which configuration it is: of equal scores the lower one comes first",
+    "index of the configuration, which orders equal scores",
 )
 .optional();
 

@@ -7,7 +7,11 @@ use crate::metric::{Argument, Evaluation, Metric, RowGroup, ValueKind};
 /// Number of configurations in a row of Kaggle's tile collection.
 pub const TILE_K: usize = 5;
 
-const K: Argument = Argument::per_group("k", ValueKind::Whole, "how many are chosen, 1 or more");
+const K: Argument = Argument::per_group(
+    "k",
+    ValueKind::Whole,
+    "number of chosen configurations, 1 or more",
+);
 
 pub(super) const ERROR: Metric = Metric {
     name: "top_k_error",
@@ -52,7 +56,7 @@ fn error(group: &RowGroup) -> Result<Option<f64>, String> {
             &scored_configs(group),
             to_k(k),
         )),
-        Some(k) => Err(format!("top_k_error: k is {k}, it must be 1 or more")),
+        Some(k) => Err(format!("top_k_error: k is {k}, expected 1 or more")),
     }
 }
 
@@ -65,7 +69,7 @@ fn best_runtime(group: &RowGroup) -> Option<f64> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "it is at least 1, and a k that is too large takes all"
+    reason = "it is at least 1, and a k that is too large selects all"
 )]
 fn to_k(k: f64) -> usize {
     k as usize

@@ -12,13 +12,13 @@ pub(super) const SPEEDUP: Argument = Argument::per_row(
 pub(super) const PASSES: Argument = Argument::per_row(
     "passes",
     ValueKind::Bits,
-    "at which tolerances all outputs are right, as `runs.passes`",
+    "tolerances at which all outputs are correct, as `runs.passes`",
 );
 
 pub(super) const STATUS: Argument = Argument::per_row(
     "status",
     ValueKind::Text,
-    "what became of the run, as `runs.upstream_status`; a row without one does not count",
+    "status of the run, as `runs.upstream_status`; a row without one does not count",
 );
 
 pub(super) const T: Argument =
@@ -27,17 +27,17 @@ pub(super) const T: Argument =
 pub(super) const P: Argument = Argument::per_group(
     "p",
     ValueKind::Number,
-    "power that is added to slowdowns (0)",
+    "exponent that is added to slowdowns (0)",
 )
 .optional();
 
 pub(super) const B: Argument =
-    Argument::per_group("b", ValueKind::Number, "what a failure counts (0.1)").optional();
+    Argument::per_group("b", ValueKind::Number, "value of a failure (0.1)").optional();
 
 pub(super) const INTERPRETATION: Argument = Argument::per_group(
     "interpretation",
     ValueKind::Text,
-    "which failures are tolerated from which t on: 'default' or 'mismatch_extended'",
+    "failures that are tolerated, by t: 'default' or 'mismatch_extended'",
 )
 .optional();
 
@@ -121,7 +121,7 @@ pub(super) fn params(group: &RowGroup) -> Result<ScoreParams, String> {
     let interpretation = match group.text(INTERPRETATION.name) {
         None => usual.interpretation,
         Some(name) => Interpretation::from_name(name).ok_or_else(|| {
-            format!("interpretation `{name}`: it is 'default' or 'mismatch_extended'")
+            format!("unknown interpretation `{name}`, expected 'default' or 'mismatch_extended'")
         })?,
     };
     Ok(ScoreParams {
@@ -134,7 +134,7 @@ pub(super) fn params(group: &RowGroup) -> Result<ScoreParams, String> {
 /// Returns the tolerance that a group sets.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "levels beyond those of a bit mask pass nowhere"
+    reason = "levels beyond the bits of a mask pass nowhere"
 )]
 pub(super) fn tolerance(group: &RowGroup) -> i32 {
     group.number(T.name).map_or(0, |t| t as i32)

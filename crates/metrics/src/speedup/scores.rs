@@ -8,7 +8,7 @@ use crate::metric::{Evaluation, Metric};
 
 pub(super) const SCORE: Metric = Metric {
     name: "speedup_score",
-    description: "S(t): geometric mean of the speedups, where a failure counts b",
+    description: "S(t): geometric mean of the speedups, with b for a failure",
     arguments: &[SPEEDUP, PASSES, STATUS, T, P, B, INTERPRETATION],
     example: "SELECT speedup_score(speedup, arrow_cast(passes, 'Int32'), status, 0) FROM (VALUES (2.0, 1024, 'correct'), (NULL, 0, 'compile_fail')) AS t(speedup, passes, status)",
     source: "GraphNet paper; type `St` of `calculate_scores` in upstream's `analysis_util.py`",
@@ -20,7 +20,7 @@ pub(super) const SCORE: Metric = Metric {
 
 pub(super) const ERROR_AWARE: Metric = Metric {
     name: "error_aware_speedup_score",
-    description: "ES(t): as S(t), but from t = 1 on a failure that is tolerated counts 1",
+    description: "ES(t): as S(t), but a tolerated failure counts 1 from t = 1 on",
     example: "SELECT error_aware_speedup_score(speedup, arrow_cast(passes, 'Int32'), status, 3) FROM (VALUES (2.0, 1024, 'correct'), (NULL, 0, 'compile_fail')) AS t(speedup, passes, status)",
     source: "GraphNet paper; type `ESt` of `calculate_scores` in upstream's `analysis_util.py`",
     gives: Evaluation::Number(|group| {

@@ -7,7 +7,7 @@ use crate::ranking::agreement::{nan_last, sort_key};
 
 pub(super) const RECALL: Metric = Metric {
     name: "recall_at_k",
-    description: "How many of the k rows with the highest labels are among the k with the highest predictions, over k, also where there are fewer rows. NULL of one row, of equal labels, and where a prediction is NaN or infinite",
+    description: "Number of the k rows with the highest labels that are among the k with the highest predictions, over k, even with fewer rows. NULL for one row, for equal labels, and if a prediction is NaN or infinite",
     arguments: &[LABEL, PREDICTION, K, INDEX],
     example: "SELECT recall_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_top_k_recall` in `cost_model/metric.py`",
@@ -16,7 +16,7 @@ pub(super) const RECALL: Metric = Metric {
 
 pub(super) const PEAK: Metric = Metric {
     name: "peak_at_k",
-    description: "Mean over the first k rows by prediction of the highest label so far, over the highest of all. NULL of one row, of equal labels, and where a prediction is NaN or infinite",
+    description: "Mean over the first k rows by prediction of the highest label so far, over the highest label of all. NULL for one row, for equal labels, and if a prediction is NaN or infinite",
     example: "SELECT peak_at_k(label, prediction, 1) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_peak_score` in `cost_model/metric.py`",
     gives: Evaluation::Number(|group| metric_at_k(group, "peak_at_k", peak_at_k)),

@@ -9,7 +9,7 @@ const MIN_SQUARED_SPREAD: f64 = 1e-6;
 
 pub(super) const RMSE: Metric = Metric {
     name: "rmse",
-    description: "Root of the mean squared difference of predictions and labels. NULL where a prediction is NaN or infinite",
+    description: "Root of the mean squared difference of predictions and labels. NULL if a prediction is NaN or infinite",
     arguments: &[LABEL, PREDICTION],
     example: "SELECT rmse(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_rmse` in `cost_model/metric.py`",
@@ -18,7 +18,7 @@ pub(super) const RMSE: Metric = Metric {
 
 pub(super) const R2: Metric = Metric {
     name: "r2",
-    description: "1 minus the squared differences over those of the labels from their mean (regr_r2 is the square of a correlation). NULL of one row, of equal labels, and where a prediction is NaN or infinite",
+    description: "1 minus the sum of squared errors over the sum of squared distances of the labels from their mean (regr_r2 is the square of a correlation). NULL for one row, for equal labels, and if a prediction is NaN or infinite",
     example: "SELECT r2(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_r_squared` in `cost_model/metric.py`, which gives 1 for equal labels",
     gives: Evaluation::Number(|group| Ok(r2(&rows(group)).ok())),
@@ -27,7 +27,7 @@ pub(super) const R2: Metric = Metric {
 
 pub(super) const MAPE: Metric = Metric {
     name: "mape",
-    description: "Mean of the differences over the labels, as a share. Infinite where a label is 0; NULL where a prediction is NaN or infinite",
+    description: "Mean of the absolute differences over the labels, as a fraction. Infinite if a label is 0; NULL if a prediction is NaN or infinite",
     example: "SELECT mape(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_mape` in `cost_model/metric.py`",
     gives: Evaluation::Number(|group| Ok(mape(&rows(group)).ok())),

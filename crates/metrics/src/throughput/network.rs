@@ -5,25 +5,25 @@ use crate::metric::{Argument, Evaluation, Metric, RowGroup, ValueKind};
 const BEST: Argument = Argument::per_row(
     "best",
     ValueKind::Number,
-    "what the best program of a task takes, in any unit that all have",
+    "runtime of the best program of a task, in one unit for all",
 );
 
 const CHOSEN: Argument = Argument::per_row(
     "chosen",
     ValueKind::Number,
-    "what the best of those k takes that predictions put first",
+    "runtime of the best of the first k programs by prediction",
 );
 
 const WEIGHT: Argument = Argument::per_row(
     "weight",
     ValueKind::Number,
-    "how often the network has the task [default: once]",
+    "number of occurrences of the task in the network [default: once]",
 )
 .optional();
 
 pub(super) const TOP_K: Metric = Metric {
     name: "top_k_score",
-    description: "Over the tasks of a network: the weighted sum of the best over that of the chosen, in 0 to 1. Over all networks at once it is TLP's ratio of sums, the avg of each network's TenSet's. Tasks without a number do not count; NULL where one is below 0 or infinite",
+    description: "Weighted sum of the best runtimes over that of the chosen ones for the tasks of a network, from 0 to 1. Over all networks at once it is TLP's ratio of sums, and its average over networks is TenSet's score. Tasks without a number do not count; NULL if one is below 0 or infinite",
     arguments: &[BEST, CHOSEN, WEIGHT],
     example: "SELECT top_k_score(best, chosen, weight) FROM (VALUES (1.0, 1.0, 2), (3.0, 4.0, 1)) AS t(best, chosen, weight)",
     source: "TenSet (NeurIPS 2021), tables 3 and 4; `eval_model_on_dataset.py`; TLP, `tlp_eval.py`",

@@ -8,7 +8,7 @@ use crate::ranking::agreement::{count_as_f64, count_pairs, sort_and_count_invers
 
 pub(super) const ACCURACY: Metric = Metric {
     name: "pairwise_accuracy",
-    description: "Share of the pairs that predictions rank as labels do. Of equal numbers the later row is the greater one, and without an index such a pair counts half. NULL of one row, of equal labels, and where a prediction is NaN or infinite. It differs from ordered_pair_accuracy, TpuGraphs' metric of runtimes, where numbers are equal: that one leaves out pairs of equal runtimes, and equal scores are wrong there",
+    description: "Fraction of the pairs that predictions rank as labels do. The later row counts as greater among equal numbers, and without an index such a pair counts half. NULL for one row, for equal labels, and if a prediction is NaN or infinite. ordered_pair_accuracy, TpuGraphs' metric of runtimes, treats equal numbers differently: it leaves out pairs of equal runtimes, and equal scores are wrong",
     arguments: &[LABEL, PREDICTION, INDEX],
     example: "SELECT pairwise_accuracy(label, prediction) FROM (VALUES (1.0, 0.9), (0.5, 0.7)) AS t(label, prediction)",
     source: "TenSet, `metric_pairwise_comp_accuracy` in `cost_model/metric.py`, which gives 0.5 for one row",

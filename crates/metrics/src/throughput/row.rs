@@ -7,24 +7,27 @@ use crate::ranking::agreement::nan_last;
 pub(super) const LABEL: Argument = Argument::per_row(
     "label",
     ValueKind::Number,
-    "what was measured, higher for a faster program: its throughput relative to the best",
+    "measured value, higher for a faster program: its throughput relative to the best",
 );
 
 pub(super) const PREDICTION: Argument = Argument::per_row(
     "prediction",
     ValueKind::Number,
-    "what was predicted, higher for a faster program",
+    "predicted value, higher for a faster program",
 );
 
 pub(super) const INDEX: Argument = Argument::per_row(
     "index",
     ValueKind::Whole,
-    "place of the row, by which equal numbers are ordered as upstream does",
+    "position of the row, which orders equal numbers as upstream does",
 )
 .optional();
 
-pub(super) const K: Argument =
-    Argument::per_group("k", ValueKind::Whole, "how many are chosen, 1 or more");
+pub(super) const K: Argument = Argument::per_group(
+    "k",
+    ValueKind::Whole,
+    "number of chosen programs, 1 or more",
+);
 
 /// A program with its label and its prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,11 +92,11 @@ pub(super) fn parse_k(group: &RowGroup, name: &str) -> Result<Option<usize>, Str
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it is at least 1, and a k that is too large takes all"
+        reason = "it is at least 1, and a k that is too large selects all"
     )]
     match group.number(K.name) {
         Some(k) if k >= 1.0 => Ok(Some(k as usize)),
-        Some(k) => Err(format!("{name}: k is {k}, it must be 1 or more")),
+        Some(k) => Err(format!("{name}: k is {k}, expected 1 or more")),
         None => Ok(None),
     }
 }

@@ -27,7 +27,7 @@ const NS: f64 = 1e9;
 const RUNTIME_NS: Argument = Argument::per_row(
     "runtime_ns",
     ValueKind::Number,
-    "what the program took, in nanoseconds; NULL where it failed",
+    "runtime of the program in nanoseconds; NULL if it failed",
 );
 
 const VARIANT: Argument = Argument::per_group(
@@ -39,7 +39,7 @@ const VARIANT: Argument = Argument::per_group(
 
 pub(super) const SCORES: Metric = Metric {
     name: "tenset_scores",
-    description: "Of the predictions for a task: rows, those of them that failed, the errors and rankings of TenSet, the best runtime and that of the best of the first 1, 5, 10 and 20 by prediction. The best is that of all rows, the others are of those with a prediction",
+    description: "Scores of the predictions for a task: numbers of rows and of failed rows, the errors and rankings of TenSet, the best runtime, and the best runtimes of the first 1, 5, 10 and 20 rows by prediction. The best runtime is of all rows, the other values are of rows with a prediction",
     arguments: &[RUNTIME_NS, PREDICTION, INDEX, VARIANT],
     example: "SELECT tenset_scores(runtime_ns, 1 / runtime_ns, line, 'valid') FROM records",
     source: "TenSet, `evaluate_model` in `scripts/train_model.py` and `eval_model_on_dataset.py`",
@@ -278,7 +278,7 @@ fn scores(group: &RowGroup) -> Result<Option<OptionalNumbers>, String> {
     let variant = match group.text(VARIANT.name) {
         None => Variant::default(),
         Some(name) => Variant::from_name(name).ok_or_else(|| {
-            format!("tenset_scores: there is no variant `{name}`, but `tenset` and `valid`")
+            format!("tenset_scores: no variant `{name}`, expected `tenset` or `valid`")
         })?,
     };
     let (predictions, indices) = (group.numbers(PREDICTION.name), group.numbers(INDEX.name));

@@ -207,7 +207,7 @@ fn failed_programs_cost_much_or_are_left_out() {
 }
 
 #[test]
-fn tasks_without_a_score_say_why() {
+fn tasks_without_a_score_have_a_reason() {
     let failed = [program(None, Some(0.5)), program(None, Some(0.4))];
     for variant in [Variant::Tenset, Variant::Valid] {
         let found = task_scores(&failed, variant);

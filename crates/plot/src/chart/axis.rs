@@ -163,7 +163,7 @@ impl Axis {
         match &self.scale {
             AxisScale::Time => format_time(value),
             AxisScale::Words(names) => {
-                let place = crate::number::whole(value);
+                let place = crate::number::round_to_count(value);
                 names.get(place).cloned().unwrap_or_default()
             }
             _ if !value.is_finite() => "no number".to_owned(),

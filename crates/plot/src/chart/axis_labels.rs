@@ -99,7 +99,7 @@ impl AxisLabels {
         let step = (1.1 * style.label / slot).ceil().max(1.0);
         let lines = style.names(names, style.label, 0.35 * style.height);
         let ticks = ticks.into_iter().zip(lines);
-        let kept = ticks.step_by(crate::number::whole(step));
+        let kept = ticks.step_by(crate::number::round_to_count(step));
         let ticks: Vec<(f64, Vec<String>)> = kept.map(|((at, _), line)| (at, vec![line])).collect();
         let widths = ticks.iter().flat_map(|(_, lines)| lines);
         let widths = widths.map(|line| style.width_of(line, style.label));

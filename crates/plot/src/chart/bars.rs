@@ -73,7 +73,7 @@ impl Marks for Bars<'_> {
         for (order, series) in panel.series.iter().enumerate() {
             let named = |point: &Point| {
                 names
-                    .get(crate::number::whole(point.x))
+                    .get(crate::number::round_to_count(point.x))
                     .map_or("", |n| n.as_str())
             };
             let heights = series.points.iter().map(|point| self.height(point));
@@ -89,7 +89,7 @@ impl Marks for Bars<'_> {
                 };
                 let (from, to) = slot_range(point.x, order, panel.series.len());
                 let place_of = match self.data.is_coloured_by_x {
-                    true => crate::number::whole(point.x),
+                    true => crate::number::round_to_count(point.x),
                     false => series.place,
                 };
                 let said = match series.name.as_str() {

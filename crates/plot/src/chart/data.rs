@@ -100,12 +100,12 @@ impl ChartData {
             let all = names.map_or(0, |names| names.names().len());
             if all > most {
                 notes.push(format!(
-                    "{} {what} more are not drawn",
+                    "{} more {what} are not drawn",
                     group_digits((all - most) as u64)
                 ));
             }
         };
-        cut(facet.as_ref(), MAX_PANELS, "pictures");
+        cut(facet.as_ref(), MAX_PANELS, "panels");
         cut(by.as_ref(), MAX_SERIES, "series");
         if wants_names {
             cut(x.as_ref(), MAX_NAMES, "names");

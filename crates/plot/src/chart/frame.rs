@@ -5,7 +5,7 @@ use super::axis_labels::AxisLabels;
 use super::legend::{LegendEntry, legend, legend_height};
 use super::plot_area::PlotRect;
 use super::style::Style;
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 use crate::scene::{Paint, Role, Scene, Text};
 
 /// Content of the frame.
@@ -91,8 +91,10 @@ impl<'a> PanelGrid<'a> {
         }
         notes.truncate(NOTE_LINES);
         let count = around.panels.len().max(1);
-        let most = whole((style.width / (13.0 * style.label)).floor()).max(1);
-        let columns = count.min(most).min(whole(float(count).sqrt().ceil()));
+        let most = round_to_count((style.width / (13.0 * style.label)).floor()).max(1);
+        let columns = count
+            .min(most)
+            .min(round_to_count(float(count).sqrt().ceil()));
         let rows = count.div_ceil(columns);
         let legend = legend_height(style, around.legend, room);
         let above = style.margin + float(title.len()) * style.line_height(style.title) + legend;

@@ -6,7 +6,7 @@ use super::marks::{ChartColumns, Marks, NamedColumn, json_names, json_numbers, s
 use super::plot_area::PlotArea;
 use super::points::ramp_index;
 use super::style::Style;
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 use crate::scene::{Paint, Role, Scene, Text};
 
 pub(crate) struct Heat<'a> {
@@ -73,7 +73,9 @@ impl Marks for Heat<'_> {
     ) {
         let colours = self.colours();
         let named = |names: &'_ Option<Vec<String>>, at: f64| {
-            let found = names.as_ref().and_then(|names| names.get(whole(at)));
+            let found = names
+                .as_ref()
+                .and_then(|names| names.get(round_to_count(at)));
             found.cloned().unwrap_or_default()
         };
         let x = |point: &Point| named(&self.data.x_names, point.x);

@@ -11,7 +11,7 @@ use super::marks::{
 };
 use super::plot_area::PlotArea;
 use super::style::Style;
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 use crate::scene::{Paint, Role, Scene};
 
 /// Maximum number of single dots.
@@ -63,8 +63,8 @@ fn count_per_cell(points: &[super::data::Point], across: &Axis, up: &Axis) -> BT
         let shares = across.fraction(point.x).zip(up.fraction(point.y));
         if let Some((x, y)) = shares {
             let cell = (
-                whole((x * CELLS).floor()),
-                whole((y * CELLS * 0.625).floor()),
+                round_to_count((x * CELLS).floor()),
+                round_to_count((y * CELLS * 0.625).floor()),
             );
             *counts.entry(cell).or_insert(0.0) += point.weight;
         }
@@ -96,7 +96,7 @@ impl Marks for Points<'_> {
 
     fn notes(&self) -> Vec<String> {
         match self.is_dense {
-            true => vec!["colours say how many dots there are in one place".to_owned()],
+            true => vec!["colors show the number of dots at a position".to_owned()],
             false => Vec::new(),
         }
     }
@@ -174,7 +174,7 @@ impl Points<'_> {
 
 /// Index of a fraction in the colour ramp.
 pub(crate) fn ramp_index(share: f64) -> u8 {
-    u8::try_from(whole(share.clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
+    u8::try_from(round_to_count(share.clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
 }
 
 /// Draws the line where both axes have the same value.

@@ -144,8 +144,8 @@ impl Chart {
         );
         data.note_left_out(
             below,
-            "at or below 0 has no place on a logarithmic axis",
-            "at or below 0 have no place on a logarithmic axis",
+            "at or below 0 is not on the logarithmic axis",
+            "at or below 0 are not on the logarithmic axis",
         );
         if data.panels.is_empty() || visible_rows(&known, &place) == 0 {
             return empty_scene(style, &title, &data);
@@ -360,8 +360,8 @@ fn empty_scene(style: &Style, title: &str, data: &ChartData) -> Scene {
         y += style.line_height(style.title);
     }
     let said = match data.panels.is_empty() {
-        true => "There is nothing to draw: the answer has no rows.",
-        false => "There is nothing to draw: no row has the numbers for it.",
+        true => "There is nothing to draw: the result has no rows.",
+        false => "There is nothing to draw: no row has the required numbers.",
     };
     let mut y = (style.height / 2.0).max(y);
     let notes = data.notes.iter().map(String::as_str);

@@ -41,7 +41,7 @@ impl Roles {
             found.map(Some).ok_or_else(|| {
                 let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
                 format!(
-                    "the answer has no column `{name}`\nhint: it has {}",
+                    "the result has no column `{name}`\nhint: it has {}",
                     names.join(", ")
                 )
             })
@@ -189,7 +189,7 @@ impl Roles {
         let needs = |role: Option<usize>, option: &str, what: &str| match role {
             Some(_) => Ok(()),
             None => Err(format!(
-                "a picture of the kind {kind} needs {what}, and the answer has no column for it\nhint: {option} COLUMN"
+                "a plot of kind {kind} needs {what}, and the result has no column for it\nhint: {option} COLUMN"
             )),
         };
         let number = |role: Option<usize>, may_be_time: bool| {
@@ -201,16 +201,16 @@ impl Roles {
                 ColumnKind::Number => Ok(()),
                 ColumnKind::Time if may_be_time => Ok(()),
                 ColumnKind::Time => Err(format!(
-                    "column `{name}` is a time, and a picture of the kind {kind} needs a number there"
+                    "column `{name}` is a time, expected a number for a plot of kind {kind}"
                 )),
                 ColumnKind::Word => Err(format!(
-                    "column `{name}` is text, and a picture of the kind {kind} needs a number there\nhint: CAST({name} AS DOUBLE), or --kind bar, which counts names"
+                    "column `{name}` is text, expected a number for a plot of kind {kind}\nhint: CAST({name} AS DOUBLE), or --kind bar, which counts names"
                 )),
             }
         };
         match kind {
             ChartKind::Line | ChartKind::Step | ChartKind::Scatter => {
-                needs(self.x, "-x", "what runs along it")?;
+                needs(self.x, "-x", "values of the x axis")?;
                 needs(self.y, "-y", "numbers")?;
                 number(self.y, false)?;
             }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_chosen() {
+    fn missing_options_have_defaults() {
         let line = find_roles("kind=line x=trial y=best_ns by=op", &COLUMNS).unwrap();
         assert_eq!((line.x, line.y, line.by), (Some(1), Some(2), Some(0)));
         assert_eq!(line.columns(), [0, 1, 2]);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_told() {
+    fn impossible_charts_are_reported() {
         let told = |spec: &str| find_roles(spec, &COLUMNS).unwrap_err();
         assert!(told("x=nothing").contains("no column `nothing`\nhint: it has op, trial"));
         assert!(told("kind=histogram x=op").contains("column `op` is text"));

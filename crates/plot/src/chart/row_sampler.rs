@@ -125,7 +125,7 @@ impl RowSampler {
             }
         } else if (table.rows() as u64) < self.seen {
             table.notes.push(format!(
-                "a sample: {} of {}",
+                "random subset: {} of {}",
                 group_digits(table.rows() as u64),
                 row_count(self.seen)
             ));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn long_answers_are_sampled_alike() {
+    fn long_results_are_sampled_alike() {
         let roles = Roles::find(
             &"kind=ecdf x=v".parse().unwrap(),
             &[("v", ColumnKind::Number)],
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(all, gathered(1000, 100));
         assert!(float(all.rows()) / 100_000.0 > 0.004 && all.rows() <= 1000);
         assert!(
-            all.notes[0].starts_with("a sample: ")
+            all.notes[0].starts_with("random subset: ")
                 && all.notes[0].ends_with(" of 100\u{202f}000 rows")
         );
         let ColumnValues::Numbers(values) = &all.columns[0].values else {

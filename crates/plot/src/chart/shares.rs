@@ -10,7 +10,7 @@ use super::plot_area::PlotArea;
 use super::row_sampler::row_count;
 use super::spec::ChartKind;
 use super::style::Style;
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 use crate::scene::{Paint, Scene};
 
 /// Minimum and maximum number of bins of a histogram.
@@ -47,7 +47,7 @@ impl<'a> Distribution<'a> {
         let mut counts = vec![0.0; self.bins];
         for point in &series.points {
             if let Some(share) = across.fraction(point.x) {
-                let bin = whole((share * float(self.bins)).floor()).min(self.bins - 1);
+                let bin = round_to_count((share * float(self.bins)).floor()).min(self.bins - 1);
                 if let Some(count) = counts.get_mut(bin) {
                     *count += point.weight;
                 }
@@ -71,14 +71,14 @@ fn bins(data: &ChartData, across: &Axis) -> usize {
     } else {
         20.0
     };
-    whole(wanted.clamp(BINS.0, BINS.1))
+    round_to_count(wanted.clamp(BINS.0, BINS.1))
 }
 
 impl Marks for Distribution<'_> {
     fn axes(&self) -> (Axis, Axis) {
         let across = self.value_axis();
         if !self.is_histogram {
-            return (across, Axis::unitless("share of rows", (0.0, 1.02)));
+            return (across, Axis::unitless("fraction of rows", (0.0, 1.02)));
         }
         let panels = self.data.panels.iter();
         let series = panels.flat_map(|panel| &panel.series);
@@ -152,7 +152,7 @@ impl Distribution<'_> {
                 scene.set_tooltip(format!(
                     "{}{from} to {to}\n{}",
                     bin_label(&series.name),
-                    row_count(whole(*count) as u64)
+                    row_count(round_to_count(*count) as u64)
                 ));
                 let gap = if beside > 1 || style.is_terminal() {
                     0.0

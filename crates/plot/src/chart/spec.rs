@@ -70,7 +70,7 @@ impl FromStr for ChartKind {
         let found = Self::ALL.into_iter().find(|kind| kind.name() == text);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("no kind of picture `{text}`\nhint: there are {names}")
+            format!("no plot kind `{text}`\nhint: there are {names}")
         })
     }
 }
@@ -150,7 +150,7 @@ impl FromStr for PlotSpec {
         while !rest.is_empty() {
             let Some((name, after)) = rest.split_once('=') else {
                 return Err(format!(
-                    "`{rest}` says nothing of a picture\nhint: kind=line x=COLUMN y=COLUMN"
+                    "`{rest}` is not an option of a plot\nhint: kind=line x=COLUMN y=COLUMN"
                 ));
             };
             let (value, left) = match after.strip_prefix('"') {
@@ -189,7 +189,7 @@ impl PlotSpec {
             "title" => &mut self.title,
             _ => {
                 return Err(format!(
-                    "no `{name}` of a picture\nhint: there are kind, x, y, by, facet, low, high, value, limit, note, log, title"
+                    "no option `{name}` of a plot\nhint: there are kind, x, y, by, facet, low, high, value, limit, note, log, title"
                 ));
             }
         };
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_what_is_drawn() {
+    fn a_plot_line_defines_the_chart() {
         let spec: PlotSpec = "kind=heat x=a y=b value=tau log=none title=\"two words\""
             .parse()
             .unwrap();
@@ -240,11 +240,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told() {
+    fn invalid_plot_lines_are_reported() {
         let told = |text: &str| text.parse::<PlotSpec>().unwrap_err();
-        assert!(told("kind=pie").contains("no kind of picture `pie`\nhint: there are line, step"));
-        assert!(told("colour=red").contains("no `colour` of a picture"));
-        assert!(told("line").contains("`line` says nothing"));
+        assert!(told("kind=pie").contains("no plot kind `pie`\nhint: there are line, step"));
+        assert!(told("colour=red").contains("no option `colour` of a plot"));
+        assert!(told("line").contains("`line` is not an option of a plot"));
         assert!(told("title=\"open").contains("no second quote"));
         assert!(told("log=z").contains("no axes `z`"));
     }

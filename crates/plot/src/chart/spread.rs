@@ -11,7 +11,7 @@ use super::row_sampler::row_count;
 use super::spec::ChartKind;
 use super::style::Style;
 use crate::density::density;
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 use crate::scene::{Paint, Scene};
 
 /// Maximum number of outliers drawn for each box.
@@ -98,9 +98,11 @@ impl Marks for Spread<'_> {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         for (order, series) in panel.series.iter().enumerate() {
             let all = values_by_name(series);
-            let named = all
-                .iter()
-                .map(|values| names.get(whole(values.name)).map_or("", |n| n.as_str()));
+            let named = all.iter().map(|values| {
+                names
+                    .get(round_to_count(values.name))
+                    .map_or("", |n| n.as_str())
+            });
             let at =
                 |share: f64| json_numbers(all.iter().map(|values| quantile(&values.sorted, share)));
             let lists = vec![
@@ -117,7 +119,7 @@ impl Marks for Spread<'_> {
             for values in &all {
                 let slot = slot_range(values.name, order, panel.series.len());
                 let colour = match self.data.is_coloured_by_x {
-                    true => whole(values.name),
+                    true => round_to_count(values.name),
                     false => series.place,
                 };
                 let one = SpreadMark {
@@ -129,7 +131,9 @@ impl Marks for Spread<'_> {
                 let measured = place.value_axis();
                 let said = format!(
                     "{}\nmedian {}\nquartiles {} and {}\n{}",
-                    names.get(whole(values.name)).map_or("", |n| n.as_str()),
+                    names
+                        .get(round_to_count(values.name))
+                        .map_or("", |n| n.as_str()),
                     measured.format_value(quantile(&values.sorted, 0.5)),
                     measured.format_value(quantile(&values.sorted, 0.25)),
                     measured.format_value(quantile(&values.sorted, 0.75)),

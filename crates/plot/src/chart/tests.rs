@@ -46,7 +46,7 @@ fn svg(columns: Vec<Column>, spec: &str) -> String {
 }
 
 #[test]
-fn the_data_are_in_the_picture() {
+fn the_data_are_in_the_chart() {
     let line = svg(
         vec![
             numbers("trial", &[3.0, 1.0, 2.0]),
@@ -114,7 +114,7 @@ fn bars_and_heat_maps_have_their_names() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn impossible_charts_have_a_reason() {
     let nan = f64::NAN;
     for kind in ChartKind::ALL {
         let spec = match kind {
@@ -134,12 +134,12 @@ fn what_cannot_be_drawn_is_said() {
         };
         let none = svg(columns(&[]), &spec);
         assert!(
-            none.contains("There is nothing to draw: the answer has no rows."),
+            none.contains("There is nothing to draw: the result has no rows."),
             "{kind}"
         );
         for values in [&[nan, nan][..], &[f64::INFINITY]] {
             let text = svg(columns(values), &spec);
-            let said = text.contains("no row has the numbers for it.");
+            let said = text.contains("no row has the required numbers.");
             assert!(
                 said || matches!(kind, ChartKind::Bar | ChartKind::Heat),
                 "{kind}: {text}"
@@ -172,11 +172,11 @@ fn logarithmic_axes_leave_out_what_they_have_not() {
         ],
         "kind=scatter x=x y=y log=y",
     );
-    assert!(text.contains("1 row at or below 0 has no place on a logarithmic axis"));
+    assert!(text.contains("1 row at or below 0 is not on the logarithmic axis"));
 }
 
 #[test]
-fn many_series_names_and_pictures_are_counted() {
+fn many_series_names_and_panels_are_counted() {
     let names: Vec<String> = (0..200).map(|place| format!("platform-{place}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let values: Vec<f64> = (0..200).map(f64::from).collect();
@@ -189,13 +189,13 @@ fn many_series_names_and_pictures_are_counted() {
     };
     let lines = svg(columns(), "kind=line x=w y=v_ns by=platform");
     // Each drawn name is shown.
-    assert!(lines.contains("176 series more are not drawn") && !lines.contains("platform-24"));
+    assert!(lines.contains("176 more series are not drawn") && !lines.contains("platform-24"));
     assert!((0..24).all(|place| lines.contains(&format!(">platform-{place}</text>"))));
     let bars = svg(columns(), "kind=bar x=platform y=v_ns");
-    assert!(bars.contains("140 names more are not drawn"));
+    assert!(bars.contains("140 more names are not drawn"));
     assert!(bars.contains(">platform-59</text>") && !bars.contains("platform-60"));
     let facets = svg(columns(), "kind=scatter x=w y=v_ns facet=platform");
-    assert!(facets.contains("188 pictures more are not drawn"));
+    assert!(facets.contains("188 more panels are not drawn"));
     let long = "x".repeat(300);
     let bars = svg(
         vec![words("n", &[&long, "b"]), numbers("v", &[1.0, 2.0])],
@@ -220,7 +220,7 @@ fn dots_beyond_five_thousand_are_counted_in_cells() {
         vec![numbers("x", &values), numbers("y", &values)],
         "kind=scatter",
     );
-    assert!(!dense.contains("<circle") && dense.contains("colours say how many dots"));
+    assert!(!dense.contains("<circle") && dense.contains("colors show the number of dots"));
     let few = svg(
         vec![numbers("x", &values[..50]), numbers("y", &values[..50])],
         "kind=scatter",

@@ -50,7 +50,7 @@ pub(super) fn fold_graph(graph: &Graph, most: usize) -> (Graph, Vec<FoldedBlock>
         let rest = crate::chart::group_digits(rest as u64);
         drawn
             .notes
-            .push(format!("{rest} nodes more, the last ones, are not drawn"));
+            .push(format!("the last {rest} nodes are not drawn"));
     }
     (drawn, blocks)
 }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_repeat_are_drawn_once() {
+    fn repeated_blocks_are_rendered_once() {
         let mut names = vec!["in"];
         for _ in 0..10 {
             names.extend(["a", "b", "c", "d"]);
@@ -252,6 +252,6 @@ mod tests {
             (drawn.nodes.len(), drawn.edges.len(), blocks.len()),
             (20, 19, 0)
         );
-        assert_eq!(drawn.notes, ["30 nodes more, the last ones, are not drawn"]);
+        assert_eq!(drawn.notes, ["the last 30 nodes are not drawn"]);
     }
 }

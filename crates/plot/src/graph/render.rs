@@ -51,7 +51,7 @@ impl Graph {
     pub fn png(&self, theme: Theme, width: Option<u32>) -> Result<Vec<u8>, String> {
         let scene = self.scene();
         let most = 16_000.0 / scene.size.0.max(scene.size.1);
-        let usual = crate::number::whole(scene.size.0 * most.min(2.0)).max(1);
+        let usual = crate::number::round_to_count(scene.size.0 * most.min(2.0)).max(1);
         let usual = u32::try_from(usual).unwrap_or(u32::MAX);
         png(&scene, theme, width.unwrap_or(usual))
     }
@@ -371,7 +371,7 @@ impl GraphRenderer<'_> {
 
     fn notes(&mut self, has_blocks: bool) {
         let folded = has_blocks.then(|| {
-            "dashed: a block that repeats, one after the other, as often as it says".to_owned()
+            "dashed: a block that repeats in sequence, with its number of repeats".to_owned()
         });
         let all: Vec<&String> = folded.iter().chain(&self.graph.notes).collect();
         let mut y = self.scene.size.1 - MARGIN - float(all.len()) * LEADING * DETAIL;
@@ -409,7 +409,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_edges_and_blocks_are_drawn() {
+    fn nodes_edges_and_blocks_are_rendered() {
         let node = |name: &str, group: Option<&str>, is_marked| Node {
             name: name.to_owned(),
             group: group.map(str::to_owned),

@@ -193,7 +193,7 @@ fn write_provenance(out: &mut String, command: &str, sql: &str) {
     if sql.is_empty() {
         return;
     }
-    out.push_str("<details><summary>How it was made</summary>");
+    out.push_str("<details><summary>Command and query</summary>");
     for text in [command, sql].into_iter().filter(|text| !text.is_empty()) {
         let _ = write!(
             out,

@@ -24,7 +24,7 @@ pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, St
     let height = scene.size.1 * scale;
     if width == 0 || width > MAX_PIXELS || height > f64::from(MAX_PIXELS) {
         return Err(format!(
-            "a picture of {width} by {height:.0} pixels is none that can be drawn: 1 to {MAX_PIXELS} each"
+            "the image has {width} by {height:.0} pixels, expected 1 to {MAX_PIXELS} each"
         ));
     }
     #[expect(
@@ -33,7 +33,7 @@ pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, St
         reason = "between 1 and the most"
     )]
     let height = height.round().max(1.0) as u32;
-    let mut pixels = Pixmap::new(width, height).ok_or("there is no memory for the pixels")?;
+    let mut pixels = Pixmap::new(width, height).ok_or("not enough memory for the pixels")?;
     let (red, green, blue) = theme.colour(Paint::PAPER.role);
     pixels.fill(Color::from_rgba8(red, green, blue, 255));
     let mut canvas = RasterCanvas {
@@ -126,7 +126,7 @@ impl RasterCanvas {
                 self.fill(PathBuilder::from_circle(x, y, to_f32(*radius)), *paint);
             }
             Shape::Text { text, how } => {
-                let letters = text_path(text, how).ok_or("the font is not understood")?;
+                let letters = text_path(text, how).ok_or("the font cannot be parsed")?;
                 self.fill(letters, how.paint);
             }
         }
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_pixels_that_are_asked_for() {
+    fn an_image_has_the_requested_size() {
         let mut scene = Scene::new(40.0, 20.0, "t");
         scene.text("Text", Text::new(10.0, 4.0, 0.0));
         let found = render_png(&scene, 80);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_lie_where_they_are_said_to() {
+    fn glyphs_have_the_computed_positions() {
         let text = |how: Text| text_path("il", &how).unwrap().unwrap().bounds();
         let plain = text(Text::new(100.0, 50.0, 10.0));
         assert!(plain.left() > 50.0 && plain.bottom() < 110.0, "{plain:?}");

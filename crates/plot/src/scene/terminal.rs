@@ -2,7 +2,7 @@
 
 use super::shapes::{Paint, Scene, SceneItem, Shape, Text, TextAnchor};
 use super::theme::{Role, Theme};
-use crate::number::{float, whole};
+use crate::number::{float, round_to_count};
 
 /// Number of dots across and down a cell.
 const DOTS: (usize, usize) = (2, 4);
@@ -32,7 +32,10 @@ struct TerminalScreen {
 
 /// Renders a scene whose unit is a dot. Each line ends in a line break; colours are optional.
 pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
-    let (columns, rows) = (whole(scene.size.0) / DOTS.0, whole(scene.size.1) / DOTS.1);
+    let (columns, rows) = (
+        round_to_count(scene.size.0) / DOTS.0,
+        round_to_count(scene.size.1) / DOTS.1,
+    );
     let mut screen = TerminalScreen {
         columns,
         rows,
@@ -56,7 +59,7 @@ fn dot_index(place: f64) -> Option<usize> {
     // Rounds values that are almost integers.
     (0.0..1e6)
         .contains(&place)
-        .then(|| whole((place + 1e-6).floor()))
+        .then(|| round_to_count((place + 1e-6).floor()))
 }
 
 impl TerminalScreen {
@@ -106,7 +109,7 @@ impl TerminalScreen {
         for (from, to) in points.iter().zip(points.iter().skip(1)) {
             let (across, down) = (to.0 - from.0, to.1 - from.1);
             let steps = across.abs().max(down.abs()).min(1e5).ceil().max(1.0);
-            for step in 0..=whole(steps) {
+            for step in 0..=round_to_count(steps) {
                 let part = float(step) / steps;
                 let along = done + part * across.hypot(down);
                 let is_gap = dash.is_some_and(|(on, off)| along % (on + off) >= on);
@@ -138,8 +141,8 @@ impl TerminalScreen {
                 let &[left, right] = pair else { continue };
                 let mut x = left.max(0.0).floor() + 0.5;
                 while x < right.min(float(self.columns * DOTS.0)) {
-                    let is_left_out =
-                        paint.alpha < DITHER_BELOW && (whole(x - 0.5) + whole(y - 0.5)) % 2 == 1;
+                    let is_left_out = paint.alpha < DITHER_BELOW
+                        && (round_to_count(x - 0.5) + round_to_count(y - 0.5)) % 2 == 1;
                     if x >= left && !is_left_out {
                         self.set((x, y), paint.role);
                     }
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dots_and_letters_have_their_cells() {
+    fn dots_and_glyphs_have_their_cells() {
         let mut scene = Scene::new(12.0, 8.0, "t");
         scene.line(&[(0.0, 0.0), (11.0, 7.0)], Paint::series(0), 1.0);
         scene.text("ab", Text::new(4.0, 12.0, 4.0).align_right());

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_lines_are_seen_on_both_papers() {
+    fn text_and_lines_have_contrast_in_both_themes() {
         for theme in [Theme::Light, Theme::Dark] {
             let paper = theme.colour(Role::Paper);
             for letters in [Role::Ink, Role::Grey] {

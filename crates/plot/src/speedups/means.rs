@@ -103,7 +103,7 @@ fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "lines of a picture"
+        reason = "lines of a plot"
     )]
     let room = room.max(4.0) as usize;
     let groups: Vec<&[SpeedupRow]> = rows

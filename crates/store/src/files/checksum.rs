@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_say_it_all_or_are_refused() {
+    fn tags_are_complete_or_rejected() {
         let (bytes, checksums) = file(100_000, 9, 30);
         let size = bytes.len() as u64;
         let tags = |text: &str| HashMap::from([(TAG.to_owned(), Some(text.to_owned()))]);

@@ -170,7 +170,7 @@ pub fn invalid_partition_value(value: &str) -> Option<&'static str> {
     } else if value.chars().any(char::is_control) {
         Some("has control characters")
     } else if value == NULL_FOLDER {
-        Some("stands for a missing value")
+        Some("is reserved for missing values")
     } else if folder.len() > LONGEST_FOLDER {
         Some("is too long for the name of a folder")
     } else {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_say_what_the_log_says() {
+    fn folders_agree_with_the_log() {
         let path = |value: &str| partition_path(&[("platform".to_owned(), Some(value.to_owned()))]);
         assert_eq!(path("epyc-1t_a.b"), "platform=epyc-1t_a.b/");
         assert_eq!(path("a b/c%ü"), "platform=a%20b%2Fc%25%C3%BC/");

@@ -126,7 +126,7 @@ fn parquet_bytes(
     writer.write_all(&vec![0; place])?;
     let mut bytes = writer.into_inner()?;
     let checksums = checksums.fill(&mut bytes);
-    let checksums = checksums.ok_or_else(|| external_error(&"no place for checksums"))?;
+    let checksums = checksums.ok_or_else(|| external_error(&"no space for checksums"))?;
     Ok(Encoded {
         bytes,
         rollup,

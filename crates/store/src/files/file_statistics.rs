@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_rule_files_out_by_what_the_log_says() {
+    fn filters_prune_files_by_statistics_of_the_log() {
         let files = [
             file(1, true, Some("k80")),
             file(2, true, Some("t4")),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_of_many_files_are_made_some_at_a_time() {
+    fn statistics_of_many_files_are_computed_in_batches() {
         let files: Vec<_> = (0..=AT_ONCE)
             .map(|number| file(number, true, Some("k80")))
             .collect();

@@ -120,7 +120,7 @@ impl RollupLocation {
         let place = Self::parse(text);
         place
             .map(Some)
-            .ok_or_else(|| format!("`{text}` is no place of sums"))
+            .ok_or_else(|| format!("`{text}` is not a location of pre-aggregates"))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -314,7 +314,7 @@ pub fn decode(bytes: &[u8], rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
         decoder.finish()?;
         Ok(sums)
     };
-    let damaged = || ArrowError::IpcError(format!("sums that are not those of {rows} rows"));
+    let damaged = || ArrowError::IpcError(format!("the pre-aggregates do not match {rows} rows"));
     let sums = std::panic::catch_unwind(read).map_err(|_| damaged())??;
     let mut sum = Some(0_u64);
     for batch in &sums {
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_say_what_sums_are_by() {
+    fn tags_name_the_keys_of_a_rollup() {
         let place = RollupLocation {
             offset: 12,
             bytes: 34,

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_a_column_are_taken_together() {
+    fn ranges_of_a_column_are_merged() {
         let schema = Schema::new(vec![Field::new("t", DataType::Int64, true)]);
         let exact = |value| Precision::Exact(ScalarValue::Int64(Some(value)));
         let column = ColumnStatistics {

@@ -110,7 +110,7 @@ impl DurableFs {
     fn check_file(&self, location: &Path) -> Result<()> {
         let file = self.inner.path_to_filesystem(location)?;
         if std::fs::metadata(&file).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            let damage = DamagedFile::new(&file.to_string_lossy(), "a pipe or a device is");
+            let damage = DamagedFile::new(&file.to_string_lossy(), "it is a pipe or a device,");
             return Err(disk_error(damage.into()));
         }
         Ok(())

@@ -69,7 +69,7 @@ impl Location {
             )));
         }
         let directory = if given.starts_with("file://") {
-            let wrong = || Error::InvalidLocation(format!("`{given}` is no local directory"));
+            let wrong = || Error::InvalidLocation(format!("`{given}` is not a local directory"));
             let url = Url::parse(given).map_err(|_| wrong())?;
             if url.query().is_some() || url.fragment().is_some() {
                 return Err(Error::InvalidLocation(format!(
@@ -94,7 +94,7 @@ impl Location {
             |error: &dyn std::fmt::Display| Error::InvalidLocation(format!("`{given}`: {error}"));
         let mut url = Url::parse(given).map_err(|error| wrong(&error))?;
         if url.query().is_some() {
-            let reason = "a query is no part of a store's URL";
+            let reason = "the URL of a store cannot have a query";
             return Err(wrong(&reason));
         }
         if !url.path().ends_with('/') {
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_that_no_object_can_name_is_refused_before_anything_is_written() {
+    async fn an_unusable_folder_name_is_rejected_before_writing() {
         use std::os::unix::ffi::OsStrExt as _;
         let place = tempfile::tempdir().unwrap();
         for name in [&b"a\nb"[..], b"a\x01", b"\xff"] {

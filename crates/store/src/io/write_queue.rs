@@ -20,13 +20,13 @@ const FOLDER: &str = ".queues";
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 
 /// Callback for reports.
-type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+type Reporter = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Write queues of a store.
 #[derive(Clone, Default)]
 pub(crate) struct WriteQueues {
     /// Called when a writer waits for another process.
-    tell: Option<Tell>,
+    tell: Option<Reporter>,
     /// Lock holders that were waited for in vain, by queue.
     passed: Arc<Mutex<HashMap<PathBuf, Vec<u8>>>>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct WriteTurn {
 impl WriteQueues {
     /// Sets the callback for reports.
     pub(crate) fn with_reporter(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let tell: Option<Tell> = Some(Arc::new(tell));
+        let tell: Option<Reporter> = Some(Arc::new(tell));
         Self { tell, ..self }
     }
 
@@ -78,7 +78,10 @@ impl WriteQueues {
         if let Err(error) = check_own(&file)
             && error.kind() == io::ErrorKind::InvalidInput
         {
-            self.report(&format!("{}: {error}: it stays as it is", queue.display()));
+            self.report(&format!(
+                "{}: {error}: the file is not changed",
+                queue.display()
+            ));
         }
         if file.try_lock().is_ok() {
             return Some(WriteTurn::from_locked_file(file));
@@ -103,7 +106,7 @@ impl WriteQueues {
             return begun(file);
         }
         self.report(&format!(
-            "{holder} has not made way for {} s (is it stopped?): going on beside it",
+            "{holder} has not finished for {} s (is it stopped?): writing without waiting for it",
             patience.as_secs()
         ));
         self.skip_holder(&queue);
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever_and_whom_for_is_told() {
+    async fn waits_are_bounded_and_name_the_writer() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();

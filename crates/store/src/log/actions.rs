@@ -33,7 +33,7 @@ pub(super) fn reject_features(table: &Table, state: &DeltaTableState) -> Result<
         .is_some_and(|mode| mode != "none");
     if deleted || mapped || state.protocol().min_reader_version() > 1 {
         let reason =
-            "another program put deletion vectors, column mapping or other reader features on it";
+            "another program enabled deletion vectors, column mapping or other reader features";
         return Err(Error::damaged(&table.name, reason));
     }
     Ok(())

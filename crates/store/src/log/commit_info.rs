@@ -208,7 +208,7 @@ impl CommitInfo {
         if version > 0 && self.operation == "CREATE TABLE" {
             return Some("is the entry of version 0 of a table".to_owned());
         }
-        (!self.is_intact()).then(|| "states of itself what was not written".to_owned())
+        (!self.is_intact()).then(|| "does not match its own checksum".to_owned())
     }
 }
 
@@ -236,19 +236,19 @@ pub(crate) fn fault(table: &str, version: u64, entry: &[u8]) -> Option<Fault> {
         match serde_json::from_slice::<Map<String, Value>>(line) {
             Err(error) => {
                 let at = at + error.column().saturating_sub(1);
-                return Some(Fault::new(Some(at), "is no JSON"));
+                return Some(Fault::new(Some(at), "is not JSON"));
             }
             Ok(action) => {
                 let is_action = |name: &String| ACTIONS.contains(&name.as_str());
                 if action.len() != 1 || !action.keys().all(is_action) {
-                    return Some(Fault::new(Some(at), "has an action that nobody knows"));
+                    return Some(Fault::new(Some(at), "has an unknown action"));
                 }
             }
         }
     }
     let Some(info) = CommitInfo::parse(entry) else {
         let at = memmem::find(entry, b"\"commitInfo\"")?;
-        return Some(Fault::new(Some(at), "states of itself what nobody writes"));
+        return Some(Fault::new(Some(at), "has invalid commit information"));
     };
     Some(Fault::new(None, info.fault(table, version)?))
 }

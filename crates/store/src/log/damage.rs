@@ -6,8 +6,7 @@ use crate::log_files::entries::entry_path;
 use tsql_error::Error;
 
 /// Hint for a damaged log.
-const WAY_OUT: &str =
-    "hint: `tsql check --repair` restores what is left, and names the files to ingest again";
+const WAY_OUT: &str = "hint: `tsql check --repair` restores the recoverable part, and lists the files to ingest again";
 
 /// Returns the error of a damaged log.
 pub(super) fn error(table: &str, what: &str) -> Error {

@@ -72,7 +72,7 @@ impl Survey {
     }
 
     /// Returns the files without these entries and checkpoints.
-    pub(super) fn without(&self, entries: &[u64], checkpoints: &[u64]) -> Vec<ObjectMeta> {
+    pub(super) fn excluding(&self, entries: &[u64], checkpoints: &[u64]) -> Vec<ObjectMeta> {
         let is_left = |file: &&ObjectMeta| {
             let name = file.location.filename().unwrap_or_default();
             let among = |versions: &[u64], version: Option<u64>| {
@@ -210,7 +210,7 @@ impl Log {
         let mut checkpoints = survey.checkpoints.keys().rev();
         loop {
             if !cut.is_empty() || !passed.is_empty() || survey.hint != CheckpointHint::Missing {
-                let files = survey.without(&cut, &passed);
+                let files = survey.excluding(&cut, &passed);
                 let view = self.view(&survey, files)?;
                 if let Ok(snapshot) = self.load(view, None, true).await
                     && snapshot.version() >= newest.saturating_sub(cut.len() as u64)
@@ -324,7 +324,7 @@ impl Log {
                         && let Some(stated) = self.stated_checksum(version, entry).await?
                         && stated != snapshot.of_files.to_string()
                     {
-                        let what = "the files of the table are not what was written";
+                        let what = "the files of the table are not as written";
                         return Ok(Some((name, what.to_owned())));
                     }
                 }
@@ -351,7 +351,7 @@ impl Log {
             .range(..version)
             .map(|(one, _)| *one)
             .collect();
-        let files = survey.without(&entries, &others);
+        let files = survey.excluding(&entries, &others);
         let view = self.view(survey, files)?;
         let Ok(snapshot) = self.load(view, Some(version), false).await else {
             return Ok(false);

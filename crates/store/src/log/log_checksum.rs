@@ -158,8 +158,8 @@ pub(super) fn damaged_log_error(table: &Table, what: &str) -> Error {
     Error::Log {
         table: table.name.clone(),
         message: format!(
-            "{what} not what was written: a file of its log is damaged\n\
-             hint: `tsql check --repair` restores what is left of `{}/_delta_log`; TSQL_VERIFY=never reads it as it is",
+            "{what} not as written: a file of its log is damaged\n\
+             hint: `tsql check --repair` restores the recoverable part of `{}/_delta_log`; TSQL_VERIFY=never reads it unchecked",
             table.name
         ),
     }

@@ -200,7 +200,7 @@ impl Log {
                 }
                 (None, Err(error)) => return Err(log_error(self.table, error)),
                 (None, Ok(())) => {
-                    let what = "vanished while it was made";
+                    let what = "disappeared while it was created";
                     return Err(Error::damaged(&self.table.name, what));
                 }
             }

@@ -148,7 +148,7 @@ impl ObjectStore for PrefetchedLog {
         if *location == self.last_checkpoint {
             return Err(object_store::Error::NotFound {
                 path: location.to_string(),
-                source: "the listing says which is the last".into(),
+                source: "the listing shows which is the last".into(),
             });
         }
         let found = self.read.get(location);

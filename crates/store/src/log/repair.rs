@@ -81,7 +81,7 @@ impl Log {
             found.push(match unnamed.first() {
                 Some(file) => {
                     let file = format!("{}/{file}", self.table.name);
-                    LogDamage::new(format!("{what}, and no entry names `{file}`"))
+                    LogDamage::new(format!("{what}, and no entry refers to `{file}`"))
                 }
                 None => LogDamage {
                     what: format!("{what}: its commit was never acknowledged"),
@@ -108,7 +108,7 @@ impl Log {
                 if self.is_missing(&checkpoint_name(version)).await =>
             {
                 let path = self.path_of(&checkpoint_name(version));
-                let what = format!("`{path}` is missing, which `{hint}` names");
+                let what = format!("`{path}` is missing, but `{hint}` refers to it");
                 found.push(LogDamage::new(what));
             }
             _ => {}

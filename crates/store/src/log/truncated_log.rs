@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_last_entry_that_is_cut_off_is_told_and_passed_over() {
+    async fn a_truncated_last_entry_is_reported_and_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("s");
         let log = at.join("graphs/_delta_log");

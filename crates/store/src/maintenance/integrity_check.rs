@@ -51,7 +51,7 @@ impl Store {
                     return Ok(Some(DamagedFile::new(path.as_ref(), found).to_string()));
                 }
                 Err(object_store::Error::NotFound { .. }) => {
-                    return Ok(Some(format!("`{path}` is not there")));
+                    return Ok(Some(format!("`{path}` is missing")));
                 }
                 Err(error) => {
                     let error = Error::Storage(error);
@@ -95,7 +95,7 @@ impl Store {
         let wrong = |error: ArrowError| Error::damaged(&table.name, error.to_string());
         let equal = is_rollup_of(table, &rows, &kept).map_err(wrong)?;
         let path = file.object_path(&table.name)?;
-        let told = DamagedFile::new(path.as_ref(), "sums of its rows are").to_string();
+        let told = DamagedFile::new(path.as_ref(), "its pre-aggregates are").to_string();
         Ok((!equal).then_some(told))
     }
 

@@ -75,9 +75,9 @@ impl Store {
                     .any(|tag| tag.name == name)
                 {
                     let hint =
-                        "hint: `tsql tag list` shows all; another name, or `tsql tag delete` first";
+                        "hint: `tsql tag list` lists all tags; choose another name, or run `tsql tag delete` first";
                     return Err(name_error(format!(
-                        "there is a tag `{name}` already\n{hint}"
+                        "the tag `{name}` exists already\n{hint}"
                     )));
                 }
                 let tag = Tag {
@@ -119,8 +119,10 @@ impl Store {
                     .find(|file| !there.contains(&file.path));
                 if let Some(lost) = lost {
                     let (name, version) = (&table.name, snapshot.version());
-                    let reason =
-                        format!("{name}@{version} has lost {} to `tsql vacuum`", lost.path);
+                    let reason = format!(
+                        "`tsql vacuum` has deleted {} of {name}@{version}",
+                        lost.path
+                    );
                     return Err(Error::NoVersion(reason));
                 }
             }
@@ -156,7 +158,7 @@ impl Store {
         let tags = self.tags().await?;
         let known: Vec<&str> = tags.iter().map(|tag| tag.name.as_str()).collect();
         let known = match known.as_slice() {
-            [] => "none yet; `tsql tag create` makes one. A time is like 2026-11-21T17:00:00Z, a version like records@12".to_owned(),
+            [] => "none yet; `tsql tag create` creates one. A time is like 2026-11-21T17:00:00Z, a version like records@12".to_owned(),
             known => known.join(", "),
         };
         let found = tags.into_iter().find(|tag| tag.name == name);
@@ -307,7 +309,7 @@ fn parse_versions(versions: &str) -> Result<BTreeMap<String, u64>> {
         Some((table.to_owned(), version.parse().ok()?))
     };
     let versions = versions.lines().map(|line| {
-        parse(line).ok_or_else(|| Error::damaged(TAGS, format!("`{line}` is no version")))
+        parse(line).ok_or_else(|| Error::damaged(TAGS, format!("`{line}` is not a version")))
     });
     versions.collect()
 }
@@ -318,12 +320,14 @@ fn invalid_name(name: &str) -> Option<String> {
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if !begins || !name.chars().all(is_plain) || name.len() > LONGEST_NAME {
         return Some(format!(
-            "`{name}` is no name for a tag\nhint: up to {LONGEST_NAME} letters, digits and . - _ + /, a letter or digit first"
+            "`{name}` is not a valid tag name\nhint: up to {LONGEST_NAME} letters, digits and . - _ + /, a letter or digit first"
         ));
     }
     match name.parse() {
         Ok(At::Tag(_)) => None,
-        _ => Some(format!("`{name}` would be taken for a time")),
+        _ => Some(format!(
+            "`{name}` has the form of a time, expected another name"
+        )),
     }
 }
 
@@ -339,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_not_taken_for_times() {
+    fn names_are_not_parsed_as_times() {
         for name in ["v1.0", "paper/table-2", "2026-11", "night_7"] {
             assert_eq!(invalid_name(name), None, "{name}");
         }

@@ -88,7 +88,8 @@ impl RollupTable {
         place: RollupLocation,
     ) -> Result<Option<Vec<RecordBatch>>> {
         let path = &file.meta().location;
-        let lock = || DataFusionError::Internal("a thread failed while it held sums".to_owned());
+        let lock =
+            || DataFusionError::Internal("a thread failed while it held pre-aggregates".to_owned());
         let known = self
             .stored
             .rollup_cache()

@@ -291,15 +291,16 @@ impl StoredTable {
         for meta in asked.map(|file| &file.object_meta) {
             if sizes.get(&meta.location) != Some(&meta.size) {
                 let (file, table) = (&meta.location, &self.table.name);
-                let reason = format!("refused: `{file}` is no file of {table} at this version");
+                let reason = format!("rejected: `{file}` is not a file of {table} at this version");
                 return Err(DataFusionError::Plan(reason));
             }
             let end_bytes = self.verified.end_bytes(&meta.location);
             most_end_bytes = most_end_bytes.max(end_bytes.unwrap_or(FOOTER_BYTES));
         }
         let source = scan.file_source().downcast_ref::<ParquetSource>();
-        let source =
-            source.ok_or_else(|| DataFusionError::Plan("refused: no parquet".to_owned()))?;
+        let source = source.ok_or_else(|| {
+            DataFusionError::Plan("rejected: not a scan of Parquet files".to_owned())
+        })?;
         let reader = within(self.reader(runtime, Verify::from_options(options))?);
         let source = source
             .clone()

@@ -49,7 +49,7 @@ impl Verify {
 }
 
 fn invalid_value(wanted: &str) -> String {
-    format!("`{wanted}` is none of always, once, never")
+    format!("`{wanted}` is invalid, expected always, once or never")
 }
 
 impl FromStr for Verify {

@@ -66,7 +66,7 @@ impl FromStr for At {
 /// Parses `records@12`.
 fn parse_version(text: &str) -> Result<(String, u64)> {
     let (table, version) = text.split_once('@').unwrap_or((text, ""));
-    let wrong = |_| Error::NoVersion(format!("`{version}` is no version of a table"));
+    let wrong = |_| Error::NoVersion(format!("`{version}` is not a version of a table"));
     let version = version.parse().map_err(wrong)?;
     Ok((schema::table(table)?.name.clone(), version))
 }

@@ -66,7 +66,7 @@ fn not_a_store(location: &Location) -> Error {
     let inner = Path::new(given).join(FOLDER);
     let hint = match inner.is_dir() {
         true => format!("the store is `{0}`: --store {0}", inner.display()),
-        false => format!("`tsql init --store {given}` makes one"),
+        false => format!("`tsql init --store {given}` creates one"),
     };
     Error::NotAStore {
         location: given.to_owned(),

@@ -57,7 +57,7 @@ impl Store {
         let log = Log::new(self.location(), schema::table(table)?)?;
         let entry = log.entry(version).await?.ok_or_else(|| {
             Error::NoVersion(format!(
-                "the log of {table} has no version {version}\nhint: `tsql history` lists what there is"
+                "the log of {table} has no version {version}\nhint: `tsql history` lists the versions"
             ))
         })?;
         let mut moment = AsOf {

@@ -43,7 +43,7 @@ fn wide_characters_count_as_two_columns() {
 }
 
 #[test]
-fn rows_beyond_the_measured_ones_are_kept_whole() {
+fn rows_beyond_the_measured_ones_are_not_cut() {
     let limit = i64::try_from(MEASURED_ROWS).unwrap();
     let first = Int64Array::from_iter_values(0..limit);
     let rest = Int64Array::from_iter_values([7, 123_456_789]);
@@ -64,7 +64,7 @@ fn rows_beyond_the_measured_ones_are_kept_whole() {
     );
 }
 
-/// Names that are wide, joined, marked and long, a number, and nothing.
+/// Returns texts with wide, joined, combining and control characters, a long text, numbers and NULL.
 fn odd() -> RecordBatch {
     let names = [
         "日本語",
@@ -159,7 +159,7 @@ fn null_columns_give_way_to_columns_with_values() {
     }
     let footer = "(1 row; 4 of 20 columns (16 are NULL), --format vertical shows all)";
     assert!(text.contains(footer), "{text}");
-    // Where all columns fit, all are shown.
+    // All columns are shown if they fit.
     let few = batch.project(&[0, 4]).unwrap();
     assert!(styled(width(80), &[few]).contains("column_0"));
 }

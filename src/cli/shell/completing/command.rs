@@ -1,4 +1,4 @@
-//! What can stand in a command of the shell.
+//! Completion of the commands of the shell.
 
 use clap::ValueEnum as _;
 
@@ -8,7 +8,7 @@ use crate::cli::printer::Format;
 use crate::query::built_in_queries;
 use crate::query::completion::{Candidate, Vocabulary, complete_sql, table_candidates};
 
-/// The word that a text ends with.
+/// Returns the last word of a text; empty after a space.
 fn partial_command(before: &str) -> &str {
     before
         .rsplit(char::is_whitespace)
@@ -16,7 +16,7 @@ fn partial_command(before: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// Names of commands, then what each takes.
+/// Completes the name of a command, then its arguments. Returns the typed beginning, and the candidates.
 pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, Vec<Candidate>) {
     let text = before.trim_start();
     let Some((name, rest)) = text.split_once(char::is_whitespace) else {
@@ -42,7 +42,7 @@ pub(super) fn of_command<'a>(words: &Vocabulary, before: &'a str) -> (&'a str, V
         Takes::Switch => (partial_command(rest), listed(&["on", "off"])),
         Takes::Table => (partial_command(rest), table_candidates(words)),
         Takes::Sql => complete_sql(words, rest, rest, files::quote),
-        Takes::Question => question(rest),
+        Takes::Question => complete_named_query(rest),
         Takes::File => {
             let path = rest.trim_start_matches(['\'', '"']);
             (path, files::beginning_with(path))
@@ -66,26 +66,26 @@ fn modes() -> Vec<Candidate> {
     named.collect()
 }
 
-/// A ready-made question, then its parameters and files.
-fn question(rest: &str) -> (&str, Vec<Candidate>) {
-    let questions = built_in_queries();
+/// Completes the name of a built-in query, then its parameters and files.
+fn complete_named_query(rest: &str) -> (&str, Vec<Candidate>) {
+    let queries = built_in_queries();
     let Some((name, _)) = rest.trim_start().split_once(char::is_whitespace) else {
-        let named = questions
+        let named = queries
             .iter()
-            .map(|question| Candidate::new(&question.name, &question.title).with_space());
+            .map(|query| Candidate::new(&query.name, &query.title).with_space());
         return (rest.trim_start(), named.collect());
     };
-    let asked = questions.into_iter().find(|question| question.name == name);
-    let begun = partial_command(rest);
-    if let Some((_, path)) = begun.split_once('=') {
+    let query = queries.into_iter().find(|query| query.name == name);
+    let prefix = partial_command(rest);
+    if let Some((_, path)) = prefix.split_once('=') {
         return (path, files::beginning_with(path));
     }
-    let parameters = asked.iter().flat_map(|question| {
-        let parameters = question.parameters.iter();
+    let parameters = query.iter().flat_map(|query| {
+        let parameters = query.parameters.iter();
         let parameters = parameters.map(|set| Candidate::new(format!("{}=", set.name), &set.doc));
-        let files = question.files.iter();
+        let files = query.files.iter();
         let files = files.map(|(name, doc)| Candidate::new(format!("{name}="), doc));
         parameters.chain(files)
     });
-    (begun, parameters.collect())
+    (prefix, parameters.collect())
 }

@@ -1,10 +1,10 @@
-//! Files whose names begin as what was typed.
+//! Completion of file names.
 
 use std::path::{MAIN_SEPARATOR, Path};
 
 use crate::query::completion::Candidate;
 
-/// Files and folders; a folder ends in a slash.
+/// Returns the files and folders with a path that begins with `path`; a folder ends in a slash.
 pub(super) fn beginning_with(path: &str) -> Vec<Candidate> {
     let paths = paths(path);
     paths
@@ -13,7 +13,7 @@ pub(super) fn beginning_with(path: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// As [`beginning_with`], where a quote ends the name of a file.
+/// Returns the same as [`beginning_with`], with a quote at the end of each file name.
 pub(super) fn quote(path: &str) -> Vec<Candidate> {
     let paths = paths(path)
         .into_iter()
@@ -29,11 +29,11 @@ fn paths(path: &str) -> Vec<String> {
         Some((folder, name)) => (format!("{folder}{MAIN_SEPARATOR}"), name),
         None => (String::new(), path),
     };
-    let place = match folder.as_str() {
+    let directory = match folder.as_str() {
         "" => Path::new("."),
         folder => Path::new(folder),
     };
-    let entries = std::fs::read_dir(place).into_iter().flatten();
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut found = Vec::new();
     for entry in entries.filter_map(std::result::Result::ok) {
         let Ok(own) = entry.file_name().into_string() else {
@@ -58,13 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_folders_are_found_hidden_ones_only_where_asked_for() {
-        let place = tempfile::tempdir().unwrap();
+    fn files_and_folders_are_found_hidden_ones_only_on_request() {
+        let directory = tempfile::tempdir().unwrap();
         for name in ["a.csv", "b.csv", ".hidden"] {
-            std::fs::write(place.path().join(name), "").unwrap();
+            std::fs::write(directory.path().join(name), "").unwrap();
         }
-        std::fs::create_dir(place.path().join("all")).unwrap();
-        let folder = place.path().to_str().unwrap();
+        std::fs::create_dir(directory.path().join("all")).unwrap();
+        let folder = directory.path().to_str().unwrap();
         let found = |name: &str| paths(&format!("{folder}/{name}"));
         assert_eq!(
             found("a"),

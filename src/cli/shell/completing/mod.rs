@@ -1,4 +1,4 @@
-//! What can stand where the cursor is.
+//! Completion of commands and SQL in the shell.
 
 mod command;
 mod files;
@@ -9,7 +9,7 @@ use super::input_lines::is_command;
 use crate::query::completion::{Candidate, SharedVocabulary, complete_sql};
 use command::of_command;
 
-/// Suggests what the words of the session make of the beginning of a word.
+/// Completes the beginning of a word with the words of the session.
 pub(super) struct Words {
     pub(super) words: SharedVocabulary,
 }
@@ -24,17 +24,17 @@ impl Completer for Words {
                 complete_sql(words, line, before, files::quote)
             }
         });
-        let (begun, mut found) = found;
-        found.retain(|candidate| candidate.matches_prefix(begun));
-        let span = Span::new(before.len() - begun.len(), before.len());
-        let suggestions = found.iter().map(|found| suggestion(found, begun, span));
+        let (prefix, mut found) = found;
+        found.retain(|candidate| candidate.matches_prefix(prefix));
+        let span = Span::new(before.len() - prefix.len(), before.len());
+        let suggestions = found.iter().map(|found| suggestion(found, prefix, span));
         CompletionResult::fresh(suggestions.collect::<Vec<_>>())
     }
 }
 
-fn suggestion(found: &Candidate, begun: &str, span: Span) -> Suggestion {
+fn suggestion(found: &Candidate, prefix: &str, span: Span) -> Suggestion {
     Suggestion {
-        value: found.completion_text(begun),
+        value: found.completion_text(prefix),
         description: Some(found.doc.clone()).filter(|doc| !doc.is_empty()),
         append_whitespace: found.has_space(),
         span,
@@ -68,7 +68,7 @@ mod tests {
         Words { words }
     }
 
-    /// What is suggested where `|` stands.
+    /// Returns the suggestions at the position of `|`.
     fn suggest(line: &str) -> Vec<String> {
         let pos = line.find('|').unwrap();
         let found = completer().complete(&line.replacen('|', "", 1), pos);

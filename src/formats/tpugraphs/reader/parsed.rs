@@ -72,7 +72,7 @@ impl PendingDocument {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "the reader takes up to 2^53 nanoseconds"
+    reason = "the reader accepts up to 2^53 nanoseconds"
 )]
 fn to_f64(nanoseconds: i64) -> f64 {
     nanoseconds as f64

@@ -36,7 +36,7 @@ pub(super) fn describe_other_file(input: &Input) -> FileDescription {
     match told {
         Ok((DetectedFormat::Unknown(looks), _)) => looks,
         Ok((DetectedFormat::Blank(_), _)) => FileDescription::empty(),
-        Ok(_) => FileDescription::new("a log beside npz files"),
+        Ok(_) => FileDescription::new("a log next to npz files"),
         Err(error) => FileDescription::new(format!("a file that cannot be read ({error})")),
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn detect_foreign(opened: &FileHandle) -> Option<FileDescription> {
     let stream = opened.stream(&ByteCounter::default());
     if stream.is_ok_and(|(_, compression)| compression.is_some()) {
         let looks = FileDescription::new("a compressed npz file");
-        return Some(looks.with_hint("decompress it: an npz file is compressed within"));
+        return Some(looks.with_hint("decompress it: npz files have their own compression"));
     }
     tpugraphs::describe_foreign_npz(BufReader::new(opened.reader()))
 }

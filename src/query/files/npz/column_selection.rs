@@ -65,10 +65,10 @@ impl ArrayColumn {
         if bytes != Some(array.content_bytes) {
             let wanted = match bytes {
                 Some(bytes) => format!("{bytes} bytes"),
-                None => "more bytes than can be counted".to_owned(),
+                None => "more bytes than a file can have".to_owned(),
             };
             return Err(format!(
-                "array `{}`: its header says {wanted}, {} are there",
+                "array `{}`: its header states {wanted}, found {}",
                 array.name, array.content_bytes
             ));
         }
@@ -123,7 +123,7 @@ pub(super) fn select_columns(
         Some(names) => find_arrays(arrays, names)?,
     };
     if own.is_empty() {
-        return Err("there is no array in it".to_owned());
+        return Err("the file has no arrays".to_owned());
     }
     let columns: Result<Vec<ArrayColumn>, String> = own
         .iter()
@@ -141,7 +141,7 @@ pub(super) fn select_columns(
         && let Some(rows) = lengths.iter().find(|rows| **rows > MAX_EMPTY_ROWS)
     {
         return Err(format!(
-            "{rows} rows without a byte: at most {MAX_EMPTY_ROWS} are read\n{}",
+            "{rows} rows without data, expected at most {MAX_EMPTY_ROWS}\n{}",
             describe_arrays(arrays)
         ));
     }
@@ -152,7 +152,7 @@ pub(super) fn select_columns(
             columns,
         }),
         several => Err(format!(
-            "arrays of {} lengths are no table together\n{}",
+            "arrays of {} different lengths do not form a table\n{}",
             several.len(),
             describe_arrays(arrays)
         )),
@@ -168,7 +168,7 @@ fn find_arrays<'a>(arrays: &'a [Array], names: &[String]) -> Result<Vec<&'a Arra
                 Some(meant) => format!("\nhint: did you mean `{meant}`?"),
                 None => format!("\n{}", describe_arrays(arrays)),
             };
-            format!("there is no array `{name}`{meant}")
+            format!("no array named `{name}`{meant}")
         })
     };
     names.iter().map(find).collect()
@@ -203,7 +203,10 @@ fn describe_arrays(arrays: &[Array]) -> String {
     });
     let shown = shown.collect::<Vec<_>>().join("; ");
     let together = together.join(", ");
-    format!("hint: read_npz('...', arrays => '{together}') takes some that go together of: {shown}")
+    format!(
+        "hint: read_npz('...', arrays => '{together}') selects arrays of equal length; the \
+        file has {shown}"
+    )
 }
 
 /// Names of the arrays that can be columns.

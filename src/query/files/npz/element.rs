@@ -51,10 +51,10 @@ impl ElementType {
         };
         let Some((bytes, kind)) = known else {
             return Err(match (descr.as_bytes().first(), kind) {
-                (Some(b'['), _) => "a structure: save its fields as arrays",
+                (Some(b'['), _) => "structures: save the fields as arrays",
                 (_, Some('O')) => "Python objects: save numbers or text",
                 (_, Some('c')) => "complex numbers: save a.real and a.imag",
-                _ => "no type of a column: a.astype('float64') or the like is one",
+                _ => "an unsupported type: save it for example with a.astype('float64')",
             });
         };
         Ok(Self {
@@ -180,7 +180,7 @@ fn decode_text(bytes: &[u8], length: usize, count: usize) -> Result<ArrayRef, St
         let (codes, _) = value.as_chunks::<4>();
         let codes = codes.iter().map(|code| u32::from_le_bytes(*code));
         let text: Option<String> = codes.map(char::from_u32).collect();
-        let text = text.ok_or("a character that is none of Unicode")?;
+        let text = text.ok_or("an invalid Unicode character")?;
         Ok(Some(text.trim_end_matches('\0').to_owned()))
     };
     let texts: Result<StringArray, String> = split_values(bytes, length, count).map(text).collect();
@@ -197,7 +197,7 @@ fn decode_days(ticks: &ArrayRef) -> Result<ArrayRef, String> {
     let days = null_for_nat(ticks);
     let narrow = days.iter().map(|day| {
         let narrow = day.map(i32::try_from).transpose();
-        narrow.map_err(|_| "a day that is too far away".to_owned())
+        narrow.map_err(|_| "a date outside of the supported range".to_owned())
     });
     let narrow: Result<Date32Array, String> = narrow.collect();
     Ok(Arc::new(narrow?))
@@ -286,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_column_is_said() {
+    fn unsupported_arrays_are_reported() {
         for (descr, wanted) in [
             ("|O", "Python objects"),
             ("<c16", "complex numbers"),
-            ("[('a', '<i4')]", "a structure"),
-            ("<f16", "no type of a column"),
-            ("<M8[W]", "no type of a column"),
-            ("", "no type of a column"),
+            ("[('a', '<i4')]", "structures"),
+            ("<f16", "an unsupported type"),
+            ("<M8[W]", "an unsupported type"),
+            ("", "an unsupported type"),
         ] {
             let reason = ElementType::parse(descr).unwrap_err();
             assert!(reason.contains(wanted), "{descr}: {reason}");

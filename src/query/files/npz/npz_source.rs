@@ -39,7 +39,7 @@ impl NpzSource {
         let url = found.url(meta);
         if url.scheme() == "file" {
             let path = url.to_file_path();
-            let path = path.map_err(|()| invalid_path(url.as_str(), "no path of this machine"))?;
+            let path = path.map_err(|()| invalid_path(url.as_str(), "it is not a local path"))?;
             return Ok(Self::Here(path));
         }
         Ok(Self::Elsewhere(Arc::new(RemoteFile {

@@ -56,7 +56,7 @@ async fn numbers(context: &SessionContext, sql: &str) -> Vec<i64> {
 
 /// Expected values follow DuckDB and Arrow: NaN is greater than all numbers and equal to itself.
 #[tokio::test]
-async fn rows_with_nan_are_found_whatever_statistics_say() {
+async fn rows_with_nan_are_found_despite_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     let nan = f64::NAN;

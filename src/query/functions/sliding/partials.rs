@@ -166,7 +166,7 @@ fn self_distance(value: f64) -> f64 {
     if value.is_finite() { 0.0 } else { f64::NAN }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of rows")]
+#[expect(clippy::cast_precision_loss, reason = "a number of rows")]
 pub(super) fn count_as_f64(count: u64) -> f64 {
     count as f64
 }

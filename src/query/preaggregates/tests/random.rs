@@ -305,7 +305,7 @@ async fn can_be_planned(context: &SessionContext, sql: &str) -> bool {
 }
 
 #[tokio::test]
-async fn random_questions_have_one_answer() {
+async fn random_queries_have_equal_results() {
     let seed = env_number("TSQL_TEST_SEED", 11);
     let (mut from_sums, mut asked, mut refused) = (0, 0, 0);
     for number_of_store in 0..env_number("TSQL_TEST_STORES", STORES) {

@@ -133,14 +133,14 @@ fn column_of_tuple(columns: &[Expr], value: &ExprWithAlias) -> Result<PivotColum
         (_, Expr::Tuple(several)) if several.len() == columns.len() => several,
         _ => {
             return Err(pivot_error(
-                "PIVOT FOR (a, b) takes pairs of values\nhint: `FOR (a, b) IN ((1, 'x'), (2, 'y'))`",
+                "PIVOT FOR (a, b) needs pairs of values\nhint: `FOR (a, b) IN ((1, 'x'), (2, 'y'))`",
             ));
         }
     };
     let pairs = columns.iter().zip(several);
     let parts = pairs.map(|(column, value)| column_of_value(column, &value_with_name(value)));
     let joined = parts.reduce(|before, one| combine(&before, &one));
-    let mut joined = joined.ok_or_else(|| pivot_error("PIVOT takes columns after FOR"))?;
+    let mut joined = joined.ok_or_else(|| pivot_error("PIVOT: expected columns after FOR"))?;
     if let Some(alias) = &value.alias {
         joined.name.clone_from(&alias.value);
     }
@@ -191,8 +191,8 @@ fn cross_product(
     let count = before.len().saturating_mul(own.len());
     if count > MAX_PIVOT_COLUMNS {
         return Err(pivot_error(&format!(
-            "PIVOT: {count} combinations of values are as many columns, at most {MAX_PIVOT_COLUMNS} are made\n\
-             hint: `ON a IN (...), b IN (...)` lists those that are wanted"
+            "PIVOT: {count} combinations of values give as many columns, expected at most \
+             {MAX_PIVOT_COLUMNS}\nhint: `ON a IN (...), b IN (...)` selects values"
         )));
     }
     let each = before

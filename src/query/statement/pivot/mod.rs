@@ -79,7 +79,8 @@ impl VisitorMut for PivotRewriter {
                 ..
             } => {
                 if value_column.len() > 1 && matches!(value_source, PivotValueSource::Subquery(_)) {
-                    let reason = "PIVOT FOR (a, b) takes no query for its values\nhint: `PIVOT t ON a, b` asks the table for them";
+                    let reason = "PIVOT FOR (a, b) does not support a query for its values\n\
+                        hint: `PIVOT t ON a, b` reads the values from the table";
                     return Break(break_with(pivot_error(reason)));
                 }
                 let unlisted = columns_without_values(value_column, value_source);
@@ -120,10 +121,11 @@ async fn query_values(context: &SessionContext, query: Box<Query>) -> Result<Vec
     }
     match values.len() {
         0 => Err(Error::Refused(
-            "PIVOT: there is no value to make a column of".to_owned(),
+            "PIVOT: there are no values, so the result would have no columns".to_owned(),
         )),
         count if count > MAX_PIVOT_COLUMNS => Err(Error::Refused(format!(
-            "PIVOT: {count} values are as many columns, at most {MAX_PIVOT_COLUMNS} are made\nhint: `IN (...)` lists those that are wanted"
+            "PIVOT: {count} values give as many columns, expected at most {MAX_PIVOT_COLUMNS}\n\
+             hint: `IN (...)` selects values"
         ))),
         _ => Ok(values),
     }
@@ -143,11 +145,11 @@ fn rewrite_pivot(
         alias,
     } = table
     else {
-        return Err(pivot_error("PIVOT takes values"));
+        return Err(pivot_error("PIVOT: expected values"));
     };
     if default_on_null.is_some() {
         return Err(pivot_error(
-            "PIVOT takes no DEFAULT ON NULL\nhint: coalesce(...) around its columns",
+            "PIVOT does not support DEFAULT ON NULL\nhint: use coalesce(...) around its columns",
         ));
     }
     let named = aggregate_functions.iter().map(|aggregate| &aggregate.expr);
@@ -178,7 +180,7 @@ fn aggregate_column(
 ) -> Result<SelectItem, ParserError> {
     let Expr::Function(function) = &aggregate.expr else {
         return Err(pivot_error(
-            "PIVOT takes calls of aggregates: sum(x), count(*)",
+            "PIVOT: expected calls of aggregate functions, such as sum(x) or count(*)",
         ));
     };
     let condition = part.condition.clone();

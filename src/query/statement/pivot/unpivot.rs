@@ -25,7 +25,7 @@ pub(super) fn rewrite_unpivot(table: &mut TableFactor) -> Result<TableFactor, Pa
     } = table
     else {
         return Err(pivot_error(
-            "UNPIVOT takes a name for the values: (value FOR name IN (a, b))",
+            "UNPIVOT: expected a name for the values: (value FOR name IN (a, b))",
         ));
     };
     let exprs = of.iter().map(|column| column.expr.clone());

@@ -112,10 +112,7 @@ async fn rows_that_another_evaluation_may_change_are_rejected() {
             assert_eq!(rows(&context, &sql).await.len(), 2, "{sql}");
         } else {
             let message = error_message(&context, &sql).await;
-            assert!(
-                message.contains("about rows of a LIMIT"),
-                "{sql}: {message}"
-            );
+            assert!(message.contains("depends on a LIMIT"), "{sql}: {message}");
         }
     }
 }

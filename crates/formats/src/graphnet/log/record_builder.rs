@@ -162,7 +162,7 @@ impl RecordBuilder {
         if words.next().is_some() {
             self.run.note(
                 line,
-                "several words after [Processing]: the last one is the path",
+                "several words after [Processing], the last one is the path",
             );
         }
     }
@@ -394,7 +394,7 @@ impl RecordBuilder {
         if self.blocks.len() > 2 {
             self.run.note(
                 last_line,
-                "more than two blocks of trials: only the first two are kept",
+                "more than two blocks of trials, only the first two are stored",
             );
         }
         let single = self.blocks.len() == 1;

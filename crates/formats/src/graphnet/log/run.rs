@@ -133,7 +133,9 @@ impl Run {
     pub fn note(&mut self, line: u64, reason: impl Into<String>) {
         match self.notes.len() {
             count if count < MAX_NOTES => self.notes.push((line, reason.into())),
-            MAX_NOTES => self.notes.push((line, "further notes left out".to_owned())),
+            MAX_NOTES => self
+                .notes
+                .push((line, "further notes are dropped".to_owned())),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use super::run::{Performance, Run, Trial, TrialBlock};
 use super::text::{shorten, upsert};
 
 /// Note on a record whose sample path is unknown.
-const NO_PATH_NOTE: &str = "no path of the sample: the name of its model stands for it";
+const NO_PATH_NOTE: &str = "no path of the sample, the name of its model is used";
 
 /// Prefix of the `[Config]` keys of a reference.
 const REFERENCE_PREFIX: &str = "reference_";
@@ -188,7 +188,7 @@ impl RecordBuilder {
             stated.is_some_and(|stated| (mean(block) - stated).abs() <= MAX_DURATION_ERROR * stated)
         };
         if !self.blocks.is_empty() && !self.blocks.iter().zip(stated).all(is_near) {
-            let reason = "trials that are not those of its durations are left out";
+            let reason = "trials that do not match the durations are dropped";
             self.run.note(self.run.line, reason);
             self.blocks.clear();
         }

@@ -382,7 +382,7 @@ impl<'m> ForwardBody<'m> {
     }
 
     /// Returns which names stay alive until the end without a use there, given the names deleted after each block.
-    pub(super) fn names_kept_alive(&self, deleted: &[BTreeSet<&str>]) -> Vec<bool> {
+    pub(super) fn retained_names(&self, deleted: &[BTreeSet<&str>]) -> Vec<bool> {
         let end = self.end();
         let at_end = deleted.get(end);
         let names = self.names.iter().zip(self.last_uses());

@@ -75,7 +75,7 @@ pub(crate) fn find_layout(model: &PaddleModel<'_>, text: &str) -> Option<Vec<u8>
         body.push_with_text(&op, core.to_owned())?;
         layout.ops.push(op);
     }
-    layout.kept = body.names_kept_alive(&deleted);
+    layout.kept = body.retained_names(&deleted);
     Some(layout.pack())
 }
 
@@ -278,7 +278,7 @@ class GraphModule(paddle.nn.Layer):
 
     proptest! {
         #[test]
-        fn mutated_files_come_back_or_are_kept_as_text(
+        fn mutated_files_round_trip_or_are_stored_as_text(
             odd: bool, how in 0_u8..4, place in 0_usize..400, letter in "[a-z0-9_(),. ä\"]",
         ) {
             let text = if odd { ODD } else { MODEL };

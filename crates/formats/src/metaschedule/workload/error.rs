@@ -28,16 +28,16 @@ pub enum Reason {
     #[error("invalid UTF-8")]
     Utf8,
     /// Invalid JSON.
-    #[error("no JSON: {0}")]
+    #[error("invalid JSON: {0}")]
     Json(serde_json::Error),
     /// Other JSON.
-    #[error("no list of a structural hash and a module")]
+    #[error("not a list of a structural hash and a module")]
     NoPair,
     /// Invalid structural hash.
-    #[error("the structural hash is no text of a whole number below 2^64")]
+    #[error("the structural hash is not a string of an integer below 2^64")]
     Hash,
     /// The module is not a string.
-    #[error("the module is no text")]
+    #[error("the module is not a string")]
     NoText,
     /// The module is not a graph, or is invalid.
     #[error("the module: {0}")]

@@ -27,7 +27,7 @@ pub(super) fn functions(graph: &TvmGraph) -> Result<Vec<Function>, Error> {
     if !matches!(module.type_key(), "IRModule" | "ir.IRModule") {
         let type_key = module.type_key();
         return Err(Error::wrong(format!(
-            "a graph of {type_key:?} instead of a module"
+            "the root of the graph is {type_key:?}, expected a module"
         )));
     }
     let mut reader = ModuleReader {
@@ -148,7 +148,7 @@ impl<'a> ModuleReader<'a> {
         let name = at.follow_required(attribute)?;
         let text = name.text();
         let (index, type_key) = (name.index, name.type_key());
-        let wrong = || Error::wrong(format!("node {index} ({type_key}) is no name"));
+        let wrong = || Error::wrong(format!("node {index} ({type_key}) is not a name"));
         self.copy_text(text.ok_or_else(wrong)?)
     }
 

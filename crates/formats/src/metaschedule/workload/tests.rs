@@ -119,21 +119,21 @@ fn lines_that_cannot_be_read_leave_the_others() {
 }
 
 #[test]
-fn what_is_wrong_is_said_and_where() {
+fn errors_have_a_reason_and_a_position() {
     for (line, wanted) in [
         ("", ""),
         (
             "[\"1\"",
-            "line 1, byte 4: no JSON: EOF while parsing a list",
+            "line 1, byte 4: invalid JSON: EOF while parsing a list",
         ),
-        ("7", "line 1, byte 1: no list of"),
+        ("7", "line 1, byte 1: not a list of"),
         (
             r#"["1"]"#,
-            "line 1, byte 1: no list of a structural hash and a module",
+            "line 1, byte 1: not a list of a structural hash and a module",
         ),
         (
             r#"["-1",""]"#,
-            "line 1, byte 2: the structural hash is no text",
+            "line 1, byte 2: the structural hash is not a string",
         ),
         (r#"["+1",""]"#, "line 1, byte 2: the structural hash"),
         (r#"[1,""]"#, "line 1, byte 2: the structural hash"),
@@ -142,26 +142,26 @@ fn what_is_wrong_is_said_and_where() {
             r#"["18446744073709551616",""]"#,
             "line 1, byte 2: the structural hash",
         ),
-        (r#"["1",7]"#, "line 1, byte 6: the module is no text"),
+        (r#"["1",7]"#, "line 1, byte 6: the module is not a string"),
         (
             r#"["1","AgAA&AAAAAB7fQ=="]"#,
-            "line 1, byte 11: the module: no base64: ",
+            "line 1, byte 11: the module: invalid base64: ",
         ),
         (
             r#"["1","AgAAAAAAAAB7fQ"]"#,
-            "line 1, byte 7: the module: no base64: ",
+            "line 1, byte 7: the module: invalid base64: ",
         ),
         (
             r#"["1","AgAA"]"#,
-            "line 1, byte 7: the module: no length before a graph",
+            "line 1, byte 7: the module: the length of the graph is missing",
         ),
         (
             r#"["1","AwAAAAAAAAB7fQ=="]"#,
-            "line 1, byte 7: the module: a graph of 3 bytes, where 2 are",
+            "line 1, byte 7: the module: the graph has 2 bytes, expected 3",
         ),
         (
             r#"["1","AgAAAAAAAAB7fQ=="]"#,
-            "line 1, byte 7: the module: no graph of TVM: missing field `nodes` at line 1",
+            "line 1, byte 7: the module: invalid TVM graph: missing field `nodes` at line 1",
         ),
     ] {
         if !line.is_empty() {
@@ -169,49 +169,45 @@ fn what_is_wrong_is_said_and_where() {
             assert!(reason.starts_with(wanted), "{reason}");
         }
     }
-    assert!(reason("\n").contains("no JSON: EOF"));
+    assert!(reason("\n").contains("invalid JSON: EOF"));
     let line = read_lines(b"[\"1\",\"\xff\"]", false).next().unwrap();
     let error = line.workload.unwrap_err().to_string();
     assert_eq!(error, "line 1, byte 7: invalid UTF-8");
 }
 
 #[test]
-fn graphs_that_lie_are_refused() {
+fn inconsistent_graphs_are_rejected() {
     for (from, to, wanted) in [
         (
             "\"body\": \"16\"",
             "\"body\": \"99\"",
-            "node 99 of a graph of 27 nodes",
+            "no node 99 in a graph of 27 nodes",
         ),
         (
             "\"body\": \"16\"",
             "\"body\": \"0\"",
-            "has nothing as \"body\"",
+            "has no node as \"body\"",
         ),
-        (
-            "\"body\": \"22\"",
-            "\"body\": \"19\"",
-            "leads back to itself",
-        ),
+        ("\"body\": \"22\"", "\"body\": \"19\"", "is part of a cycle"),
         (
             "\"data\": [21, 24]",
             "\"data\": [21, 20]",
-            "leads back to itself",
+            "is part of a cycle",
         ),
         (
             "\"data\": [21, 24]",
             "\"data\": [21, 27]",
-            "node 27 of a graph of 27 nodes",
+            "no node 27 in a graph of 27 nodes",
         ),
         (
             "\"name_hint\": \"23\"",
             "\"name_hint\": \"12\"",
-            "node 12 (IntImm) is no name",
+            "node 12 (IntImm) is not a name",
         ),
         (
             "\"shape\": \"11\"",
             "\"shape\": \"x\"",
-            "has no such number as \"shape\"",
+            "has an invalid number as \"shape\"",
         ),
         (
             "\"params\": \"6\"",
@@ -221,7 +217,7 @@ fn graphs_that_lie_are_refused() {
         (
             "\"root\": 1",
             "\"root\": 5",
-            "a graph of \"tir.PrimFunc\" instead of a module",
+            "the root of the graph is \"tir.PrimFunc\", expected a module",
         ),
     ] {
         assert!(OLDER.contains(from), "{from}");
@@ -240,7 +236,7 @@ fn what_a_small_module_names_again_and_again_is_bounded() {
     let json = OLDER.replace("\"p0\"", &format!("\"{long}\""));
     let json = json.replace("\"data\": [7, 8]", &format!("\"data\": [{many}]"));
     let reason = reason(&line(&json));
-    assert!(reason.contains("share so much"), "{reason}");
+    assert!(reason.contains("shares nodes too often"), "{reason}");
 }
 
 #[test]
@@ -261,7 +257,7 @@ fn other_spellings_are_read_and_not_rebuilt() {
 }
 
 #[test]
-fn workloads_are_told_from_other_json() {
+fn workloads_differ_from_other_json() {
     assert!(begins_workload(
         br#"["7523732197612418965","TIQAAAAAAAB7CiAg"#
     ));
@@ -283,7 +279,7 @@ fn workloads_are_told_from_other_json() {
 
 /// Replaces numbers of a graph: invalid indices, cycles, other nodes.
 #[test]
-fn graphs_with_any_places_are_read_or_refused() {
+fn graphs_with_any_positions_are_read_or_rejected() {
     let (mut read, mut count) = (0, 0);
     for json in [OLDER, LATER] {
         let digits = json

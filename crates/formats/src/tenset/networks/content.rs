@@ -56,7 +56,7 @@ pub fn read(bytes: &[u8]) -> Result<NetworkContent, Error> {
         _ => {}
     }
     Err(Error::Other(
-        "a pickle of neither search tasks nor a network in Relay".to_owned(),
+        "the pickle has neither search tasks nor a Relay network".to_owned(),
     ))
 }
 
@@ -85,7 +85,9 @@ fn read_weighted_tasks(
 ) -> Result<Vec<Task>, Error> {
     if tasks.len() != weights.len() {
         let (tasks, weights) = (tasks.len(), weights.len());
-        return Err(Error::Other(format!("{tasks} tasks and {weights} weights")));
+        return Err(Error::Other(format!(
+            "{tasks} tasks and {weights} weights, expected equal numbers"
+        )));
     }
     let tasks = tasks.iter().zip(weights).enumerate();
     let tasks = tasks.map(|(index, (&task, &weight))| {

@@ -63,7 +63,7 @@ impl Dag {
     pub(super) fn read(graph: &TvmGraph) -> Result<(Vec<Tensor>, Self), Error> {
         let root = graph.root()?;
         if !root.is_array() {
-            return Err(Error::wrong("no array of tensors"));
+            return Err(Error::wrong("the root is not an array of tensors"));
         }
         let tensors: Vec<NodeRef<'_>> = root.elements().collect();
         let ends = tensors.iter().map(|tensor| producer(*tensor));

@@ -6,13 +6,13 @@ use crate::{pickle, tvm_json};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not a pickle, or a damaged one.
-    #[error("no pickle: {0}")]
+    #[error("invalid pickle: {0}")]
     Pickle(#[from] pickle::Error),
     /// Another pickle, or trailing data.
     #[error("{0}")]
     Other(String),
     /// Invalid network in Relay.
-    #[error("a network in Relay: {0}")]
+    #[error("invalid Relay network: {0}")]
     Relay(Reason),
     /// Invalid task.
     #[error("task {index}: {reason}")]

@@ -89,7 +89,7 @@ fn counted_operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
             let sources = at.follow_list("source")?;
             // One source per result.
             if sources.len() < counted.len() {
-                return Err(Error::wrong("a reduction of fewer values than it gives"));
+                return Err(Error::wrong("a reduction with fewer sources than results"));
             }
             let sources = sources.into_iter().take(counted.len());
             counted.extend(sources);

@@ -41,7 +41,7 @@ impl<'a> TvmObjects<'a> {
     fn take(&self, bytes: usize) -> Result<(), Reason> {
         let left = self.left.get().checked_sub(bytes);
         self.left.set(left.unwrap_or(0));
-        let reason = || Reason::Lacks("the pickle names the same things too often".to_owned());
+        let reason = || Reason::Lacks("the pickle refers to the same objects too often".to_owned());
         left.map(drop).ok_or_else(reason)
     }
 
@@ -73,7 +73,7 @@ impl<'a> TvmObjects<'a> {
     /// Returns the value of a required field.
     pub(super) fn required_field(&self, id: Id, name: &str) -> Result<Id, Reason> {
         let found = self.field(id, name)?;
-        found.ok_or_else(|| Reason::Lacks(format!("it has no {name}")))
+        found.ok_or_else(|| Reason::Lacks(format!("field `{name}` is missing")))
     }
 
     /// Returns a text of Python or of TVM's string class.
@@ -87,7 +87,7 @@ impl<'a> TvmObjects<'a> {
                 _ => None,
             }
         });
-        let text = text.ok_or_else(|| Reason::Lacks(format!("its {what} is no text")))?;
+        let text = text.ok_or_else(|| Reason::Lacks(format!("the {what} is not a string")))?;
         self.take(text.len() + 1)?;
         Ok(text)
     }
@@ -95,13 +95,14 @@ impl<'a> TvmObjects<'a> {
     /// Returns an integer.
     pub(super) fn integer(&self, id: Id, what: &str) -> Result<i64, Reason> {
         let number = self.pickle.int(id);
-        number.ok_or_else(|| Reason::Lacks(format!("its {what} is no whole number")))
+        number.ok_or_else(|| Reason::Lacks(format!("the {what} is not an integer")))
     }
 
     /// Returns the elements of a list or tuple.
     pub(super) fn sequence(&self, id: Id, what: &str) -> Result<&'a [Id], Reason> {
         let elements = self.pickle.sequence(id);
-        let elements = elements.ok_or_else(|| Reason::Lacks(format!("its {what} is no list")))?;
+        let elements =
+            elements.ok_or_else(|| Reason::Lacks(format!("the {what} is not a list")))?;
         self.take(elements.len() + 1)?;
         Ok(elements)
     }
@@ -109,7 +110,7 @@ impl<'a> TvmObjects<'a> {
     /// Reads the graph in a field of an object.
     pub(super) fn graph(&self, id: Id, name: &str, what: &'static str) -> Result<TvmGraph, Reason> {
         let json = self.field(id, name)?;
-        let json = json.ok_or_else(|| Reason::Lacks(format!("its {what} is no graph")))?;
+        let json = json.ok_or_else(|| Reason::Lacks(format!("the {what} is not a graph")))?;
         let json = self.text(json, what)?;
         TvmGraph::read(json.as_bytes()).map_err(Reason::graph(what))
     }

@@ -37,8 +37,11 @@ impl Relay {
         let inputs = inputs.map(|&input| NetworkInput::read(objects, input));
         Ok(Self {
             module: objects.text(module, "module")?.to_owned(),
-            parameter_bytes: u64::try_from(length)
-                .map_err(|_| Reason::Lacks(format!("parameters of {length} bytes")))?,
+            parameter_bytes: u64::try_from(length).map_err(|_| {
+                Reason::Lacks(format!(
+                    "the parameters have {length} bytes, expected 0 or more"
+                ))
+            })?,
             inputs: inputs.collect::<Result<_, _>>()?,
         })
     }
@@ -49,7 +52,7 @@ impl NetworkInput {
     fn read(objects: &TvmObjects<'_>, id: Id) -> Result<Self, Reason> {
         let &[name, shape, dtype] = objects.sequence(id, "input")? else {
             return Err(Reason::Lacks(
-                "an input of other than three parts".to_owned(),
+                "an input does not have three parts".to_owned(),
             ));
         };
         let sizes = objects.sequence(shape, "shape of an input")?.iter();

@@ -7,7 +7,7 @@ pub(super) fn read_text(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Stri
     let (index, type_key) = (at.index, at.type_key());
     let text = at.text();
     let text =
-        text.ok_or_else(|| Error::wrong(format!("node {index} ({type_key}) should be text")))?;
+        text.ok_or_else(|| Error::wrong(format!("node {index} ({type_key}) is not text")))?;
     budget.take(text.len() as u64 + 1)?;
     Ok(text.to_owned())
 }

@@ -153,14 +153,14 @@ fn missing_error(reason: &str) -> object_store::Error {
     let metadata = if disabled.is_ok_and(|value| value.eq_ignore_ascii_case("true")) {
         ""
     } else {
-        "; this machine's metadata service (169.254.169.254) gave none within 1 s, \
-         AWS_EC2_METADATA_DISABLED=true leaves it out"
+        "; the metadata service of this machine (169.254.169.254) returned none within 1 s, \
+         AWS_EC2_METADATA_DISABLED=true skips it"
     };
     object_store::Error::Unauthenticated {
         path: "the bucket".to_owned(),
         source: format!(
             "no credentials: {reason}{metadata}\nhint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; \
-             AWS_SKIP_SIGNATURE=true for a bucket that anybody may read"
+             AWS_SKIP_SIGNATURE=true for a public bucket"
         )
         .into(),
     }

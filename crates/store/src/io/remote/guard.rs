@@ -97,7 +97,11 @@ impl WriteGuard {
             })
             .collect();
         if is_inconclusive(&checks) {
-            let reason = format!("{} could not be tried\n  {}", self.name, wrong.join("\n  "));
+            let reason = format!(
+                "{} could not be checked\n  {}",
+                self.name,
+                wrong.join("\n  ")
+            );
             return Err(Error::Generic {
                 store: "S3",
                 source: reason.into(),
@@ -105,8 +109,8 @@ impl WriteGuard {
         }
         if let Some(denied) = checks.iter().find(|check| check.is_denied) {
             let reason = format!(
-                "{} denies what a writer needs, so nothing is written\n  {}\n\
-                 hint: a writer may get, put, list and delete objects (s3:GetObject, s3:PutObject, s3:ListBucket, \
+                "{} denies required permissions, so nothing is written\n  {}\n\
+                 hint: a writer needs permission to get, put, list and delete objects (s3:GetObject, s3:PutObject, s3:ListBucket, \
                  s3:DeleteObject)",
                 self.name,
                 wrong.join("\n  ")
@@ -118,8 +122,8 @@ impl WriteGuard {
         }
         if !wrong.is_empty() {
             let reason = format!(
-                "{} does not keep writers apart, so nothing is written\n  {}\n\
-                 hint: if nobody else ever writes to this store, say `single_writer = true` of the bucket in \
+                "{} does not support concurrent writers, so nothing is written\n  {}\n\
+                 hint: if no other process writes to this store, set `single_writer = true` for the bucket in \
                  tsql.toml, or TSQL_SINGLE_WRITER=1",
                 self.name,
                 wrong.join("\n  ")

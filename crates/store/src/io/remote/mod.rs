@@ -77,7 +77,7 @@ impl Remote {
     pub(crate) async fn open(url: &Url) -> error::Result<Self> {
         if !url.username().is_empty() || url.password().is_some() {
             // The URL is not repeated, because the message may be logged.
-            let reason = "a user or secret does not belong into a URL\nhint: AWS_ACCESS_KEY_ID and \
+            let reason = "the URL has a user or a secret, expected none\nhint: set AWS_ACCESS_KEY_ID and \
                           AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
             return Err(error::Error::InvalidLocation(reason.to_owned()));
         }
@@ -103,7 +103,7 @@ impl Remote {
         }
         let bucket = url.host_str().filter(|bucket| !bucket.is_empty());
         let bucket = bucket
-            .ok_or_else(|| error::Error::InvalidLocation(format!("`{url}` names no bucket")))?;
+            .ok_or_else(|| error::Error::InvalidLocation(format!("`{url}` has no bucket")))?;
         let (inner, tails, guard) = bucket::open(bucket, prefix).await?;
         Ok(Self {
             inner,
@@ -161,7 +161,7 @@ impl Remote {
         }
         Err(Error::Generic {
             store: "HTTP",
-            source: "a web server's store can only be read".into(),
+            source: "a store on a web server is read-only".into(),
         })
     }
 }
@@ -187,7 +187,7 @@ impl ObjectStore for Remote {
             return match self.inner.head(location).await {
                 Ok(_) => Err(Error::AlreadyExists {
                     path: location.to_string(),
-                    source: "it is there".into(),
+                    source: "it exists".into(),
                 }),
                 Err(Error::NotFound { .. }) => self.inner.put(location, payload).await,
                 Err(error) => Err(error),

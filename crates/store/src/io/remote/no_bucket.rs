@@ -14,6 +14,7 @@ pub(super) async fn open(
     _: &str,
     _: Path,
 ) -> Result<(Arc<dyn ObjectStore>, TailCache, WriteGuard)> {
-    let reason = "this build of tsql reads no buckets\nhint: one with the feature `s3` does";
+    let reason =
+        "this build of tsql does not support buckets\nhint: use a build with the feature `s3`";
     Err(Error::Unsupported(reason.to_owned()))
 }

@@ -41,19 +41,19 @@ pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<
             create(objects, &folder).await,
         ),
         probe_result(
-            "creating it again is refused, and changes nothing",
+            "creating it again is rejected, and changes nothing",
             create_again(objects, &folder).await,
         ),
         probe_result(
-            "of eight writers that create one object, one succeeds",
+            "only one of eight writers creates the same object",
             race(objects, &folder).await,
         ),
         probe_result(
-            "a part of an object is exactly that part",
+            "a range of an object is read exactly",
             ranges(objects, &folder).await,
         ),
         probe_result(
-            "an object is listed as soon as it is there",
+            "an object is listed as soon as it exists",
             list(objects, &folder).await,
         ),
         probe_result("a deleted object is gone", delete(objects, &folder).await),
@@ -126,7 +126,7 @@ async fn create(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
         // The request was sent twice, because the first response was lost. The body shows whose object it is.
         Err(Error::AlreadyExists { .. }) if objects.head(&path).await.is_ok() => {}
         Err(Error::AlreadyExists { path, source }) => {
-            let source = format!("{path} was said to be there: {source}").into();
+            let source = format!("{path} was reported to exist: {source}").into();
             return Err(ProbeFailure::Failed(Error::Generic {
                 store: "S3",
                 source,
@@ -149,7 +149,7 @@ async fn create_again(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome 
     }
     match body(objects, &path).await?.as_str() {
         "0123456789" => Ok(()),
-        other => Err(format!("it was refused, yet holds `{other}` now").into()),
+        other => Err(format!("it was rejected, but holds `{other}` now").into()),
     }
 }
 
@@ -170,7 +170,7 @@ async fn race(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
         let held = body(objects, &path).await?;
         // There is no winner if the response was lost and the request sent again.
         if !winners.is_empty() && winners != [held] {
-            return Err(format!("{} of them did", winners.len()).into());
+            return Err(format!("{} writers succeeded", winners.len()).into());
         }
     }
     Ok(())
@@ -190,7 +190,7 @@ async fn ranges(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
         let found = objects.get_opts(&path, options).await?;
         let bytes = found.bytes().await?;
         if bytes != expected.as_bytes() {
-            return Err(format!("{} bytes instead of 2", bytes.len()).into());
+            return Err(format!("{} bytes, expected 2", bytes.len()).into());
         }
     }
     Ok(())
@@ -201,8 +201,8 @@ async fn list(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
     let listed: Vec<_> = objects.list(Some(folder)).try_collect().await?;
     match listed.iter().find(|object| object.location == path) {
         Some(object) if object.size == 10 => Ok(()),
-        Some(object) => Err(format!("with {} bytes instead of 10", object.size).into()),
-        None => Err("it is not".to_owned().into()),
+        Some(object) => Err(format!("{} bytes, expected 10", object.size).into()),
+        None => Err("it is not listed".to_owned().into()),
     }
 }
 

@@ -80,7 +80,8 @@ impl ServerRetries {
     pub(super) fn new(server: &str, seconds: Option<u64>) -> Result<Self> {
         let variable = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
         let variable = variable.map(|text| {
-            let wrong = |_| Error::Setting(format!("{VARIABLE}=`{text}` is no number of seconds"));
+            let wrong =
+                |_| Error::Setting(format!("{VARIABLE}=`{text}` is not a number of seconds"));
             text.parse::<u64>().map_err(wrong)
         });
         let seconds = seconds.or(variable.transpose()?);
@@ -127,7 +128,7 @@ impl ServerRetries {
         }) = outage.take()
         {
             let seconds = begun.elapsed().as_secs();
-            self.report(&format!("answers again after {seconds} s"));
+            self.report(&format!("responds again after {seconds} s"));
         }
     }
 
@@ -153,7 +154,7 @@ impl ServerRetries {
             outage.told = Some(now);
             let seconds = self.patience.as_secs();
             self.report(&format!(
-                "does not answer ({reason}): waiting for it, up to {seconds} s"
+                "does not respond ({reason}): waiting up to {seconds} s"
             ));
         }
         true
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_ends_with_an_answer_or_with_patience() {
+    fn an_outage_ends_with_a_response_or_a_timeout() {
         let waiting = ServerRetries::new("here", Some(3600)).unwrap();
         assert!(waiting.record_failure(&"503") && waiting.record_failure(&"503"));
         let begun =

@@ -86,7 +86,7 @@ impl Settings {
             let path = path.display();
             return Err(Error::Setting(format!(
                 "settings in `{path}` of the working directory belong to another user\n\
-                 hint: {VARIABLE}={path} uses them nevertheless, {VARIABLE}=/dev/null none"
+                 hint: {VARIABLE}={path} uses them nevertheless, {VARIABLE}=/dev/null uses none"
             )));
         }
         Self::parse(path, &text).map(Some)
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_are_told_with_file_and_line() {
+    fn unknown_keys_are_reported_with_file_and_line() {
         for (text, wanted) in [
             (
                 "[bucket.x]\nendpiont = \"y\"\n",

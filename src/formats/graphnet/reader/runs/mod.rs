@@ -22,7 +22,7 @@ use crate::ingest_log::IngestLog;
 use group::PendingRuns;
 use read::{LogWork, ParsedLog};
 
-const NO_HARDWARE: &str = "\nhint: it names no hardware: give one with --platform NAME";
+const NO_HARDWARE: &str = "\nhint: the log does not state the hardware; --platform NAME sets it";
 
 /// Reader of benchmark logs.
 #[derive(Clone, Copy)]

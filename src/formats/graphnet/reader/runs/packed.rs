@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_columns_say_is_not_kept_again() {
+    fn values_of_columns_are_not_stored_twice() {
         let all = parse_runs(REAL.as_bytes());
         let packed = pack_runs(&all, 0, REAL.as_bytes(), 0, 1).unwrap();
         assert_eq!(

@@ -124,7 +124,8 @@ pub(super) fn parse(work: LogWork) -> std::result::Result<ParsedLog, String> {
     let (runs, stray) = (parser.finish(), parser.stray_lines());
     if runs.is_empty() {
         return Err(format!(
-            "a benchmark log without a record: {stray} lines with tags, none of which begins one, as `[Processing]` and `[Config] model` do"
+            "the benchmark log has no records: {stray} tagged lines, but no `[Processing]` or \
+             `[Config] model`"
         ));
     }
     let mut told = ParseSummary {
@@ -132,7 +133,7 @@ pub(super) fn parse(work: LogWork) -> std::result::Result<ParsedLog, String> {
         ..ParseSummary::default()
     };
     if stray > 0 && reading.segment == 0 {
-        let reason = format!("{stray} tagged lines before the first record belong to none");
+        let reason = format!("{stray} tagged lines before the first record are ignored");
         told.notes.push((work.path.clone(), 0, reason));
     }
     for run in runs.iter().skip(work.known) {

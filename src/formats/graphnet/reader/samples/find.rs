@@ -197,8 +197,8 @@ impl<'a, 't> SampleAssembler<'a, 't> {
             if self.held_bytes > HELD_BYTES {
                 let most = HELD_BYTES >> 20;
                 let reason = format!(
-                    "the files of too many samples lie between each other: at most {most} MiB are held\n\
-                     hint: sort its rows by their paths"
+                    "the files of many samples are mixed, and at most {most} MiB of incomplete \
+                     samples are held\nhint: sort the rows by path"
                 );
                 return self.reject(folder, path, reason);
             }

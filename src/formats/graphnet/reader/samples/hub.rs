@@ -79,7 +79,9 @@ pub(super) fn read_rows(
         .find(|name| !known.contains(**name) && **name != "source_folder");
     if let Some(missing) = missing {
         return Err(broken(format!(
-            "no column `{missing}`\nhint: of Parquet files, those of GraphNet's hub are taken: path, content, source_folder"
+            "no column `{missing}`\n\
+             hint: expected a Parquet file of GraphNet's hub with the columns path, content, \
+             source_folder"
         )));
     }
     let mask = parquet::arrow::ProjectionMask::columns(builder.parquet_schema(), wanted.copied());

@@ -41,7 +41,7 @@ pub(crate) struct Sample {
 }
 
 /// Description of a file outside of samples.
-const LOOSE_FILE_KIND: &str = "a file of no sample";
+const LOOSE_FILE_KIND: &str = "a loose GraphNet file";
 
 /// A file outside of samples.
 pub(crate) struct LooseFile {

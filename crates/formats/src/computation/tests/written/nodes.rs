@@ -90,7 +90,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn whole(&mut self, dtype: &str, value: i64) -> usize {
+    pub(super) fn integer(&mut self, dtype: &str, value: i64) -> usize {
         let typed = self.dtype(dtype);
         if self.is_later() {
             let value = self.add(format!("{{\"type\": \"int\", \"data\": {value}}}"));
@@ -101,7 +101,7 @@ impl Writer {
     }
 
     pub(super) fn index(&mut self, value: i64) -> usize {
-        self.whole(self.axis_dtype(), value)
+        self.integer(self.axis_dtype(), value)
     }
 
     pub(super) fn indices(&mut self, values: &[i64]) -> usize {

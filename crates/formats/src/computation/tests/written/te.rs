@@ -33,7 +33,8 @@ impl Writer {
                 let [x, y, result, initial, body_] =
                     [x, y, result, initial, body].map(|one| self.array(&[one]));
                 let reducer = format!("lhs={x} rhs={y} result={result} identity_element={initial}");
-                let (reducer, always) = (self.tir("CommReducer", &reducer), self.whole("bool", 1));
+                let (reducer, always) =
+                    (self.tir("CommReducer", &reducer), self.integer("bool", 1));
                 let none = self.array(&[]);
                 body = self.tir(
                     "Reduce",

@@ -128,7 +128,7 @@ impl Writer {
             block,
             &format!("iter_vars={axes} alloc_buffers={allocated} match_buffers={none} body={body} init={init}"),
         );
-        let always = self.whole("bool", 1);
+        let always = self.integer("bool", 1);
         self.tir(
             realize,
             &format!("iter_values={values} block={block} predicate={always}"),

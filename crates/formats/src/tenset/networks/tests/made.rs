@@ -1,6 +1,6 @@
 //! Synthetic files.
 
-use super::pickled::{file, graph, json, list, object, text, tuple, whole};
+use super::pickled::{file, graph, json, list, object, pickled_integer, text, tuple};
 use crate::DocumentFormat as _;
 use crate::tenset::networks::{
     Dag, NetworkContent, NetworkInfo, NetworkInput, Relay, TargetValue, Task, read,
@@ -83,7 +83,7 @@ fn task(changes: &[(&str, Option<Vec<u8>>)]) -> Vec<u8> {
         ("target", graph("Target", TARGET)),
         ("target_host", b"N".to_vec()),
         ("hardware_params", graph("HardwareParams", hardware)),
-        ("layout_rewrite_option", whole(2)),
+        ("layout_rewrite_option", pickled_integer(2)),
         ("task_input_names", graph("Array", names)),
     ];
     for (name, value) in changes {
@@ -94,7 +94,10 @@ fn task(changes: &[(&str, Option<Vec<u8>>)]) -> Vec<u8> {
 }
 
 fn network(tasks: &[Vec<u8>], weights: &[i32]) -> Vec<u8> {
-    let weights: Vec<Vec<u8>> = weights.iter().map(|&weight| whole(weight)).collect();
+    let weights: Vec<Vec<u8>> = weights
+        .iter()
+        .map(|&weight| pickled_integer(weight))
+        .collect();
     file(&tuple(&[list(tasks), list(&weights)]))
 }
 
@@ -187,11 +190,11 @@ fn a_network_may_have_no_tasks() {
 fn a_network_in_relay() {
     let inputs = list(&[tuple(&[
         text("data"),
-        tuple(&[whole(100)]),
+        tuple(&[pickled_integer(100)]),
         text("float32"),
     ])]);
     let module = json(r#"{"type_key": "IRModule"}"#);
-    let bytes = file(&tuple(&[text(&module), whole(12), inputs]));
+    let bytes = file(&tuple(&[text(&module), pickled_integer(12), inputs]));
     // A tuple of three is built without a mark: pickle.dumps(("{...}", 12, [("data", (100,), "float32")]))
     let without_mark = [&bytes[..2], &bytes[3..bytes.len() - 2], b"\x87."].concat();
     assert!(NetworkInfo.has_magic(&without_mark));
@@ -210,20 +213,20 @@ fn a_network_in_relay() {
     }
     for (parts, reason) in [
         (
-            [text("{}"), whole(-1), list(&[])],
-            "a network in Relay: parameters of -1 bytes",
+            [text("{}"), pickled_integer(-1), list(&[])],
+            "invalid Relay network: the parameters have -1 bytes, expected 0 or more",
         ),
         (
             [text("{}"), text(""), list(&[])],
-            "a network in Relay: its length of parameters is no whole number",
+            "invalid Relay network: the length of parameters is not an integer",
         ),
         (
-            [text("{}"), whole(1), list(&[tuple(&[])])],
-            "a network in Relay: an input of other than three parts",
+            [text("{}"), pickled_integer(1), list(&[tuple(&[])])],
+            "invalid Relay network: an input does not have three parts",
         ),
         (
-            [text("x"), whole(1), list(&[])],
-            "a pickle of neither search tasks nor a network in Relay",
+            [text("x"), pickled_integer(1), list(&[])],
+            "the pickle has neither search tasks nor a Relay network",
         ),
     ] {
         assert_eq!(read_error(&file(&tuple(&parts))), reason);
@@ -231,19 +234,19 @@ fn a_network_in_relay() {
 }
 
 #[test]
-fn other_pickles_are_refused() {
+fn other_pickles_are_rejected() {
     for (bytes, reason) in [
         (
             b"\x80\x04N.".to_vec(),
-            "a pickle of neither search tasks nor a network in Relay",
+            "the pickle has neither search tasks nor a Relay network",
         ),
         (
             file(&list(&[])),
-            "a pickle of neither search tasks nor a network in Relay",
+            "the pickle has neither search tasks nor a Relay network",
         ),
         (
             file(b"cos\nsystem\n(X\x02\x00\x00\x00lstR"),
-            "a pickle of neither search tasks nor a network in Relay",
+            "the pickle has neither search tasks nor a Relay network",
         ),
         (
             [file(&tuple(&[list(&[]), list(&[])])), b"x".to_vec()].concat(),
@@ -251,16 +254,23 @@ fn other_pickles_are_refused() {
         ),
         (
             b"\x80\x04".to_vec(),
-            "no pickle: byte 2: the pickle ends here, before it is complete",
+            "invalid pickle: byte 2: the pickle is incomplete",
         ),
-        (network(&[task(&[])], &[]), "1 tasks and 0 weights"),
+        (
+            network(&[task(&[])], &[]),
+            "1 tasks and 0 weights, expected equal numbers",
+        ),
     ] {
         assert_eq!(read_error(&bytes), reason);
         assert!(!NetworkInfo.has_magic(&bytes[..bytes.len().min(8)]));
     }
     for (field, value, reason) in [
-        ("target", None, "task 0: it has no target"),
-        ("target", Some(whole(1)), "task 0: its target is no graph"),
+        ("target", None, "task 0: field `target` is missing"),
+        (
+            "target",
+            Some(pickled_integer(1)),
+            "task 0: the target is not a graph",
+        ),
         (
             "target",
             Some(graph("Target", r#"{"type_key": "Target"}"#)),
@@ -269,27 +279,27 @@ fn other_pickles_are_refused() {
         (
             "compute_dag",
             Some(object("tvm.m", "D", &[("tensors", text("{"))])),
-            "task 0: computation: no graph of TVM: EOF while parsing an object at line 1 column 1",
+            "task 0: computation: invalid TVM graph: EOF while parsing an object at line 1 column 1",
         ),
         (
             "workload_key",
-            Some(whole(1)),
-            "task 0: its workload key is no text",
+            Some(pickled_integer(1)),
+            "task 0: the workload key is not a string",
         ),
         (
             "layout_rewrite_option",
             Some(text("1")),
-            "task 0: its layout option is no whole number",
+            "task 0: the layout option is not an integer",
         ),
         (
             "hardware_params",
             Some(graph("H", r#"{"type_key": "H", "attrs": {"a": "x"}}"#)),
-            "task 0: hardware: node 1 (H) has no such number as \"a\" should be",
+            "task 0: hardware: node 1 (H) has an invalid number as \"a\"",
         ),
         (
             "task_input_names",
             Some(graph("A", r#"{"type_key": "Array", "data": [0]}"#)),
-            "task 0: list of input names: node 0 () should be text",
+            "task 0: list of input names: node 0 () is not text",
         ),
     ] {
         assert_eq!(
@@ -365,15 +375,15 @@ fn circles_and_shared_nodes_end() {
     // An expression that is its own operand, and an operation that reads from itself.
     assert_eq!(
         error(&[(r#""a": "26", "b": "26""#, r#""a": "25", "b": "26""#)]),
-        "node 25 leads back to itself"
+        "node 25 is part of a cycle"
     );
     assert_eq!(
         error(&[(r#""producer": "2""#, r#""producer": "8""#)]),
-        "node 9 leads back to itself"
+        "node 9 is part of a cycle"
     );
     assert_eq!(
         error(&[(r#""producer": "2""#, r#""producer": "99""#)]),
-        "node 99 of a graph of 30 nodes"
+        "no node 99 in a graph of 30 nodes"
     );
     // x + x of y + y of z + z: a walk that visits it as a tree would take exponential time.
     let first = 30;
@@ -406,7 +416,7 @@ fn circles_and_shared_nodes_end() {
     );
     let nodes = format!("{nodes}{}", operations.collect::<String>());
     let error = dag(&nodes).unwrap_err().to_string();
-    assert!(error.contains("share so much"), "{error}");
+    assert!(error.contains("shares nodes too often"), "{error}");
 }
 
 #[test]
@@ -414,5 +424,5 @@ fn one_task_named_again_and_again_is_not_read_again() {
     let once = task(&[]);
     let again = b"h\x00".repeat(100_000);
     let bytes = file(&[b"](".as_slice(), &once, b"q\x00", &again, b"e"].concat());
-    assert!(read_error(&bytes).contains("names the same things too often"));
+    assert!(read_error(&bytes).contains("refers to the same objects too often"));
 }

@@ -7,7 +7,7 @@ pub(super) fn text(text: &str) -> Vec<u8> {
 }
 
 /// Integer.
-pub(super) fn whole(number: i32) -> Vec<u8> {
+pub(super) fn pickled_integer(number: i32) -> Vec<u8> {
     [b"J".as_slice(), &number.to_le_bytes()].concat()
 }
 
