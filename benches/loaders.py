@@ -84,7 +84,7 @@ def graphs(files: list[Path], seconds: float) -> None:
 
         ways = {
             "tsql": lambda number: loader.step(number, 0).numpy(),
-            "the library alone": lambda number: native.made(number, 0),
+            "the library alone": lambda number: native.compute_step(number, 0),
             "npz in memory": in_memory,
             "npz for each step": anew,
         }

@@ -51,9 +51,9 @@ mod _native {
         Recorder, devices, doctor, machine, platform, templates, time_calls, time_launches,
     };
     #[pymodule_export]
-    use crate::plot::Picture;
+    use crate::plot::RenderedPlot;
     #[pymodule_export]
-    use crate::result::{Answer, Batch};
+    use crate::result::{Batch, QueryResult};
     #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]

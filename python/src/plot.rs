@@ -5,13 +5,13 @@ use pyo3::types::PyBytes;
 use tsql::plot::{Appearance, Chart, PlotSize, PlotSpec, Theme};
 
 use crate::errors::argument_error;
-use crate::result::Answer;
+use crate::result::QueryResult;
 use crate::runtime::wait;
 use crate::store::Store;
 
 /// A plot of a result.
 #[pyclass(frozen, module = "tsql._native")]
-pub(crate) struct Picture(Chart);
+pub(crate) struct RenderedPlot(Chart);
 
 fn parse_look(py: Python<'_>, theme: &str, size: &str) -> PyResult<Appearance> {
     let theme = match theme {
@@ -40,7 +40,7 @@ fn parse_look(py: Python<'_>, theme: &str, size: &str) -> PyResult<Appearance> {
 }
 
 #[pymethods]
-impl Picture {
+impl RenderedPlot {
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.kind().name()
@@ -75,9 +75,9 @@ impl Picture {
 }
 
 #[pymethods]
-impl Answer {
+impl QueryResult {
     /// Plots the result, which can still be read. `spec` is as in `-- plot:` lines of queries.
-    fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<Picture> {
+    fn plot(&self, py: Python<'_>, spec: &str) -> PyResult<RenderedPlot> {
         let spec: PlotSpec = spec
             .parse()
             .map_err(|reason| argument_error(py, "plot", reason))?;
@@ -86,7 +86,7 @@ impl Answer {
             py,
             move || async move { tsql::plot::chart(frame, &spec).await },
         )?;
-        Ok(Picture(chart))
+        Ok(RenderedPlot(chart))
     }
 }
 

@@ -35,7 +35,7 @@ enum State {
 
 /// The result of a query.
 #[pyclass(frozen, module = "tsql._native")]
-pub(crate) struct Answer {
+pub(crate) struct QueryResult {
     schema: SchemaRef,
     columns: Vec<Column>,
     state: Mutex<State>,
@@ -43,7 +43,7 @@ pub(crate) struct Answer {
     explained: DataFrame,
 }
 
-impl Answer {
+impl QueryResult {
     pub(crate) fn new(frame: DataFrame) -> Self {
         Self {
             schema: query::schema_with_units(frame.logical_plan()),
@@ -118,7 +118,7 @@ impl Answer {
     }
 
     /// Reads all rows into one batch.
-    fn whole(&self, py: Python<'_>) -> PyResult<RecordBatch> {
+    fn read_all(&self, py: Python<'_>) -> PyResult<RecordBatch> {
         let (mut batches, mut rows) = self.take(py)?;
         while let Some(batch) = rows.next(py)? {
             batches.push(batch.map_err(|error| to_py_err(py, &error))?);
@@ -133,7 +133,7 @@ impl Answer {
 }
 
 #[pymethods]
-impl Answer {
+impl QueryResult {
     /// Returns name, type, unit, documentation and nullability of each column, as JSON.
     fn columns(&self, py: Python<'_>) -> PyResult<String> {
         json(py, &self.columns)
@@ -218,12 +218,12 @@ impl Answer {
     /// Returns each column for NumPy or torch: see `Batch.column`.
     #[pyo3(signature = (writable=false))]
     fn arrays<'py>(&self, py: Python<'py>, writable: bool) -> PyResult<Bound<'py, PyDict>> {
-        arrays(py, &self.whole(py)?, writable)
+        arrays(py, &self.read_all(py)?, writable)
     }
 
     /// Returns all rows as lists of values, one list for each column.
     fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        Batch(self.whole(py)?).lists(py)
+        Batch(self.read_all(py)?).lists(py)
     }
 
     /// Returns the plan as text; with `analyze` the query runs, and the text has the metrics of each operator.

@@ -11,7 +11,7 @@ use tsql::query::{self, NamedQuery};
 use tsql::{At, Error, SessionOptions};
 
 use crate::errors::{closed_error, to_py_err};
-use crate::result::{Answer, register};
+use crate::result::{QueryResult, register};
 use crate::runtime::{generation, wait};
 use crate::values::parameter;
 use crate::views::without_views;
@@ -166,7 +166,7 @@ impl Store {
         params: &Bound<'_, PyDict>,
         tables: &Bound<'_, PyDict>,
         view_types: bool,
-    ) -> PyResult<Answer> {
+    ) -> PyResult<QueryResult> {
         let given = query_parameters(params)?;
         let store = self.get(py)?;
         let options = self.options.clone().sql(sql.clone());
@@ -184,11 +184,16 @@ impl Store {
                 false => without_views(frame).map_err(Error::Query),
             }
         })?;
-        Ok(Answer::new(frame))
+        Ok(QueryResult::new(frame))
     }
 
     /// Plans a built-in query, or one of the user's own.
-    fn ask(&self, py: Python<'_>, name: &str, given: Vec<(String, String)>) -> PyResult<Answer> {
+    fn run_query(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        given: Vec<(String, String)>,
+    ) -> PyResult<QueryResult> {
         let all = queries_at(&self.location);
         let found = all.into_iter().find(|question| question.name == name);
         let question = match found {
@@ -200,11 +205,11 @@ impl Store {
             let context = store.session_with(&options).await?;
             question.run(&context, &given).await
         })?;
-        Ok(Answer::new(frame))
+        Ok(QueryResult::new(frame))
     }
 
     /// Returns the built-in queries and the user's own, as JSON.
-    fn questions(&self, py: Python<'_>) -> PyResult<String> {
+    fn queries_json(&self, py: Python<'_>) -> PyResult<String> {
         json(py, &queries_at(&self.location))
     }
 

@@ -279,7 +279,7 @@ impl GraphLoader {
     }
 
     /// Computes a step and returns only its number of samples, to time the library call alone.
-    fn made(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<usize> {
+    fn compute_step(&self, py: Python<'_>, epoch: u64, batch: u64) -> PyResult<usize> {
         let made = py.detach(|| self.0.step(Position { epoch, batch }));
         let made = made.map_err(|error| to_py_err(py, &error))?;
         Ok(made.samples.values.len())

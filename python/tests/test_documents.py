@@ -1,4 +1,4 @@
-"""The documents: notebooks run and draw, what pages show is so."""
+"""The documentation: notebooks, generated pages and the names in the guides."""
 
 from __future__ import annotations
 
@@ -24,15 +24,25 @@ def package(name: str) -> Any:
     return importlib.import_module(name) if "TSQL_REQUIRE_PYTHON" in os.environ else pytest.importorskip(name)
 
 
+@pytest.fixture(scope="module")
+def generators() -> Any:
+    """The modules that generate pages of the site, from the folder of the documents."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        yield importlib.import_module("generators.commands"), importlib.import_module("generators.cookbook")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_run_and_draw(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nbformat, nbclient, *_ = (package(name) for name in ("nbformat", "nbclient", "ipykernel", "matplotlib"))
+def test_notebooks_run_and_plot(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat, nbclient, *_ = (package(name) for name in ("nbformat", "nbclient", "ipykernel", "matplotlib", "pandas"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(CHECKOUT / "python"), os.environ.get("PYTHONPATH", "")]))
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(CHECKOUT)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert any({"image/png", "image/svg+xml"} & output.get("data", {}).keys() for output in outputs)
     assert not [output for output in outputs if output.output_type == "error"]
     if "TSQL_WRITE_NOTEBOOKS" in os.environ:
         for cell in notebook.cells:
@@ -40,8 +50,47 @@ def test_notebooks_run_and_draw(path: Path, tmp_path: Path, monkeypatch: pytest.
         nbformat.write(notebook, path)
 
 
-def test_there_are_notebooks() -> None:
+def test_notebooks_are_stored_with_outputs_and_small() -> None:
     assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        assert '"image/' in path.read_text() and path.stat().st_size < 200_000, path
+
+
+def test_pages_of_commands_cover_every_command(generators: Any) -> None:
+    commands, _ = generators
+    helps, pages = commands.all_helps(), commands.pages()
+    assert ("ingest",) in helps and ("measure", "template", "list") in helps
+    for words, one in helps.items():
+        page = pages[f"reference/commands/{words[0]}.md" if words else "reference/commands/index.md"]
+        heading = f"{'#' * len(words)} tsql {' '.join(words)}\n" if words else "# Commands\n"
+        assert heading in page and one.summary and one.usage, words
+        options = [entry.term for entry in one.sections.get("Options", []) if not entry.term.startswith(("-h", "-V"))]
+        assert all(f"`{option}`" in page for option in options), words
+
+
+def test_helps_are_parsed(generators: Any) -> None:
+    commands, _ = generators
+    assert commands.parse_groups("Usage\n\nCommands:\n  Get in   ingest  append\n  Other    man help\n\nOptions:\n") == {
+        "Get in": ["ingest", "append"],
+        "Other": ["man"],
+    }
+    one = commands.parse_help(
+        "Do it\n\nSlowly.\n\nUsage: tsql do <A>\n       tsql do\n\nArguments:\n  <A>\n          First\n\nOptions:\n"
+        "  -b, --both <N>\n          Both [default: 2]\n\n          Possible values:\n          - x: one\n\n"
+        "Examples:\n  tsql do \\\n      it\n\nThe end.\n"
+    )
+    assert (one.summary, one.description, one.usage) == ("Do it", ["Slowly."], ["tsql do <A>", "tsql do"])
+    assert [(entry.term, entry.summary) for entry in one.sections["Arguments"]] == [("<A>", "First")]
+    (option,) = one.sections["Options"]
+    assert (option.term, option.paragraphs) == ("-b, --both <N>", ["Both [default: 2]", "Possible values:\n- x: one"])
+    assert one.examples == ["tsql do \\", "    it", ""]
+
+
+def test_the_cookbook_has_every_built_in_query(generators: Any) -> None:
+    _, cookbook = generators
+    listed = [name for theme in cookbook.THEMES for name in theme.queries]
+    files = {path.stem for path in (CHECKOUT / "queries").glob("*.sql")} - {"duckdb-views"}
+    assert sorted(listed) == sorted(files)
 
 
 def test_the_manifest_of_the_reference_is_one(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
-"""What people try first: an answer, or an error that says what to do in Python."""
+"""First steps of a user: a result, or an error that suggests a way out in Python."""
 
 from __future__ import annotations
 
 import datetime
-import re
 from pathlib import Path
-from types import ModuleType
 
 import numpy
 import pandas
@@ -17,7 +15,7 @@ from conftest import CHECKOUT
 import tsql
 
 
-def told(error: pytest.ExceptionInfo[BaseException]) -> str:
+def text_of(error: pytest.ExceptionInfo[BaseException]) -> str:
     return str(error.value)
 
 
@@ -45,7 +43,7 @@ def test_units_follow_values_into_aggregates_and_into_arrow(store: tsql.Store) -
     assert [column.unit for column in plain.columns] == units
 
 
-def test_a_frame_of_a_result_is_no_column_of_objects(store: tsql.Store) -> None:
+def test_a_frame_of_a_result_is_not_a_column_of_objects(store: tsql.Store) -> None:
     result = store.sql("SELECT line, platform FROM records ORDER BY source_id, line LIMIT 3")
     with pytest.raises(tsql.errors.ArgumentError, match=r"result\.df\(\)"):
         pandas.DataFrame(result)
@@ -71,17 +69,17 @@ def test_a_frame_of_a_result_is_no_column_of_objects(store: tsql.Store) -> None:
         "SELECT 1; CREATE VIEW v AS SELECT 1",
     ],
 )
-def test_what_ends_with_the_call_is_refused(store: tsql.Store, sql: str) -> None:
+def test_statements_without_effect_are_rejected(store: tsql.Store, sql: str) -> None:
     with pytest.raises(tsql.errors.ArgumentError, match="ends with the call"):
         store.sql(sql)
 
 
-def test_views_are_there_for_the_text_that_makes_them(store: tsql.Store) -> None:
+def test_views_exist_for_the_call_that_creates_them(store: tsql.Store) -> None:
     sql = "CREATE VIEW v AS SELECT line FROM records WHERE line <= 3; CREATE TABLE t AS FROM v; SELECT count(*) FROM t"
     assert store.sql(sql).scalar() == store.sql("SELECT count(*) FROM records WHERE line <= 3").scalar()
 
 
-def test_rows_come_as_from_any_cursor(store: tsql.Store) -> None:
+def test_rows_are_fetched_as_from_other_cursors(store: tsql.Store) -> None:
     sql = "SELECT line FROM records ORDER BY source_id, line LIMIT 10"
     rows = store.sql(sql).rows()
     result = store.sql(sql)
@@ -90,7 +88,7 @@ def test_rows_come_as_from_any_cursor(store: tsql.Store) -> None:
     assert store.sql(sql).fetchall() == rows and store.sql(sql).fetchmany() == rows[:1]
 
 
-def test_a_result_knows_its_length_and_keeps_its_rows(store: tsql.Store) -> None:
+def test_the_length_of_a_result_does_not_read_its_rows(store: tsql.Store) -> None:
     sql = "SELECT * FROM records CROSS JOIN (VALUES (1), (2), (3)) AS t(x)"
     result = store.sql(sql)
     assert result.head(2) == result.head(2) and len(result.head(0)) == 0
@@ -103,7 +101,7 @@ def test_a_result_knows_its_length_and_keeps_its_rows(store: tsql.Store) -> None
     assert len(empty) == 0 and empty and empty.head() == [] and empty.rows() == []
 
 
-def test_batches_have_the_size_that_was_asked_for(store: tsql.Store) -> None:
+def test_batches_have_the_requested_size(store: tsql.Store) -> None:
     sql = "SELECT a.line, b.source_id FROM records AS a CROSS JOIN records AS b ORDER BY 1, 2"
     rows = store.sql(sql).rows()
     for size in (1000, 99_999, 10_000_000):
@@ -129,12 +127,12 @@ def test_parameters_have_names_or_places(store: tsql.Store, sql: str, values: li
     assert store.sql(sql, values).scalar() == 3
 
 
-def test_parameters_that_are_no_list_or_too_few(store: tsql.Store) -> None:
+def test_parameters_that_are_not_a_list_or_too_few(store: tsql.Store) -> None:
     for sql, values in (("SELECT ?, ?", [1]), ("SELECT 1", [1]), ("SELECT $2", [1])):
         with pytest.raises(tsql.errors.ArgumentError, match="values were given"):
             store.sql(sql, values)
     for wrong in ("a100", b"a", 7):
-        with pytest.raises(tsql.errors.ArgumentError, match="no list of parameters"):
+        with pytest.raises(tsql.errors.ArgumentError, match="not a list of parameters"):
             store.sql("SELECT ?", wrong)  # type: ignore[arg-type]
 
 
@@ -166,10 +164,10 @@ def test_values_of_other_packages_are_parameters(store: tsql.Store, value: objec
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, object(), {"a": 1}, 1j, [1, "a"], ["a", 1], [2**64], datetime.time(1)])
-def test_values_that_are_no_parameters_are_refused_with_a_reason(store: tsql.Store, value: object) -> None:
+def test_values_that_are_no_parameters_are_rejected_with_a_reason(store: tsql.Store, value: object) -> None:
     with pytest.raises(tsql.errors.ArgumentError) as error:
         store.sql("SELECT $v", {"v": value})
-    assert "Arrow error" not in told(error) and "DataFusion" not in told(error), told(error)
+    assert "Arrow error" not in text_of(error) and "DataFusion" not in text_of(error), text_of(error)
 
 
 def test_names_of_variables_match_in_any_case(store: tsql.Store) -> None:
@@ -211,7 +209,7 @@ def test_frames_are_predictions_and_features(own: tsql.Store) -> None:
         assert scores.rows == expected.rows and scores.predictions == type(frame).__name__
     with pytest.raises(tsql.Error) as error:
         own.score("tenset", predictions.drop(columns="config_key"))
-    assert "DataFrame" in told(error) and ".arrow" not in told(error), told(error)
+    assert "DataFrame" in text_of(error) and ".arrow" not in text_of(error), text_of(error)
     keys = own.sql("SELECT DISTINCT config_key FROM records WHERE dataset = 'tenset'").df()
     imported = own.import_features(keys.assign(a=1.0, b=2.0), "two")
     assert imported.rows == len(keys) and imported.number_count == 2
@@ -222,7 +220,7 @@ def test_sizes_are_bytes_or_texts(location: str) -> None:
         assert tsql.open(location, memory_limit=size).sql("SELECT 1").scalar() == 1
         assert tsql.create("memory:", memory_limit=size).sql("SELECT 1").scalar() == 1
     for wrong in ("much", "", "-1GB", 0, -5):
-        with pytest.raises(tsql.errors.ArgumentError, match="no size"):
+        with pytest.raises(tsql.errors.ArgumentError, match="not a size"):
             tsql.open(location, memory_limit=wrong)
     with pytest.raises(tsql.Error):
         tsql.open(location, memory_limit="1MB").sql("SELECT * FROM records ORDER BY runtime_ns").rows()
@@ -234,9 +232,9 @@ def test_a_file_is_no_store(tmp_path: Path) -> None:
     for place in (file, str(file)):
         with pytest.raises(tsql.errors.NotAStore, match="is a file") as error:
             tsql.open(place)
-        assert "ingest" in told(error) and error.value.location == str(file)
+        assert "ingest" in text_of(error) and error.value.location == str(file)
     for wrong in (7, object(), pandas.DataFrame()):
-        with pytest.raises(tsql.errors.ArgumentError, match="no place of a store"):
+        with pytest.raises(tsql.errors.ArgumentError, match="not the location of a store"):
             tsql.open(wrong)  # type: ignore[arg-type]
 
 
@@ -249,64 +247,17 @@ def test_numbers_are_shown_with_all_digits_before_the_point(value: float, text: 
     assert f"<td>{text}</td>" in shown, shown
 
 
-def wording() -> ModuleType:
-    import tsql._wording
-
-    return tsql._wording
-
-
-# Text for a terminal, for people who set a machine up, or for the files of a publication.
-NOT_RAISED = ("src/cli", "src/fuzz", "src/page", "src/publish/card", "src/publish/facts", "crates/plot/src/scene", "crates/measure/src/doctor")
-
-
-def test_messages_name_calls_and_arguments_of_python() -> None:
-    """All texts of the library that name a command or a flag, as they would be raised."""
-    found = 0
-    sources = [*(CHECKOUT / "src").rglob("*.rs"), *(CHECKOUT / "crates").glob("*/src/**/*.rs")]
-    for file in sources:
-        if any(part in str(file) for part in NOT_RAISED) or "/tests" in str(file):
-            continue
-        text = file.read_text().split("#[cfg(test)]\nmod tests")[0]
-        text = "\n".join(line for line in text.split("\n") if not line.strip().startswith("//"))
-        for literal in re.findall(r'"((?:[^"\\]|\\.|\\\n)*)"', text):
-            message = re.sub(r"\\\n\s*", "", literal).replace("\\n", "\n").replace('\\"', '"')
-            message = message.replace("{kind}{changes}", "retract")
-            message = f"x\n{message}" if message.startswith("hint: ") else message
-            if "hint: " not in message or not re.search(r"`tsql |(?<![-\w])--[a-z]", message) or "--gpus" in message:
-                continue
-            found += 1
-            said = wording().in_python(message)
-            assert not re.search(r"`tsql (?!worker)|(?<![-\w])--[a-z]", said.split("hint: ", 1)[1]), f"{file}: {said}"
-    assert found > 50
-
-
-@pytest.mark.parametrize(
-    ("message", "said"),
-    [
-        ("x\nhint: `tsql check` lists all damage", "x\nhint: `store.check()` lists all damage"),
-        ("x\nhint: --overwrite replaces it", "x\nhint: overwrite=True replaces it"),
-        ("x\nhint: give one with --platform NAME, or", 'x\nhint: give one with platform="NAME", or'),
-        ("x\nhint: `tsql queries platform-summary` shows", 'x\nhint: `store.questions["platform-summary"]` shows'),
-        ("x\nhint: `tsql retract --where \"line > 3\" --why ...` in", 'x\nhint: `store.retract(where="line > 3", why=...)` in'),
-        ("x\nhint: `tsql describe records` lists", 'x\nhint: `tsql.tables()["records"]` lists'),
-        ("a -- b, --x of the user's", "a -- b, --x of the user's"),
-    ],
-)
-def test_a_message_in_the_words_of_python(message: str, said: str) -> None:
-    assert wording().in_python(message) == said
-
-
-def test_errors_speak_of_python(own: tsql.Store, tmp_path: Path) -> None:
+def test_errors_name_python_calls(own: tsql.Store, tmp_path: Path) -> None:
     with pytest.raises(tsql.errors.NotAStore) as missing:
         tsql.open(tmp_path / "nothing")
-    assert "tsql.create" in told(missing) and "--" not in told(missing)
-    assert missing.value.message == told(missing)
+    assert "tsql.create" in text_of(missing) and "--" not in text_of(missing)
+    assert missing.value.message == text_of(missing)
     with pytest.raises(tsql.Error) as unknown:
         own.sql("SELECT * FROM nothing")
-    assert "tsql.tables()" in told(unknown)
+    assert "tsql.tables()" in text_of(unknown)
     with pytest.raises(tsql.Error) as column:
         own.sql("SELECT nothing FROM records")
-    assert "`tsql " not in told(column)
+    assert "`tsql " not in text_of(column)
     with pytest.raises(tsql.Error) as whole:
         own.retract("true", why="x")
-    assert "--" not in told(whole)
+    assert "--" not in text_of(whole)

@@ -49,7 +49,7 @@ def test_families_take_turns(store: tsql.Store) -> None:
         store.training_rows(sql, balance="family")
 
 
-def test_it_goes_on_after_every_batch_twice(store: tsql.Store) -> None:
+def test_a_loader_resumes_after_every_batch(store: tsql.Store) -> None:
     whole = [lines(batch) for batch in store.training_rows(SQL, batch_rows=60, seed=1)]
     for stop in range(len(whole)):
         rows = store.training_rows(SQL, batch_rows=60, seed=1, prefetch=stop % 3)
@@ -88,7 +88,7 @@ def test_a_state_of_one_rank_is_that_of_all(store: tsql.Store) -> None:
         assert len(taken) == len(set(taken)) == 456
 
 
-def test_states_of_before_count_steps_of_their_rank(store: tsql.Store) -> None:
+def test_states_of_earlier_versions_count_steps_of_their_rank(store: tsql.Store) -> None:
     rows = store.training_rows(SQL, batch_rows=20, rank=1, world=2)
     state = rows.state_dict()
     del state["batches"], state["recipe"]["pad"]
@@ -96,7 +96,7 @@ def test_states_of_before_count_steps_of_their_rank(store: tsql.Store) -> None:
     assert next(iter(rows)).number == 7
 
 
-def test_a_batch_is_looked_at_without_being_taken(store: tsql.Store) -> None:
+def test_peek_does_not_use_the_batch(store: tsql.Store) -> None:
     rows = store.training_rows(SQL, batch_rows=50, seed=7)
     first = lines(rows.peek())
     assert lines(rows.peek()) == first
@@ -107,7 +107,7 @@ def test_a_batch_is_looked_at_without_being_taken(store: tsql.Store) -> None:
         store.training_rows(f"SELECT * FROM ({SQL}) WHERE false").peek()
 
 
-def test_padding_is_told(store: tsql.Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_padding_is_logged(store: tsql.Store, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "tsql"):
         store.training_rows(SQL, batch_rows=20, world=4)
     assert "23 batches for 4 ranks: 1 repeated" in caplog.text
@@ -186,7 +186,7 @@ def test_graphs_come_with_their_configurations(own: tsql.Store) -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared files are not here")
-def test_configurations_that_are_drawn_are_scored(own: tsql.Store, tmp_path: Path) -> None:
+def test_sampled_configurations_are_scored(own: tsql.Store, tmp_path: Path) -> None:
     own.ingest(SHARED / "data" / "tpugraphs" / "npz" / "layout" / "xla" / "random" / "valid")
     drawn = tmp_path / "xla_random.json"
     drawn.write_text('{"unet_3d.4x4.bf16": [0, 1, 1, 2]}')

@@ -146,7 +146,7 @@ def test_records_are_measured_again_where_their_programs_are_trusted(own: tsql.S
     assert {record.verdict for record in again.records} <= {"same", "unclear"} and not any(record.differs for record in again.records)
     assert {record.steps: record.old_ns for record in again.records} == pytest.approx(before)
     assert own.sql("SELECT count(*) FROM records").scalar() == 6
-    with pytest.raises(tsql.errors.ArgumentError, match="no record that can be measured again"):
+    with pytest.raises(tsql.errors.ArgumentError, match="no selected record can be measured again"):
         own.measure_repeat("error_no = 7", trust=True)
     with pytest.raises(tsql.errors.Error, match="no_such"):
         own.measure_repeat("no_such = 7", trust=True)

@@ -1,4 +1,4 @@
-"""What is asked, and what other packages make of answers."""
+"""Queries, and conversions of results for other packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 import tsql
 
-QUESTIONS = [
+QUERIES = [
     "SELECT platform, count(*) AS n FROM records GROUP BY 1 ORDER BY 1",
     "SELECT platform, status, min(runtime_ns), max(runtime_ns) FROM records GROUP BY 1, 2 ORDER BY 1, 2",
     "SELECT graph_id, line, runtime_ns FROM records ORDER BY source_id, line LIMIT 50",
@@ -34,7 +34,7 @@ QUESTIONS = [
 
 
 def plain(value: Any) -> Any:
-    """A value as Python has it, whichever package gave it."""
+    """A value as plain Python, from any package."""
     if value is None or value is pandas.NaT or value is numpy.ma.masked:
         return None
     if isinstance(value, float) and math.isnan(value):
@@ -44,8 +44,8 @@ def plain(value: Any) -> Any:
     return round(float(value), 6) if isinstance(value, (float, numpy.floating)) else value
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
-def test_answers_are_equal_through_all_packages(store: tsql.Store, sql: str) -> None:
+@pytest.mark.parametrize("sql", QUERIES)
+def test_results_are_equal_through_all_packages(store: tsql.Store, sql: str) -> None:
     rows = [tuple(map(plain, row)) for row in store.sql(sql).rows()]
     arrow = store.sql(sql).arrow()
     assert [tuple(map(plain, row.values())) for row in arrow.to_pylist()] == rows
@@ -53,12 +53,12 @@ def test_answers_are_equal_through_all_packages(store: tsql.Store, sql: str) -> 
     frame = store.sql(sql).df()
     found = [tuple(map(plain, row)) for row in frame.itertuples(index=False, name=None)]
     assert found == rows
-    answer = store.sql(sql)
-    found = duckdb.sql("SELECT * FROM answer").to_arrow_table().to_pylist()
+    result = store.sql(sql)
+    found = duckdb.sql("SELECT * FROM result").to_arrow_table().to_pylist()
     assert [tuple(map(plain, row.values())) for row in found] == rows
     batches = list(store.sql(sql))
     assert [tuple(map(plain, row)) for batch in batches for row in batch.rows()] == rows
-    del answer
+    del result
 
 
 def test_numbers_are_numpys(store: tsql.Store) -> None:
@@ -136,7 +136,7 @@ def test_frames_are_tables(store: tsql.Store) -> None:
     sql = "SELECT sum(weight) FROM mine JOIN (SELECT DISTINCT platform FROM records) USING (platform)"
     for frame in frames:
         assert store.sql(sql, tables={"mine": frame}).scalar() == 3
-    with pytest.raises(tsql.errors.ArgumentError, match="is no table"):
+    with pytest.raises(tsql.errors.ArgumentError, match="is not a table"):
         store.sql(sql, tables={"mine": 7})
     with pytest.raises(tsql.errors.ArgumentError, match="table of the store"):
         store.sql("FROM records", tables={"records": frames[0]})
@@ -214,7 +214,7 @@ def test_texts_can_come_without_views(store: tsql.Store) -> None:
     assert first.to_pylist() == second.to_pylist()
 
 
-def test_closed_stores_answer_nothing_and_batches_live_on(tmp_path: Path) -> None:
+def test_closed_stores_run_no_queries_and_batches_stay_valid(tmp_path: Path) -> None:
     store = tsql.create(tmp_path / "s")
     batch = next(iter(store.sql("SELECT 42 AS a")))
     store.close()
@@ -223,7 +223,7 @@ def test_closed_stores_answer_nothing_and_batches_live_on(tmp_path: Path) -> Non
     assert batch.numpy()["a"].tolist() == [42]
 
 
-def test_mistakes_say_where(store: tsql.Store) -> None:
+def test_errors_have_positions(store: tsql.Store) -> None:
     with pytest.raises(tsql.errors.SqlError, match="runtime_ns") as wrong:
         store.sql("SELECT line,\n  runtime FROM records")
     assert (wrong.value.line, wrong.value.column, wrong.value.kind) == (2, 3, "sql")
@@ -240,14 +240,14 @@ def test_columns_have_units_and_meaning(store: tsql.Store) -> None:
     assert runtime.unit == "ns" and runtime.doc and made.unit is None and made.doc == ""
 
 
-def test_questions_are_calls(store: tsql.Store) -> None:
-    assert len(store.questions) > 30 and "platform-summary" in store.questions
-    rows = store.questions.platform_summary().dicts()
+def test_built_in_queries_are_calls(store: tsql.Store) -> None:
+    assert len(store.queries) > 30 and "platform-summary" in store.queries
+    rows = store.queries.platform_summary().dicts()
     assert {"epyc-1t", "epyc-2t"} <= {row["platform"] for row in rows}
-    few = store.questions.top_k_per_graph(k=1, platform="epyc-1t").rows()
-    assert 0 < len(few) < len(store.questions["top-k-per-graph"](k=3, platform="epyc-1t").rows())
+    few = store.queries.top_k_per_graph(k=1, platform="epyc-1t").rows()
+    assert 0 < len(few) < len(store.queries["top-k-per-graph"](k=3, platform="epyc-1t").rows())
     with pytest.raises(tsql.errors.UnknownName):
-        store.questions.top_k_per_graph(j=1)
-    with pytest.raises(AttributeError, match="no question"):
-        _ = store.questions.nothing_at_all
+        store.queries.top_k_per_graph(j=1)
+    with pytest.raises(AttributeError, match="unknown query"):
+        _ = store.queries.nothing_at_all
     assert "explain" not in store.sql("SELECT 1").explain() and "Exec" in store.sql("FROM records").explain()

@@ -1,4 +1,4 @@
-"""The page on which a store is asked: what it does is tested in Rust and in a browser."""
+"""Web UI. Its requests are tested in Rust, and its page in a browser."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import tsql
 
 
-def test_a_page_is_served_until_it_is_closed(store: tsql.Store) -> None:
+def test_the_web_ui_runs_until_it_is_closed(store: tsql.Store) -> None:
     ui = store.ui(name="mine")
-    with urlopen(ui.url) as door:
-        assert door.status == 200 and "HttpOnly" in door.headers["set-cookie"]
+    with urlopen(ui.url) as response:
+        assert response.status == 200 and "HttpOnly" in response.headers["set-cookie"]
     with pytest.raises(HTTPError, match="403"):
         urlopen(ui.url[:-1])
     assert repr(ui) == "<tsql.Ui>"

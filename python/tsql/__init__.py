@@ -5,7 +5,7 @@
     >>> store.sql("SELECT platform, count(*) AS count FROM records GROUP BY 1 ORDER BY 1").rows()
     [('epyc-1t', 240), ('epyc-2t', 240)]
 
-`Store.sql` gives a `Result`: rows for polars, pandas, pyarrow, NumPy, torch, DuckDB and whoever takes Arrow.
+`Store.sql` returns a `Result`, which polars, pandas, pyarrow, NumPy, torch, DuckDB and other readers of Arrow accept.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import errors
-from ._facts import Column, Elements, Function, Table, functions, probe, tables, verify, workers
+from ._batch import Batch
+from ._catalog import Column, Elements, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
 from ._plot import Plot
-from ._result import Batch, Result
+from ._queries import BuiltinQueries, BuiltinQuery
+from ._result import Result
 from ._store import Store, create, open, sample
 from ._stream import Stream
-from ._training import GraphStep, TrainingBatch, TrainingGraphs, TrainingRows
+from ._training import TrainingGraphs, TrainingRows
+from ._training_batch import GraphStep, TrainingBatch
 from ._ui import Ui
 from .errors import Error
 
@@ -31,6 +34,8 @@ __version__: str = _version()
 
 __all__ = [
     "Batch",
+    "BuiltinQueries",
+    "BuiltinQuery",
     "Column",
     "Elements",
     "Error",
@@ -61,7 +66,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Modules that are loaded when somebody asks for them."""
+    """Imports a module of the package on first use."""
     if name in ("measure", "reports"):
         return importlib.import_module(f"tsql.{name}")
     raise AttributeError(f"module 'tsql' has no attribute {name!r}")

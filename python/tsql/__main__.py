@@ -1,4 +1,4 @@
-"""The command: `tsql`, or `python -m tsql`."""
+"""The command line: `tsql`, or `python -m tsql`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import sys
 
 
 def main() -> int:
-    """Runs the command with the words of the command line; its exit code."""
+    """Runs the command with the arguments of the process.
+
+    Returns:
+        Exit code.
+    """
     from . import _native, _worker
 
     return _native.command(_worker.command(), ["tsql", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Programs that are measured, and stored."""
+"""Measurements of programs on this machine."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from . import _native, _worker
-from ._parsed import later, pairs, parsed
-from ._progress import Heard, Shown
+from ._decode import decoded, lazy_module, pairs
+from ._progress import ProgressCallback, ProgressReport
 
 if TYPE_CHECKING:
-    from . import _findings, _reports
-    from ._findings import Executed, Measured, MeasuredAgain
-    from ._reports import Resumed
+    from . import _ingest_reports, _measure_reports
+    from ._ingest_reports import Resumed
+    from ._measure_reports import Executed, Measured, MeasuredAgain
 else:
-    _findings = later("_findings")
-    _reports = later("_reports")
+    _ingest_reports = lazy_module("_ingest_reports")
+    _measure_reports = lazy_module("_measure_reports")
 
 
-class Measuring:
-    """Calls of a store that measure on this machine."""
+class MeasuringMethods:
+    """Methods of a store that measure on this machine."""
 
     _native: _native.Store
 
@@ -48,40 +48,67 @@ class Measuring:
         keep_going: bool = False,
         commit_s: float = 30.0,
         commit_records: int = 500,
-        progress: bool | Heard = False,
+        progress: bool | ProgressCallback = False,
     ) -> Measured:
-        """Builds and times a program's configurations on this machine, and stores the timings.
+        """Builds and times the configurations of a program, and stores the timings.
 
-            kernel = "void scale(const float *x, float *y) { for (int i = 0; i < N; i += STEP) ... }"
-            manifest = {
-                "program": {"name": "scale", "language": "c", "source": "scale.c", "entry": "scale"},
-                "workload": [{"params": {"N": 4096}}],
-                "arg": [
-                    {"name": "x", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "in"},
-                    {"name": "y", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "out"},
-                ],
-                "space": {"STEP": [1, 2, 4]},
-            }
-            store.measure(manifest, {"scale.c": kernel}, search="grid").best()
+        ```python
+        kernel = "void scale(const float *x, float *y) { for (int i = 0; i < N; i += STEP) ... }"
+        manifest = {
+            "program": {"name": "scale", "language": "c", "source": "scale.c", "entry": "scale"},
+            "workload": [{"params": {"N": 4096}}],
+            "arg": [
+                {"name": "x", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "in"},
+                {"name": "y", "kind": "buffer", "dtype": "f32", "shape": ["N"], "role": "out"},
+            ],
+            "space": {"STEP": [1, 2, 4]},
+        }
+        store.measure(manifest, {"scale.c": kernel}, search="grid").best()
+        ```
 
-        - `program` is a manifest as a dictionary, or as text (TOML), with its `sources` by name; the path of one; or the name
-          of a template (`tsql.measure.templates()`).
-        - `search` is `grid`, `random` or `evolve` (children of the fastest so far), of `trials` at most (100; of a grid all).
-        - Kernels are built and called in processes of their own, confined to what the system has installed (`sandbox`), on a
-          quiet core that they take for themselves where they may (`realtime`).
-        - Each timing is on the local disk before the next is made: what a killed run had measured, the next one stores.
-          After Ctrl-C the kernel that is being timed ends, and what was measured is stored.
+        Kernels are built and run in separate processes. Each timing is in a journal on the local disk before the next
+        kernel runs. The next call stores the journals of interrupted runs. After Ctrl-C, the current kernel finishes,
+        and the timings are stored. A kernel that fails becomes a record with the reason.
 
-        A kernel that fails is a record with the reason. Raises `tsql.errors.InputError` for what is wrong with a manifest,
-        `tsql.errors.MeasuringError` where a compiler or a device is missing, or nearly all fail alike.
+        Args:
+            program: A manifest as a dictionary or as TOML text, the path of a manifest, or the name of a template.
+            sources: Texts of source files by the names in the manifest.
+            trials: Maximum number of trials over all workloads; the default is 100, and unlimited for a grid.
+            search: Search strategy: `grid`, `random` or `evolve` (mutations of the fastest configurations so far).
+            seed: Seed of the search; the default is a random number.
+            skip_existing: Whether to skip configurations of the same program and build that the store has for the
+                platform.
+            target: Device: `cpu`, or `cuda:0` for the first GPU; the default is the device of the program.
+            platform: Platform of the records; the default is the short name of the device.
+            name: Name of the run, which becomes part of the name of the source; the default is the name of the program.
+            labels: Labels of the run, for the table `labels`.
+            core: Processor core for the timing.
+            realtime: Whether to run with real-time priority, if the process may.
+            sandbox: Whether to confine kernels and compilers to the files of the system. Otherwise they may use the
+                network, other programs and all files.
+            cache: State of the caches before a call: `warm` or `cold`; the default is that of the manifest.
+            jobs: Number of kernels to build in parallel; the default is one per core.
+            input_seed: Seed of the input values.
+            keep_going: Whether to continue if nearly all kernels fail in the same way.
+            commit_s: Maximum time between commits, in seconds.
+            commit_records: Maximum number of records of a commit.
+            progress: `True` shows a line on standard error; a callable receives the current item, the completed
+                amount and the total amount.
+
+        Returns:
+            Trials in their order, and the ingest report.
+
+        Raises:
+            tsql.errors.InputError: If the manifest is invalid.
+            tsql.errors.MeasuringError: If there is no compiler or device, or nearly all kernels fail in the same way.
         """
         text: str | None = None
         if isinstance(program, Mapping):
-            text, place = json.dumps(program), f"{_name_of(program)}.json"
+            text, path = json.dumps(program), f"{_name_of(program)}.json"
         else:
-            place = fspath(program)
-            if "\n" in place:
-                text, place = place, "manifest.toml"
+            path = fspath(program)
+            if "\n" in path:
+                text, path = path, "manifest.toml"
         how = {
             "worker": _worker.command(),
             "target": target,
@@ -102,8 +129,9 @@ class Measuring:
             "seed": seed,
             "skip_existing": skip_existing,
         }
-        with Shown(progress) as heard:
-            return parsed(_findings.Measured, self._native.measure(place, text, dict(sources or {}), how, heard))
+        with ProgressReport(progress) as callback:
+            measured = self._native.measure(path, text, dict(sources or {}), how, callback)
+            return decoded(_measure_reports.Measured, measured)
 
     def measure_repeat(
         self,
@@ -125,20 +153,45 @@ class Measuring:
         keep_going: bool = False,
         commit_s: float = 30.0,
         commit_records: int = 500,
-        progress: bool | Heard = False,
+        progress: bool | ProgressCallback = False,
     ) -> MeasuredAgain:
-        """Measures records again on this machine, and says which of them differ beyond noise.
+        """Measures records again on this machine, and tests which of them changed.
 
-            again = store.measure_repeat("measured_at < '2026-11-01'", change=0.05, trust=True)
-            slower = [record for record in again.records if record.verdict == "slower"]
+        ```python
+        again = store.measure_repeat("measured_at < '2026-11-01'", change=0.05, trust=True)
+        slower = [record for record in again.records if record.verdict == "slower"]
+        ```
 
-        - `where` is SQL over the columns of `records`; of those that `measure` made, the store has the programs. Each
-          configuration is measured once, the newest `limit` of them. The new timings are records, too.
-        - A store may come from anybody: without `trust` nothing is built, and the error shows what would be.
-        - A change is one that a Mann-Whitney test finds, corrected for the number of records after Holm, and that is at least
-          `change` (a share), for the repeats as a whole and for the least of them.
+        The store has the programs of records that `measure` stored. Each configuration is measured once. The new
+        timings are records, too. A change is significant in a Mann-Whitney test with Holm's correction, and at least
+        `change` for the median and for the minimum of the repeats.
 
-        The rest is as for `measure`. Raises `tsql.errors.ArgumentError` where no record can be measured again.
+        Args:
+            where: SQL predicate over `records`.
+            limit: Maximum number of records, the newest first.
+            change: Minimum relevant change, as a fraction.
+            trust: Whether to build and run the programs of the store. Without it, an error lists them.
+            target: Device: `cpu`, or `cuda:0` for the first GPU; the default is the device of the program.
+            platform: Platform of the records; the default is the short name of the device.
+            name: Name of the run, which becomes part of the name of the source; the default is the name of the program.
+            labels: Labels of the run, for the table `labels`.
+            core: Processor core for the timing.
+            realtime: Whether to run with real-time priority, if the process may.
+            sandbox: Whether to confine kernels and compilers to the files of the system.
+            cache: State of the caches before a call: `warm` or `cold`; the default is that of the manifest.
+            jobs: Number of kernels to build in parallel; the default is one per core.
+            input_seed: Seed of the input values.
+            keep_going: Whether to continue if nearly all kernels fail in the same way.
+            commit_s: Maximum time between commits, in seconds.
+            commit_records: Maximum number of records of a commit.
+            progress: `True` shows a line on standard error; a callable receives the current item, the completed
+                amount and the total amount.
+
+        Returns:
+            Verdict of each record.
+
+        Raises:
+            tsql.errors.ArgumentError: If no record can be measured again, or `trust` is false.
         """
         how = {
             "worker": _worker.command(),
@@ -160,10 +213,10 @@ class Measuring:
             "seed": None,
             "skip_existing": False,
         }
-        asked = {"predicate": where, "limit": limit, "minimal_change": change, "trust": trust}
-        with Shown(progress) as heard:
-            told = self._native.measure_repeat(asked, how, heard)
-        return parsed(_findings.MeasuredAgain, told)
+        selection = {"predicate": where, "limit": limit, "minimal_change": change, "trust": trust}
+        with ProgressReport(progress) as callback:
+            measured = self._native.measure_repeat(selection, how, callback)
+        return decoded(_measure_reports.MeasuredAgain, measured)
 
     def measure_exec(
         self,
@@ -177,12 +230,31 @@ class Measuring:
         commit_s: float = 5.0,
         commit_records: int = 10_000,
     ) -> Executed:
-        """Runs a program and stores the records that it prints, or adds to a `log`, as they appear.
+        """Runs a program, and stores the records that it prints or writes to a log.
 
-            store.measure_exec([sys.executable, "time_kernels.py"], platform="a100", labels={"night": "7"})
+        Lines of the output that begin with `{` are records. All others go to standard error. If the program fails, its
+        records remain stored. Ctrl-C stops the program.
 
-        Lines of its output that begin with `{` are records, `measured` (objects whose keys are columns) or `tenset`; all
-        others go to standard error. Where the program fails, the records that it gave stay; Ctrl-C stops it.
+        Args:
+            command: Program and its arguments.
+            platform: Platform of the records.
+            format: Format of the records: `measured` (JSON objects whose keys are columns) or `tenset`.
+            log: File with the records; without it, the output of the program.
+            name: Name of the run, which becomes part of the name of the source; the default is the name of the program.
+            labels: Labels of the run, for the table `labels`.
+            commit_s: Maximum time between commits, in seconds.
+            commit_records: Maximum number of records of a commit.
+
+        Returns:
+            Exit code, and the ingest report.
+
+        Examples:
+            >>> import sys, tsql
+            >>> record = '{"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]}'
+            >>> store = tsql.create("memory:")
+            >>> executed = store.measure_exec([sys.executable, "-c", f"print('{record}')"], platform="a100")
+            >>> executed.exit_code, executed.stored.records
+            (0, 1)
         """
         how = {
             "command": [fspath(word) for word in command],
@@ -194,11 +266,20 @@ class Measuring:
             "commit_s": commit_s,
             "commit_records": commit_records,
         }
-        return parsed(_findings.Executed, self._native.measure_exec(how))
+        return decoded(_measure_reports.Executed, self._native.measure_exec(how))
 
     def resume_measured(self) -> Resumed:
-        """Stores what runs that were killed have measured; `measure` does so, too."""
-        return parsed(_reports.Resumed, self._native.resume_measured())
+        """Stores measurements of interrupted runs. `measure` does this first, too.
+
+        Returns:
+            Numbers of journals and records.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.create("memory:").resume_measured().records
+            0
+        """
+        return decoded(_ingest_reports.Resumed, self._native.resume_measured())
 
 
 def _name_of(manifest: Mapping[str, Any]) -> str:

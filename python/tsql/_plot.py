@@ -1,4 +1,4 @@
-"""Pictures of answers."""
+"""Plots of results."""
 
 from __future__ import annotations
 
@@ -15,43 +15,99 @@ _PIXELS = 1280
 
 
 class Plot:
-    """A picture of an answer: a notebook shows it as it is.
+    """A plot of a result. A notebook shows it.
 
-    `size` is `"column"` (of a paper: 640 by 400 units, letters of 6 to 7.5 points at 84 mm), `"slide"` (1280 by 720) or
-    `"WIDTHxHEIGHT"`.
+    `Store.plot` and `Result.plot` create plots.
 
-    >>> import tsql
-    >>> plot = tsql.sample().plot("SELECT platform, runtime_ns FROM records", kind="ecdf", x="runtime_ns", by="platform")
-    >>> plot.kind, plot.svg()[:4], plot.png()[1:4]
-    ('ecdf', '<svg', b'PNG')
+    Examples:
+        >>> import tsql
+        >>> sql = "SELECT platform, runtime_ns FROM records"
+        >>> plot = tsql.sample().plot(sql, kind="ecdf", x="runtime_ns", by="platform")
+        >>> plot
+        <tsql.Plot: ecdf>
     """
 
     __slots__ = ("_native", "_size", "_theme")
 
-    def __init__(self, native: _native.Picture, theme: Theme, size: str) -> None:
+    def __init__(self, native: _native.RenderedPlot, theme: Theme, size: str) -> None:
         self._native = native
         self._theme = theme
         self._size = size
 
     @property
     def kind(self) -> str:
-        """What it is: `line`, `bar`, ..."""
+        """Kind of the plot: `line`, `step`, `scatter`, `bar`, `histogram`, `ecdf`, `box`, `violin` or `heat`.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1").kind
+            'bar'
+        """
         return self._native.kind
 
     def svg(self) -> str:
-        """The picture as SVG."""
+        """Returns the plot as SVG.
+
+        Returns:
+            Text of an SVG file.
+
+        Examples:
+            >>> import tsql
+            >>> plot = tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1")
+            >>> plot.svg()[:4]
+            '<svg'
+        """
         return self._native.svg(self._theme, self._size)
 
     def png(self, width: int = _PIXELS) -> bytes:
-        """The picture as a PNG file of `width` pixels across."""
+        """Returns the plot as PNG.
+
+        Args:
+            width: Width in pixels.
+
+        Returns:
+            Bytes of a PNG file.
+
+        Examples:
+            >>> import tsql
+            >>> plot = tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1")
+            >>> plot.png(width=320)[1:4]
+            b'PNG'
+        """
         return self._native.png(self._theme, self._size, width)
 
     def html(self) -> str:
-        """A page with the picture, which says what is below the pointer; it fetches nothing."""
+        """Returns an HTML page with the plot. The page shows values below the pointer and fetches nothing.
+
+        Returns:
+            Text of an HTML file.
+
+        Examples:
+            >>> import tsql
+            >>> plot = tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1")
+            >>> plot.html()[:15]
+            '<!DOCTYPE html>'
+        """
         return self._native.html(self._size, "")
 
     def save(self, path: str | PathLike[str], width: int = _PIXELS) -> None:
-        """Writes it to `NAME.svg`, `NAME.png` (of `width` pixels across) or `NAME.html`."""
+        """Writes the plot to a file.
+
+        Args:
+            path: Path of the file. Its extension selects the format: `.svg`, `.png` or `.html`.
+            width: Width of a PNG file in pixels.
+
+        Raises:
+            ValueError: If the extension is another one.
+
+        Examples:
+            >>> import pathlib, tempfile, tsql
+            >>> plot = tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     plot.save(f"{folder}/operators.svg")
+            ...     pathlib.Path(folder, "operators.svg").read_text()[:4]
+            '<svg'
+        """
         file = Path(fspath(path))
         match file.suffix.lower():
             case ".svg":
@@ -61,7 +117,7 @@ class Plot:
             case ".html" | ".htm":
                 _native.write_file(str(file), self.html().encode())
             case _:
-                raise ValueError(f"`{file}` is no name of a picture: NAME.svg, NAME.png or NAME.html")
+                raise ValueError(f"unknown plot format of `{file}`; expected NAME.svg, NAME.png or NAME.html")
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -73,9 +129,13 @@ class Plot:
         return self._native.text(80, 24)
 
 
-def spec_of(**given: str | None) -> str:
-    """What is given as the library reads it: `kind=line x=trial`."""
-    for name, value in given.items():
+def plot_spec(**options: str | None) -> str:
+    """Returns options in the syntax of the native module: `kind="line" x="trial"`.
+
+    Raises:
+        ValueError: If a value has a double quote.
+    """
+    for name, value in options.items():
         if value is not None and '"' in value:
-            raise ValueError(f"{name}: a name with a quote cannot be drawn: give the column another one")
-    return " ".join(f'{name}="{value}"' for name, value in given.items() if value is not None)
+            raise ValueError(f"{name}: `{value}` has a double quote\nhint: rename the column in SQL: AS NAME")
+    return " ".join(f'{name}="{value}"' for name, value in options.items() if value is not None)

@@ -1,4 +1,4 @@
-"""How far something is: told to a callable, or shown as a line on standard error."""
+"""Progress of a call: a callable receives it, or a line on standard error shows it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import sys
 from collections.abc import Callable
 from types import TracebackType
 
-Heard = Callable[[str, int, int], object]
-"""Hears what is at work, how much of it is done, and how much there is (0 where that is not known)."""
+ProgressCallback = Callable[[str, int, int], object]
+"""Receives the current item, the completed amount and the total amount (0 if it is unknown)."""
 
 
-class Shown:
-    """`progress` as a call takes it: `True` shows a line, a callable hears it, `False` is silence."""
+class ProgressReport:
+    """The argument `progress` of a call.
 
-    def __init__(self, progress: bool | Heard) -> None:
-        self.heard: Heard | None = None if progress is False else self._line if progress is True else progress
+    Args:
+        progress: `True` shows a line, a callable receives the progress, `False` shows nothing.
+    """
+
+    def __init__(self, progress: bool | ProgressCallback) -> None:
+        self.callback: ProgressCallback | None = (
+            None if progress is False else self._line if progress is True else progress
+        )
         self._width = 0
 
-    def __enter__(self) -> Heard | None:
-        return self.heard
+    def __enter__(self) -> ProgressCallback | None:
+        return self.callback
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -26,8 +32,8 @@ class Shown:
         if self._width:
             print("\r" + " " * self._width, end="\r", file=sys.stderr, flush=True)
 
-    def _line(self, what: str, done: int, of: int) -> None:
-        share = f"{100 * min(done, of) / of:3.0f} %" if of else f"{done:,}"
-        line = f"{share}  {what}"[:100]
+    def _line(self, item: str, done: int, total: int) -> None:
+        fraction = f"{100 * min(done, total) / total:3.0f} %" if total else f"{done:,}"
+        line = f"{fraction}  {item}"[:100]
         print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
         self._width = max(self._width, len(line))

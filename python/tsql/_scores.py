@@ -7,16 +7,23 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _native
-from ._parsed import parsed
-from ._result import as_file, is_table
+from ._convert import as_file, is_table
+from ._decode import decoded
+from ._deprecated import earlier_attributes
 
 Path = str | PathLike[str]
 
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """A score, `None` where no number would say anything of the predictions; where it lies in 95 % of the draws of tasks;
-    tasks that do not count, by reason."""
+    """A score with its confidence interval.
+
+    Attributes:
+        value: Score; `None` if no number would be meaningful.
+        low: Lower bound of the interval with 95 % of the resamples; `None` for one task.
+        high: Upper bound of the interval.
+        left_out: Number of tasks that do not count, by reason.
+    """
 
     value: float | None
     low: float | None
@@ -26,7 +33,20 @@ class PredictionScore:
 
 @dataclass(frozen=True)
 class PredictionScoreRow:
-    """Scores of a group of tasks (a network, a collection, all) by one predictor, in the order of the table's metrics."""
+    """Scores of one predictor for a group of tasks.
+
+    Attributes:
+        group: Name of the group. `mean of networks` and `ratio of sums` are totals.
+        platform: Platform, if tasks have several.
+        predictor: Source of the ranking, such as `predictions` or `random`.
+        tasks: Number of scored tasks.
+        tasks_of_network: Number of tasks of the network, if it is known. The score covers only a part of the network if
+            fewer were scored.
+        rows: Number of ranked records.
+        failed: Number of failed records.
+        missing: Number of records without a prediction.
+        scores: Scores, in the order of `PredictionScores.metrics`.
+    """
 
     group: str
     platform: str | None
@@ -39,9 +59,31 @@ class PredictionScoreRow:
     scores: list[PredictionScore]
 
 
+@earlier_attributes(odd="invalid")
 @dataclass(frozen=True)
 class PredictionScores:
-    """What predictions score, group by group and over all, beside a random order and what can be reached at most."""
+    """Scores of predictions: a table of groups of tasks, with reference predictors.
+
+    Attributes:
+        scoring: Format of the table.
+        predictions: Predictions as the call gave them.
+        split: Split with its version; `None` if all records were scored.
+        split_digest: Digest of the split, which is the same in every store.
+        split_warning: Warning about a known leak of the split.
+        part: Part of the split.
+        variant: Treatment of failed records: `tenset` or `valid`.
+        seed: Seed of the resamples behind intervals.
+        resamples: Number of resamples.
+        records: Number of records of the part.
+        failed: Number of failed records.
+        missing: Number of records without a prediction.
+        invalid: Number of predictions that are NaN or infinite, or a time of 0 or less.
+        unused: Number of predictions for configurations without a record in the part.
+        metrics: Names of the metrics, in order.
+        main_metrics: Names of the main metrics.
+        groups: Kind of the groups: `network`, `task`, `collection` or `platform`.
+        rows: Scores of each group, and of all groups.
+    """
 
     scoring: str
     predictions: str
@@ -55,7 +97,7 @@ class PredictionScores:
     records: int
     failed: int
     missing: int
-    odd: int
+    invalid: int
     unused: int
     metrics: list[str]
     main_metrics: list[str]
@@ -63,15 +105,27 @@ class PredictionScores:
     rows: list[PredictionScoreRow]
 
     def score(self, metric: str, group: str | None = None, predictor: str = "predictions") -> PredictionScore:
-        """The score of a group; of the last one, which is over all, unless one is named."""
+        """Returns one score of the table.
+
+        Args:
+            metric: Name of the metric, one of `metrics`.
+            group: Name of the group; without it, the last group, which is the total.
+            predictor: Source of the ranking.
+
+        Returns:
+            The score.
+
+        Raises:
+            KeyError: If the table has no such score.
+        """
         named = [row for row in self.rows if row.predictor == predictor and group in (None, row.group)]
         if not named or metric not in self.metrics:
-            raise KeyError((metric, group, predictor))
+            raise KeyError(f"no score of metric `{metric}` by `{predictor}`" + (f" for group `{group}`" if group else ""))
         return named[-1].scores[self.metrics.index(metric)]
 
 
-class Scoring:
-    """Calls of a store that score predictions."""
+class ScoringMethods:
+    """Methods of a store that score predictions."""
 
     _native: _native.Store
 
@@ -89,10 +143,37 @@ class Scoring:
         seed: int = 0,
         resamples: int = 1000,
     ) -> PredictionScores:
-        """Scores predictions in the table of a paper (`"tenset"`, `"tlp"`, `"tpugraphs"`, `"graphnet"`): a file, a query in
-        parentheses, or a frame (of pandas or polars, a table of pyarrow, a result), with `config_key`, one of `prediction` (higher for a faster configuration) and `predicted_ns`, and `platform`
-        where records are of several. `split` is `"name@version"`, `variant` says what a failed record counts as (`"valid"`: it is
-        left out). `evaluation_indices` is TpuGraphs' folder `eval_indices`, or one of its files: only these configurations count."""
+        """Scores predictions, in the table format of a publication.
+
+        Args:
+            dataset: Format of the table: `"tenset"`, `"tlp"`, `"tpugraphs"` or `"graphnet"`.
+            predictions: A file, a query in parentheses, or a frame or table. Its columns are `config_key`, either
+                `prediction` (higher for a faster configuration) or `predicted_ns`, and `platform` if records have
+                several.
+            split: Name of the split, or `NAME@VERSION`.
+            part: Part of the split; the default is `test`, for the split of TpuGraphs `valid`.
+            where: SQL predicate over `records`.
+            variant: Treatment of failed records: `"tenset"` as TenSet's scripts, `"valid"` leaves them out.
+            evaluation_indices: Folder `eval_indices` of TpuGraphs, or one of its files. Only these configurations are
+                scored.
+            allow_missing: Whether to leave out records without a prediction, and to count them.
+            seed: Seed of the resamples.
+            resamples: Number of resamples of tasks behind the intervals; 0 for no intervals.
+
+        Returns:
+            The table of scores.
+
+        Raises:
+            tsql.errors.InputError: If predictions are missing or invalid.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> sql = "(SELECT config_key, platform, min(runtime_ns) AS predicted_ns FROM records GROUP BY 1, 2)"
+            >>> scores = store.score("tenset", sql, allow_missing=True, resamples=10)
+            >>> scores.records, scores.groups
+            (480, 'task')
+        """
         how = {
             "split": split,
             "part": part,
@@ -104,5 +185,5 @@ class Scoring:
             "resamples": resamples,
         }
         with as_file(predictions) as source:
-            scores = parsed(PredictionScores, self._native.score(dataset, source, how))
+            scores = decoded(PredictionScores, self._native.score(dataset, source, how))
         return replace(scores, predictions=type(predictions).__name__) if is_table(predictions) else scores

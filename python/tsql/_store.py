@@ -1,8 +1,7 @@
-"""Stores: what they are asked, what they take, and how they are kept."""
+"""Opens stores, and runs queries on them."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
@@ -11,29 +10,30 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._features import Features
-from ._finding import Finding
-from ._measuring import Measuring
-from ._parsed import later, pairs, parsed, parsed_list
+from ._analysis import AnalysisMethods
+from ._convert import size_bytes
+from ._decode import decoded, decoded_list, lazy_module
+from ._deprecated import earlier_arguments, earlier_attributes
+from ._features import FeatureMethods
+from ._loaders import LoaderMethods
+from ._maintenance import MaintenanceMethods
+from ._measuring import MeasuringMethods
+from ._parameters import named_parameters, tables_in_scope
 from ._plot import Kind, Plot
-from ._questions import Questions
-from ._result import Result, is_table, size_bytes
-from ._scores import Scoring
-from ._splits import Splits
-from ._training import TrainingGraphs, TrainingRows
-from ._training_files import TrainingFiles
+from ._queries import BuiltinQueries
+from ._result import Result
+from ._scores import ScoringMethods
+from ._splits import SplitMethods
+from ._training_files import TrainingFileMethods
 from ._ui import Ui
-from ._upkeep import Upkeep
-from ._writing import Writing
+from ._writing import WritingMethods
 from .errors import ArgumentError, NotAStore
 
 if TYPE_CHECKING:
-    from . import _findings, _reports
-    from ._findings import Diff
-    from ._reports import Version
+    from . import _history_reports
+    from ._history_reports import Diff, Version
 else:
-    _findings = later("_findings")
-    _reports = later("_reports")
+    _history_reports = lazy_module("_history_reports")
 
 Path = str | PathLike[str]
 
@@ -49,45 +49,108 @@ def open(
     threads: int | None = None,
     workers: str | None = None,
 ) -> Store:
-    """Opens a store: a folder, `s3://BUCKET/PATH`, or (without a location) the next one in the working directory or above,
-    as the command finds it.
+    """Opens a store.
 
-    `at` looks at it as it was: a tag (`"v1.0"`), a time (`"2026-11-21T17:00:00Z"`), a version (`"records@12"`), or the
-    versions of all tables, as `Store.version` tells them. `memory_limit` is in bytes, or a text like `"2GiB"`: what does not fit
-    goes to temporary files; without it a question stops at 70 % of what the process may have. `workers` are machines that help
-    (`"host:7700,host:7700"`).
+    Args:
+        location: Folder or `s3://BUCKET/PATH`. Without it, the nearest store in the working directory or above, as the
+            command finds it.
+        at: State to open: a tag (`"v1.0"`), a time (`"2026-11-21T17:00:00Z"`), a table version (`"records@12"`), or
+            the value of `Store.version`. Such a store is read-only.
+        memory_limit: Memory of a query in bytes, or a text like `"2GiB"`. Larger data is spilled to temporary files.
+            Without it, a query may use 70 % of the available memory.
+        threads: Number of threads; the default is one per core.
+        workers: Addresses of machines that run parts of queries, such as `"host:7700,host:7701"`.
 
-    Raises `tsql.errors.NotAStore` where there is none, `tsql.errors.NoVersion` for an `at` that it does not have.
+    Returns:
+        The store.
+
+    Raises:
+        tsql.errors.NotAStore: If there is no store.
+        tsql.errors.NoVersion: If the store does not have the state `at`.
+
+    Examples:
+        >>> import tempfile, tsql
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tsql.create(folder).close()
+        ...     tsql.open(folder).sql("SELECT count(*) FROM records").scalar()
+        0
     """
-    place = None if location is None else _place(location)
-    if place is not None and "://" not in place and FilePath(place).is_file():
-        hint = f"hint: tsql.sample().sql(\"FROM '{place}'\") queries a file, store.ingest({place!r}) takes it in"
-        raise NotAStore(f"`{place}` is a file, and a store is a folder\n{hint}", location=place)
+    path = None if location is None else _path(location)
+    if path is not None and "://" not in path and FilePath(path).is_file():
+        hint = f"hint: tsql.sample().sql(\"FROM '{path}'\") queries the file, store.ingest({path!r}) ingests it"
+        raise NotAStore(f"`{path}` is a file, expected the folder of a store\n{hint}", location=path)
     limit = size_bytes(memory_limit)
-    return Store(_native.Store(place, at, False, limit, threads, workers), limit, threads, workers)
+    return Store(_native.Store(path, at, False, limit, threads, workers), limit, threads, workers)
 
 
 def create(location: Path, *, memory_limit: Size | None = None, threads: int | None = None) -> Store:
-    """Opens the store at a location, or makes it; `"memory:"` makes one that ends with the process.
+    """Opens the store at a location. Creates it if there is none.
 
-    >>> import tsql
-    >>> tsql.create("memory:").sql("SELECT count(*) FROM records").scalar()
-    0
+    Args:
+        location: Folder, `s3://BUCKET/PATH`, or `"memory:"` for a store that ends with the process.
+        memory_limit: Memory of a query in bytes, or a text like `"2GiB"`.
+        threads: Number of threads; the default is one per core.
+
+    Returns:
+        The store.
+
+    Raises:
+        tsql.errors.CannotCreate: If the location has other files.
+
+    Examples:
+        >>> import tsql
+        >>> tsql.create("memory:").sql("SELECT count(*) FROM records").scalar()
+        0
     """
     limit = size_bytes(memory_limit)
-    return Store(_native.Store(_place(location), None, True, limit, threads, None), limit, threads, None)
+    return Store(_native.Store(_path(location), None, True, limit, threads, None), limit, threads, None)
 
 
 def sample() -> Store:
-    """The small store that is built in, for trying things out."""
+    """Opens the built-in sample store: 480 records of five graphs on two platforms.
+
+    Each call returns another copy in memory, so changes are private.
+
+    Returns:
+        The store.
+
+    Examples:
+        >>> import tsql
+        >>> tsql.sample().sql("SELECT platform, count(*) AS count FROM records GROUP BY 1 ORDER BY 1").rows()
+        [('epyc-1t', 240), ('epyc-2t', 240)]
+    """
     return Store(_native.Store("sample:"), None, None, None)
 
 
-class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, Measuring):
-    """A store, for any number of threads; see `tsql.open`.
+@earlier_attributes(
+    check_split="split_leaks",
+    drop_split="delete_split",
+    mend="repair",
+    page="report_html",
+    questions="queries",
+    report="report_graphnet",
+)
+class Store(
+    WritingMethods,
+    MaintenanceMethods,
+    AnalysisMethods,
+    SplitMethods,
+    ScoringMethods,
+    FeatureMethods,
+    TrainingFileMethods,
+    LoaderMethods,
+    MeasuringMethods,
+):
+    """A store. `tsql.open`, `tsql.create` and `tsql.sample` return it.
 
-    A process that was forked opens it anew when it asks the first time. A pickled store is its location, what it is
-    looked at (`at`) and its limits: never credentials.
+    Threads may share a store. A forked process opens it again. A pickled store has its location, its state (`at`) and
+    its limits, and no credentials. A `with` block closes the store at its end.
+
+    Examples:
+        >>> import tsql
+        >>> with tsql.sample() as store:
+        ...     store.sql("SELECT count(*) FROM records").scalar()
+        480
     """
 
     def __init__(
@@ -98,7 +161,13 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
 
     @property
     def location(self) -> str:
-        """Where it is."""
+        """Location of the store.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.create("memory:").location
+            'memory:'
+        """
         return self._native.location
 
     def __repr__(self) -> str:
@@ -107,8 +176,8 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.location == "memory:":
-            raise ArgumentError("a store in memory ends with its process: it cannot be pickled", name="store")
-        return _opened, (self.location, self._native.at, *self._limits)
+            raise ArgumentError("a store in memory cannot be pickled, because it ends with its process", name="store")
+        return _reopened, (self.location, self._native.at, *self._limits)
 
     def __enter__(self) -> Store:
         return self
@@ -119,10 +188,19 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         self.close()
 
     def close(self) -> None:
-        """Lets go of it; answers that are being read go on."""
-        self._native.close()
+        """Closes the store. Results that are being read remain valid.
 
-    # Asking
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> store.close()
+            >>> try:
+            ...     store.sql("SELECT 1")
+            ... except tsql.errors.ClosedError:
+            ...     print("closed")
+            closed
+        """
+        self._native.close()
 
     def sql(
         self,
@@ -133,247 +211,229 @@ class Store(Writing, Upkeep, Finding, Splits, Scoring, Features, TrainingFiles, 
         variables: bool = True,
         view_types: bool = True,
     ) -> Result:
-        """Plans a question; it is answered when somebody reads the result.
+        """Plans a query. It runs when the result is read.
 
-        - `params` are the values of `$NAME` by name, or those of `?` (or `$1`, `$2`) by position: numbers, texts, bytes, dates,
-          times, and lists of these, which may be arrays of NumPy or series of pandas and polars.
-        - `tables` are tables for this question alone: frames of polars and pandas, tables of pyarrow, relations of DuckDB,
-          other results, anything that exports Arrow. The store's own names are taken.
-        - With `variables`, a name that is neither the store's nor in `tables` may be a variable of the caller (of the
-          calling function, then of its module) that is such a table. Like all names of SQL, those of tables match in any case.
-        - A file is a table, too: `FROM 'predictions.parquet'`.
-        - Without `view_types` texts are no views, which some readers of Arrow do not know yet.
+        A file is a table, too: `FROM 'predictions.parquet'`. Views and settings apply to one call, as in
+        `"CREATE VIEW v AS SELECT ...; SELECT ... FROM v"`. A call whose last statement creates a view is rejected.
 
-        >>> import tsql
-        >>> store = tsql.sample()
-        >>> store.sql("SELECT count(*) FROM records WHERE platform = $p", {"p": "epyc-1t"}).scalar()
-        240
+        Args:
+            sql: SQL text: one or several statements. The last one is the query.
+            params: Values of `$NAME` by name, or of `?` and `$1` by position: numbers, texts, bytes, dates, times, and
+                lists of these. Arrays of NumPy and series of pandas and polars are lists.
+            tables: Tables of this query by name: frames of polars and pandas, tables of pyarrow, relations of DuckDB,
+                other results, and anything that exports Arrow. Tables of the store cannot be replaced.
+            variables: Whether an unknown name may be a variable of the calling function, or of its module. The case of
+                the name does not matter.
+            view_types: Whether texts have Arrow's view types, which some readers of Arrow do not support.
 
-        Each call has a session of its own, so views and settings are for the text that makes them:
-        `"CREATE VIEW v AS SELECT ...; SELECT ... FROM v"`. A text that ends with such a statement is refused.
+        Returns:
+            The result.
 
-        Raises `tsql.errors.SqlError` with the place of what is wrong, `tsql.errors.UnknownName` and
-        `tsql.errors.ArgumentError` for parameters and tables that do not fit.
+        Raises:
+            tsql.errors.SqlError: If the query is invalid, with its line and column.
+            tsql.errors.UnknownName: If a parameter is unknown.
+            tsql.errors.ArgumentError: If a parameter has no value, or a table is invalid.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.sql("SELECT count(*) FROM records WHERE platform = $p", {"p": "epyc-1t"}).scalar()
+            240
+            >>> store.sql("SELECT ? + ?", [1, 2]).scalar()
+            3
+            >>> numbers = store.sql("SELECT 1 AS n UNION ALL SELECT 2")
+            >>> store.sql("SELECT sum(n) FROM numbers").scalar()
+            3
         """
         given = dict(tables or {})
         own = sys.modules["tsql"].tables() if given else {}
         for name in given:
             if name in own:
-                raise ArgumentError(f"`{name}` is a table of the store: give yours another name", name="tables")
-        sql, values = _values(sql, params)
+                raise ArgumentError(f"`{name}` is a table of the store\nhint: rename yours", name="tables")
+        sql, values = named_parameters(sql, params)
         if (effect := _native.ends_with_session(sql)) is not None:
-            hint = "hint: one call takes several statements, and the last one is the query: \"CREATE VIEW v AS ...; SELECT ... FROM v\""
-            raise ArgumentError(f"{effect} ends with the call, so nothing would be left of it\n{hint}", name="sql")
-        named = _native.other_tables(sql)
+            message = f"{effect} ends with the call, so it has no effect"
+            hint = 'hint: one call can have several statements, the query last: "CREATE VIEW v AS ...; SELECT ... FROM v"'
+            raise ArgumentError(f"{message}\n{hint}", name="sql")
+        names = _native.other_tables(sql)
         scopes: list[Mapping[str, Any]] = [given]
         if variables:
             caller = sys._getframe(1)
             scopes += [caller.f_locals, caller.f_globals]
-        found = _variables(named, scopes)
+        found = tables_in_scope(names, scopes)
         found |= {name: table for name, table in given.items() if not any(table is other for other in found.values())}
         return Result(self._native.sql(sql, values, found, view_types))
 
-    def plot(self, sql: str, kind: Kind | None = None, **given: Any) -> Plot:
-        """Draws the answer to a question: see `Result.plot`, which takes the rest.
+    def plot(self, sql: str, kind: Kind | None = None, **options: Any) -> Plot:
+        """Plots the result of a query.
 
-        >>> import tsql
-        >>> tsql.sample().plot("SELECT op, count(*) AS count FROM tasks GROUP BY op", "bar")
-        <tsql.Plot: bar>
+        Args:
+            sql: SQL text.
+            kind: Kind of the plot; without it, the columns decide.
+            **options: Other arguments of `Result.plot`.
+
+        Returns:
+            The plot.
+
+        Raises:
+            tsql.errors.SqlError: If the query is invalid.
+            tsql.errors.ArgumentError: If a column does not exist, or does not fit the plot.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.sample().plot("SELECT platform, count(*) AS count FROM records GROUP BY 1", "bar")
+            <tsql.Plot: bar>
         """
-        return self.sql(sql, variables=False).plot(kind, **given)
+        return self.sql(sql, variables=False).plot(kind, **options)
 
-    def page(self, path: Path, name: str | None = None) -> None:
-        """Writes a page that shows the store into a file: what is in it, how good it is, pictures, tables and graphs."""
+    def report_html(self, path: Path, name: str | None = None) -> None:
+        """Writes the HTML report of the store: content, quality, plots, tables and graphs.
+
+        Args:
+            path: File to write.
+            name: Title of the report; the default is the location of the store.
+
+        Examples:
+            >>> import pathlib, tempfile, tsql
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     file = pathlib.Path(folder, "store.html")
+            ...     tsql.create("memory:").report_html(file, name="tuning")
+            ...     file.read_text()[:15]
+            '<!DOCTYPE html>'
+        """
         html = self._native.page(name or fspath(self.location))
         _native.write_file(str(FilePath(fspath(path))), html.encode())
 
-    def ui(self, port: int = 0, *, name: str | None = None, files: bool = False) -> Ui:
-        """Serves a page for this machine on which the store is asked, while the program goes on: see `Ui`.
+    @earlier_arguments(files="allow_files")
+    def ui(self, port: int = 0, *, name: str | None = None, allow_files: bool = False) -> Ui:
+        """Serves the web UI of the store on this machine, in the background. It is read-only.
 
-        It lets in who has its address, and only reads; with `files` questions may read files, too (`FROM 'x.csv'`).
-        Port 0 takes a free one.
+        Args:
+            port: Port on 127.0.0.1; 0 selects a free port.
+            name: Title of the page; the default is the location of the store.
+            allow_files: Whether queries may read files: `FROM 'x.csv'`.
+
+        Returns:
+            The running web UI, with its address.
+
+        Raises:
+            ValueError: If the port is in use.
+
+        Examples:
+            >>> import tsql
+            >>> with tsql.create("memory:").ui(name="tuning") as ui:
+            ...     ui
+            <tsql.Ui>
         """
-        return Ui(self._native.ui(port, name or fspath(self.location), files))
+        return Ui(self._native.ui(port, name or fspath(self.location), allow_files))
 
     @property
-    def questions(self) -> Questions:
-        """The ready-made questions: `store.questions.platform_summary()`."""
-        return Questions(self._native)
+    def queries(self) -> BuiltinQueries:
+        """Built-in queries by name, and the user's query files.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> len(store.queries.top_k_per_graph(platform="epyc-1t", k=1))
+            5
+        """
+        return BuiltinQueries(self._native)
 
     def at(self, at: str) -> Store:
-        """The same store as it was: see `tsql.open`."""
-        return _opened(self.location, at, *self._limits)
+        """Opens another state of the store, read-only.
+
+        Args:
+            at: State to open: a tag, a time, a table version or the value of `version`, as for `tsql.open`.
+
+        Returns:
+            The store at this state.
+
+        Raises:
+            tsql.errors.NoVersion: If the store does not have this state.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.at("records@0").sql("SELECT count(*) FROM records").scalar()
+            0
+        """
+        return _reopened(self.location, at, *self._limits)
 
     def pin(self) -> Store:
-        """The same store as it is now, whatever others commit."""
+        """Opens the current state of the store, read-only. Later commits do not change it.
+
+        Returns:
+            The store at this state.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.sample().pin().version
+            'configurations@1,environments@1,graphs@1,lines@1,records@1,sources@1'
+        """
         return self.at(self.version)
 
     @property
     def version(self) -> str:
-        """The versions of its tables: `"graphs@3,records@12"`. `tsql.open(..., at=version)` looks at them."""
+        """Versions of all tables, as `tsql.open(..., at=)` accepts them.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.sample().version
+            'configurations@1,environments@1,graphs@1,lines@1,records@1,sources@1'
+        """
         return self._native.version()
 
     def history(self) -> list[Version]:
-        """All versions of all tables, the newest first."""
-        return parsed_list(_reports.Version, self._native.history())
+        """Returns the versions of all tables, the newest first.
+
+        Returns:
+            Versions of all tables.
+
+        Examples:
+            >>> import tsql
+            >>> [entry.version for entry in tsql.sample().history() if entry.table == "records"]
+            [1, 0]
+        """
+        return decoded_list(_history_reports.Version, self._native.history())
 
     def diff(self, after: Store) -> Diff:
-        """What differs between the version that this is and another one of the same store."""
-        return parsed(_findings.Diff, self._native.diff(after._native))
+        """Counts added and removed rows between this state and another state of the same store.
+
+        Args:
+            after: The other state.
+
+        Returns:
+            Numbers of rows, and files.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> [count.added for count in store.diff(store).counts if count.what == "records"]
+            [0]
+        """
+        return decoded(_history_reports.Diff, self._native.diff(after._native))
 
     @property
     def data_bytes(self) -> int:
-        """Size of its data files in bytes."""
+        """Size of the data files in bytes.
+
+        Examples:
+            >>> import tsql
+            >>> 0 < tsql.sample().data_bytes < 1_000_000
+            True
+        """
         return self._native.data_bytes()
 
-    # Training
 
-    def training_rows(
-        self,
-        sql: str,
-        params: Mapping[str, str] | None = None,
-        *,
-        batch_rows: int = 1024,
-        group: str | None = None,
-        balance: str | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-        pad: bool = True,
-        rank: int = 0,
-        world: int = 1,
-        prefetch: int = 8,
-        threads: int = 2,
-    ) -> TrainingRows:
-        """A loader of the rows of a query, in shuffled batches that can be resumed anywhere.
-
-            rows = store.training_rows(
-                "SELECT records.graph_id, schedule_numbers(steps) AS x, runtime_ns AS y FROM records JOIN configurations USING (config_id) WHERE ok",
-                batch_rows=4096, group="graph_id", seed=7,
-            )
-            for batch in rows:
-                x = batch.numpy()["x"]          # (rows, 113), float32
-
-        The rows are written once into the user's cache folder and found there by the next process. With a `group`
-        column, its rows stay together and `batch.group_sizes` tells how many each has. The values of a `balance` column take
-        turns: each comes as often as any other, whatever the number of its rows. `part_of_split` in the query
-        keeps a task, or whatever is not to leak, in one part.
-
-        Of `world` processes each takes its `rank`: together they get the batches that one would get. Where these are no multiple
-        of `world`, the first ones of the epoch are repeated at its end, so that every rank has equally many, as synchronous
-        training needs; `batch.is_padding` marks them. With `pad=False` each batch comes exactly once, as an evaluation needs, and
-        the last ranks may have one less. `drop_last` leaves out a last batch of fewer rows, and those that not every rank would
-        get one of.
-        """
-        recipe = {
-            "sql": sql,
-            "params": pairs(params),
-            "batch_rows": batch_rows,
-            "group": group,
-            "balance": balance,
-            "shuffle": shuffle,
-            "seed": seed,
-            "drop_last": drop_last,
-            "pad": pad,
-            "rank": rank,
-            "world": world,
-            "prefetch": prefetch,
-            "threads": threads,
-        }
-        loader = TrainingRows(self, recipe)
-        loader._tell_padding()
-        return loader
-
-    def training_graphs(
-        self,
-        names: str | Iterable[str],
-        *,
-        k: int = 128,
-        pick: str = "random",
-        unique: bool = False,
-        seed: int = 0,
-        codes_only: bool = False,
-        split: str | None = None,
-        balance: str | None = None,
-        shuffle: bool = True,
-        drop_last: bool = False,
-        pad: bool = True,
-        rank: int = 0,
-        world: int = 1,
-        prefetch: int = 4,
-        threads: int = 2,
-    ) -> TrainingGraphs:
-        """A loader of graphs of TpuGraphs, each with `k` of its configurations, each file once an epoch.
-
-        `names` are collections (`"layout:xla:random"`), files (`"layout:xla:random:resnet50"`), or the last parts of
-        these. `pick` is one of `random`, `best`, `worst`, `baseline`, `gumbel` (as upstream trains), `close`
-        (neighbours by runtime) and `all`; with `unique`, configurations that were measured again count once. With `balance`, SQL
-        over `sources`, files of one value are a family, and families take turns: each comes as often as any other. `rank`,
-        `world`, `pad` and `drop_last` are those of `training_rows`.
-        """
-        recipe = {
-            "names": [names] if isinstance(names, str) else list(names),
-            "k": k,
-            "pick": pick,
-            "unique": unique,
-            "seed": seed,
-            "codes_only": codes_only,
-            "split": split,
-            "balance": balance,
-            "shuffle": shuffle,
-            "drop_last": drop_last,
-            "pad": pad,
-            "rank": rank,
-            "world": world,
-            "prefetch": prefetch,
-            "threads": threads,
-        }
-        loader = TrainingGraphs(self, recipe)
-        loader._tell_padding()
-        return loader
-
-    def training_files(self) -> list[str]:
-        """Ids of the files of TpuGraphs that it has: `"layout:xla:random:resnet50"`."""
-        return [file["id"] for file in json.loads(self._native.training_files())]
-
-
-def _opened(
+def _reopened(
     location: str, at: str | None, memory_limit: int | None, threads: int | None, workers: str | None
 ) -> Store:
     return open(location, at=at, memory_limit=memory_limit, threads=threads, workers=workers)
 
 
-def _place(location: Path) -> str:
+def _path(location: Path) -> str:
     if not isinstance(location, (str, PathLike)):
         kind = type(location).__name__
-        raise ArgumentError(f"a `{kind}` is no place of a store\nhint: a folder, or s3://BUCKET/PATH", name="location")
+        hint = "hint: a folder, or s3://BUCKET/PATH"
+        raise ArgumentError(f"`{kind}` is not the location of a store\n{hint}", name="location")
     return fspath(location)
-
-
-def _values(sql: str, params: Mapping[str, Any] | Iterable[Any] | None) -> tuple[str, dict[str, Any]]:
-    """The text and the values of its parameters, which have names: those by position have numbers."""
-    if params is None:
-        return sql, {}
-    if isinstance(params, Mapping):
-        return sql, {str(name): value for name, value in params.items()}
-    if isinstance(params, (str, bytes)) or not isinstance(params, Iterable):
-        kind = type(params).__name__
-        raise ArgumentError(f"a `{kind}` is no list of parameters\nhint: [value], or {{\"name\": value}}", name="params")
-    values = list(params)
-    return _native.numbered(sql, len(values)), {str(number): value for number, value in enumerate(values, 1)}
-
-
-def _variables(named: Iterable[str], scopes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Tables of the scopes by the names that a query has for them: as they are, or in another case."""
-    found = {}
-    for name in named:
-        for scope in scopes:
-            alike = [scope[name]] if name in scope else [value for other, value in scope.items() if other.lower() == name]
-            tables = [value for value in alike if is_table(value)]
-            if len(tables) > 1 and any(table is not tables[0] for table in tables):
-                hint = "hint: rename one, or write the name in double quotes, which match its case"
-                raise ArgumentError(f"several variables are called `{name}` but for their case\n{hint}", name="tables")
-            if tables:
-                found[name] = tables[0]
-                break
-    return found

@@ -1,4 +1,4 @@
-"""Streams: records that go into a store while they are made."""
+"""Streams of records into a store."""
 
 from __future__ import annotations
 
@@ -8,39 +8,67 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
-from ._parsed import later, parsed
+from ._decode import decoded, lazy_module
 
 if TYPE_CHECKING:
-    from . import _reports
-    from ._reports import Ingested
+    from . import _ingest_reports
+    from ._ingest_reports import Ingested
 else:
-    _reports = later("_reports")
+    _ingest_reports = lazy_module("_ingest_reports")
 
 Records = str | bytes | Mapping[str, Any] | Iterable[str | bytes | Mapping[str, Any]]
-"""Lines, records as dictionaries, one or many of them; anything that exports Arrow is taken, too."""
+"""One or many lines, or records as dictionaries. Values that export Arrow are accepted, too."""
 
-_TOGETHER = 1000
+_LINES_PER_WRITE = 1000
 
 
 class Stream:
-    """A stream that is appended to a store: see `Store.append`.
+    """A stream of records into a store. `Store.append` starts or resumes it.
 
-    - What is written is stored in groups, in the background; `flush` waits until it is durable.
-    - A stream is known by its name. Whoever sends it again from its beginning, after a crash, doubles nothing.
-    - Left by an exception, it keeps what is durable and drops the rest; no record is there in part.
+    - Lines are committed in groups, in the background. `flush` waits until all lines are durable.
+    - The name identifies a stream. A program that crashed sends the stream again from its beginning; stored lines are
+      skipped.
+    - A `with` block closes the stream. After an exception, durable lines stay, and the others are dropped. A record is
+      never stored in part.
+
+    Attributes:
+        name: Name of the stream.
+        report: Report of the stream; `None` until the stream is closed.
+
+    Examples:
+        >>> import tsql
+        >>> record = {"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]}
+        >>> with tsql.create("memory:").append("night-7", platform="a100") as stream:
+        ...     stream.write(record)
+        >>> stream.name, stream.report.records
+        ('night-7', 1)
     """
 
     def __init__(self, native: _native.Appending, name: str) -> None:
         self._native = native
         self.name = name
         self.report: Ingested | None = None
-        """What it brought; there when it is closed."""
 
     def write(self, records: Records | Any) -> None:
-        """Hands over records: a line or lines of the stream's format, dictionaries with the keys of such lines, or rows by
-        Arrow's interface (a frame of polars, a table of pyarrow) with such columns.
+        """Writes records.
 
-        An exception of an iterable is raised as it is; records that it gave before are written, none in part.
+        An exception of an iterable is raised again. The records before it are written.
+
+        Args:
+            records: One or many lines in the format of the stream, or dictionaries with the keys of such lines. Rows
+                that export Arrow are accepted if their columns have these names: a frame of polars, a table of pyarrow.
+
+        Raises:
+            tsql.errors.ClosedError: If the stream is closed.
+            tsql.errors.InputError: If the stream is strict, and a line was rejected.
+
+        Examples:
+            >>> import tsql
+            >>> record = {"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]}
+            >>> with tsql.create("memory:").append("night-7", platform="a100") as stream:
+            ...     stream.write(record | {"steps": {"TILE": tile}} for tile in (8, 16, 32))
+            >>> stream.report.records
+            3
         """
         if hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__"):
             self._native.write_rows(records)
@@ -52,7 +80,7 @@ class Stream:
         try:
             for record in records:
                 lines.append(_line(record))
-                if len(lines) == _TOGETHER:
+                if len(lines) == _LINES_PER_WRITE:
                     self._native.write(b"".join(lines))
                     lines.clear()
         finally:
@@ -60,22 +88,52 @@ class Stream:
                 self._native.write(b"".join(lines))
 
     def flush(self) -> int:
-        """Waits until all that was written is durable; how many lines of the stream are."""
+        """Waits until all lines are durable.
+
+        Returns:
+            Number of durable lines.
+
+        Examples:
+            >>> import tsql
+            >>> record = {"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]}
+            >>> with tsql.create("memory:").append("night-7", platform="a100") as stream:
+            ...     stream.write(record)
+            ...     stream.flush(), stream.durable_lines
+            (1, 1)
+        """
         return self._native.flush()[0]
 
     @property
     def durable_lines(self) -> int:
-        """Lines of the stream, from its first on, that are in the store for good."""
+        """Number of durable lines, from the first line of the stream."""
         return self._native.durable()[0]
 
     def close(self) -> Ingested:
-        """Stores what is left, and says what the stream brought."""
+        """Commits the remaining lines, and closes the stream.
+
+        Returns:
+            Report of the stream.
+
+        Examples:
+            >>> import tsql
+            >>> stream = tsql.create("memory:").append("night-7", platform="a100")
+            >>> stream.close().records
+            0
+        """
         if self.report is None:
-            self.report = parsed(_reports.Ingested, self._native.close())
+            self.report = decoded(_ingest_reports.Ingested, self._native.close())
         return self.report
 
     def abort(self) -> None:
-        """Ends the stream: what is durable stays, the rest is dropped."""
+        """Closes the stream. Durable lines stay, and the others are dropped.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> store.append("night-7", platform="a100").abort()
+            >>> store.sql("SELECT count(*) FROM records").scalar()
+            0
+        """
         self._native.abort()
 
     def __enter__(self) -> Stream:

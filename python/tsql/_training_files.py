@@ -1,4 +1,4 @@
-"""Files for training, as their manifest tells them: the fields of `manifest.json`."""
+"""Training files, and the manifest that describes them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _native
-from ._parsed import parsed
+from ._decode import decoded
+from ._deprecated import earlier_arguments
 
 Path = str | PathLike[str]
 
 
 @dataclass(frozen=True)
 class ManifestFile:
-    """A file beside the manifest."""
+    """A file of a manifest.
+
+    Attributes:
+        path: Path relative to the manifest.
+        rows: Number of rows.
+        bytes: Size in bytes.
+        sha256: SHA-256 in hexadecimal.
+    """
 
     path: str
     rows: int
@@ -26,7 +34,17 @@ class ManifestFile:
 
 @dataclass(frozen=True)
 class ManifestPart:
-    """The rows of a part of a split, or its graphs; `keys` is a sum of hashes that does not depend on their order."""
+    """Rows or graphs of a part of a split.
+
+    Attributes:
+        name: Name of the part and of its folder.
+        rows: Number of rows; for graphs, the number of configurations.
+        groups: Number of groups; for graphs, the number of graphs.
+        largest_group: Number of rows of the largest group.
+        failed: Number of failed records among the rows.
+        keys: Sum of the hashes of the keys of all rows, which does not depend on their order.
+        files: Files of the part.
+    """
 
     name: str
     rows: int
@@ -38,8 +56,17 @@ class ManifestPart:
 
 
 @dataclass(frozen=True)
-class FeatureTold:
-    """A feature, its version, and the names of its elements."""
+class FeatureInfo:
+    """A feature of a manifest.
+
+    Attributes:
+        name: Name of the feature.
+        column: Column of the files.
+        version: Version of the definition.
+        sql: SQL expression.
+        element_type: Arrow type of the elements.
+        elements: Names of the elements.
+    """
 
     name: str
     column: str
@@ -50,8 +77,15 @@ class FeatureTold:
 
 
 @dataclass(frozen=True)
-class LabelTold:
-    """What is to be predicted, and what 1 is relative to."""
+class LabelInfo:
+    """The target of a manifest, which a model learns.
+
+    Attributes:
+        name: Name of the target, such as `valid`.
+        version: Version of the definition.
+        relative_to: Description of the reference with the value 1.
+        records_version: Version of `records` in which the best rows were determined.
+    """
 
     name: str
     version: int
@@ -60,8 +94,14 @@ class LabelTold:
 
 
 @dataclass(frozen=True)
-class SplitTold:
-    """The split, which has the same digest in any store."""
+class SplitInfo:
+    """The split of a manifest.
+
+    Attributes:
+        name: Name and version, such as `by-task@1`.
+        version: Version of the split.
+        digest: Digest that identifies the split in any store.
+    """
 
     name: str
     version: int
@@ -70,7 +110,18 @@ class SplitTold:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Records that are not among the rows, and why."""
+    """Numbers of records that are not among the rows, by reason.
+
+    Attributes:
+        failed: Failed measurements.
+        unmeasured: Unmeasured or withheld records.
+        without_cost: Records whose time is not a number above 0.
+        without_part: Records in no part of the split.
+        other_parts: Records in parts that the call did not select.
+        null_features: Records with a NULL feature, by feature.
+        over_limit: Records of groups above the size limit that were not sampled.
+        cut_groups: Number of groups that were divided.
+    """
 
     failed: int
     unmeasured: int
@@ -84,7 +135,21 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class TrainingManifest:
-    """Everything that files for training follow from, and what they are."""
+    """Manifest of training files: their content, and everything that determines it.
+
+    Attributes:
+        manifest_version: Format version of the manifest.
+        tsql_version: Version of tsql that wrote the files.
+        at: Versions of all tables of the store, as `tsql.open(..., at=)` accepts them.
+        rows: Arguments that selected the rows; `None` for graphs.
+        graphs: Arguments that selected the graphs; `None` for rows.
+        sql: SQL of the rows.
+        split: The split, if there is one.
+        features: Features in the order of their columns.
+        label: The target, if there is one.
+        parts: Parts, one folder each.
+        left_out: Records that are not among the rows.
+    """
 
     manifest_version: int
     tsql_version: str
@@ -92,16 +157,22 @@ class TrainingManifest:
     rows: dict[str, Any] | None
     graphs: dict[str, Any] | None
     sql: str | None
-    split: SplitTold | None
-    features: list[FeatureTold]
-    label: LabelTold | None
+    split: SplitInfo | None
+    features: list[FeatureInfo]
+    label: LabelInfo | None
     parts: list[ManifestPart]
     left_out: LeftOut
 
 
 @dataclass(frozen=True)
 class TrainingFilesVerified:
-    """What became of files for training: `differences` are sentences, none where all is the same."""
+    """Result of `Store.verify_training_files`.
+
+    Attributes:
+        file_count: Number of compared files.
+        rows: Number of rows that were exported again.
+        differences: Differences, one sentence each.
+    """
 
     file_count: int
     rows: int
@@ -109,15 +180,16 @@ class TrainingFilesVerified:
 
     @property
     def is_same(self) -> bool:
-        """Nothing differs."""
+        """Whether nothing differs."""
         return not self.differences
 
 
-class TrainingFiles:
-    """Calls of a store that write files for training, and compare them."""
+class TrainingFileMethods:
+    """Methods of a store that write and verify training files."""
 
     _native: _native.Store
 
+    @earlier_arguments(label="target", form="file_format")
     def write_training_files(
         self,
         to: Path,
@@ -127,8 +199,8 @@ class TrainingFiles:
         split: str | None = None,
         parts: Iterable[str] = (),
         group: str | None = "task",
-        label: str = "valid",
-        form: str = "parquet",
+        target: str = "valid",
+        file_format: str = "parquet",
         group_rows: int = 10_000,
         large_groups: str = "refused",
         skip_null: bool = False,
@@ -136,12 +208,40 @@ class TrainingFiles:
         seed: int = 0,
         overwrite: bool = False,
     ) -> TrainingManifest:
-        """Writes records as files for training: rows by group, with labels, relevance and `features`
-        (`"schedule_numbers"`, `"tlp_tokens"`, `"workload_shape"`, ...), a folder for each part of `split`.
+        """Writes records as training files: rows with features, targets and groups.
 
-        `form` is `parquet`, `arrow` or `npz`; `label` is `valid`, `tenset` or `metaschedule`; a group of more than `group_rows` rows
-        is `refused`, `cut` or `sampled`. With `balance`, an SQL expression over `records`, rows have weights by which all
-        its values count the same. Rows are sorted within the store's `memory_limit`, or 70 % of what the process may have.
+        Rows are sorted within the memory limit of the store.
+
+        Args:
+            to: Folder for the files.
+            features: Names of features: `schedule_numbers`, `tlp_tokens`, `workload_shape` and others, and imported
+                ones as `NAME` or `NAME@REVISION`.
+            where: SQL predicate over `records`.
+            split: `NAME@VERSION` of a split, with one folder for each part. Without it, all rows are in one folder.
+            parts: Parts of the split; without them, all parts.
+            group: Rows that form a group of the ranking: `task`, `graph`, `file`, columns of `records`, or `None`.
+            target: Target that a model learns: `valid`, `tenset` or `metaschedule`.
+            file_format: Format of the files: `parquet`, `arrow` or `npz`.
+            group_rows: Maximum number of rows of a group.
+            large_groups: Treatment of groups with more rows: `refused` (an error), `cut` or `sampled`.
+            skip_null: Whether to leave out rows without a value of a feature. Otherwise such rows are an error.
+            balance: SQL expression over `records`. Rows get weights that balance its values.
+            seed: Seed of sampled rows.
+            overwrite: Whether to replace existing files.
+
+        Returns:
+            The manifest, which is also in the folder.
+
+        Raises:
+            tsql.errors.UnknownName: If a feature is unknown.
+            tsql.errors.ArgumentError: If an argument is invalid.
+
+        Examples:
+            >>> import pathlib, tempfile, tsql
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     manifest = tsql.sample().write_training_files(f"{folder}/rows", ["workload_shape"], target="valid")
+            ...     sorted(path.name for path in pathlib.Path(folder, "rows").iterdir())
+            ['SHA256SUMS', 'all', 'manifest.json']
         """
         how = {
             "features": list(features),
@@ -149,25 +249,56 @@ class TrainingFiles:
             "split": split,
             "parts": list(parts),
             "group": group,
-            "label": label,
-            "form": form,
+            "label": target,
+            "form": file_format,
             "group_rows": group_rows,
             "large_groups": large_groups,
             "skip_null": skip_null,
             "balance": balance,
             "seed": seed,
         }
-        told = self._native.write_training_files(fspath(to), json.dumps(how), overwrite)
-        return parsed(TrainingManifest, told)
+        return decoded(TrainingManifest, self._native.write_training_files(fspath(to), json.dumps(how), overwrite))
 
     def write_graph_files(
         self, to: Path, names: str | Iterable[str], *, split: str | None = None, overwrite: bool = False
     ) -> TrainingManifest:
-        """Writes graphs of TpuGraphs with all their configurations as npz files: edges by node (CSR), configurations as codes
-        and the table that these stand for."""
+        """Writes TpuGraphs graphs with all their configurations, one npz file per graph.
+
+        Edges are grouped by node (CSR). Configurations are codes, with the table of their layouts.
+
+        Args:
+            to: Folder for the files.
+            names: Files or collections, such as `"layout:xla:random"`.
+            split: `NAME@VERSION` of a split; without it, the parts of the paths.
+            overwrite: Whether to replace existing files.
+
+        Returns:
+            The manifest, which is also in the folder.
+
+        Raises:
+            tsql.errors.UnknownName: If the store has no such file.
+        """
         how = {"names": [names] if isinstance(names, str) else list(names), "split": split}
-        return parsed(TrainingManifest, self._native.write_graph_files(fspath(to), json.dumps(how), overwrite))
+        return decoded(TrainingManifest, self._native.write_graph_files(fspath(to), json.dumps(how), overwrite))
 
     def verify_training_files(self, manifest: Path) -> TrainingFilesVerified:
-        """Compares files for training with their manifest, and with what the versions of the tables that it names give now."""
-        return parsed(TrainingFilesVerified, self._native.verify_training_files(fspath(manifest)))
+        """Compares training files with their manifest, and with a new export from the same table versions.
+
+        Args:
+            manifest: Path of the manifest or its folder.
+
+        Returns:
+            Differences.
+
+        Raises:
+            tsql.errors.InputError: If there is no manifest.
+
+        Examples:
+            >>> import tempfile, tsql
+            >>> store = tsql.sample()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     manifest = store.write_training_files(f"{folder}/rows", ["workload_shape"])
+            ...     store.verify_training_files(f"{folder}/rows").is_same
+            True
+        """
+        return decoded(TrainingFilesVerified, self._native.verify_training_files(fspath(manifest)))

@@ -1,4 +1,4 @@
-"""The page on which a store is asked."""
+"""The web UI of a store."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from . import _native
 
 
 class Ui:
-    """A page in the browser on which a store is asked, until it is closed: what `tsql ui` serves.
+    """The web UI of a store, as `tsql ui` serves it. `Store.ui` starts it.
 
-    >>> import tsql
-    >>> with tsql.sample().ui() as ui:
-    ...     ui.url.startswith("http://127.0.0.1:")
-    True
+    A `with` block closes it at its end.
+
+    Examples:
+        >>> import tsql
+        >>> with tsql.create("memory:").ui() as ui:
+        ...     ui.url.startswith("http://127.0.0.1:")
+        True
     """
 
     __slots__ = ("_native",)
@@ -23,11 +26,17 @@ class Ui:
 
     @property
     def url(self) -> str:
-        """The address to open on this machine. It is a secret: it lets in."""
+        """Address of the web UI on this machine. Keep it secret: it grants access."""
         return self._native.url
 
     def close(self) -> None:
-        """Ends the page, and what is asked on it."""
+        """Stops the web UI and its running queries. A second call does nothing.
+
+        Examples:
+            >>> import tsql
+            >>> ui = tsql.create("memory:").ui()
+            >>> ui.close()
+        """
         self._native.close()
 
     def __enter__(self) -> Ui:

@@ -1,7 +1,7 @@
-"""What `measure` starts as processes of its own: the command, without the package around it.
+"""Processes of `measure`: the command without the package around it.
 
-Kernels are built and called there, with an environment that holds no more than they need: no `PYTHONPATH`, no virtual
-environment. So it is started by its path, with the interpreter alone, and brings only the module that lies beside it.
+Kernels are built and run there, with a minimal environment: no `PYTHONPATH`, no virtual environment. Therefore such a
+process starts this file by its path, with the interpreter alone, and loads only the native module beside it.
 """
 
 import importlib.util
@@ -10,12 +10,16 @@ import sys
 
 
 def command() -> list[str]:
-    """The command line that starts it, before any arguments."""
+    """Returns the command line that starts such a process, without arguments."""
     return [sys.executable, "-I", "-S", os.path.abspath(__file__)]
 
 
 def main() -> int:
-    """Runs as one of these processes; its exit code."""
+    """Runs the command with the arguments of the process.
+
+    Returns:
+        Exit code.
+    """
     folder = os.path.dirname(os.path.abspath(__file__))
     found = next(name for name in sorted(os.listdir(folder)) if name.startswith("_native.") and name.endswith(".so"))
     spec = importlib.util.spec_from_file_location("_native", os.path.join(folder, found))

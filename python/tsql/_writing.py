@@ -1,4 +1,4 @@
-"""What brings records into a store, and changes what is said of them."""
+"""Ingest, streams, corrections, tags and notes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._parsed import later, pairs, parsed, parsed_list
-from ._progress import Heard, Shown
+from ._decode import decoded, decoded_list, lazy_module, pairs
+from ._deprecated import earlier_arguments
+from ._progress import ProgressCallback, ProgressReport
 from ._stream import Stream
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
+    from . import _history_reports, _ingest_reports
+    from ._history_reports import Copied, Corrected, Correction, Note, Tag
+    from ._ingest_reports import Ingested
     from ._store import Store
-    from . import _reports
-    from ._reports import Copied, Corrected, Correction, Ingested, Note, Tag
 else:
-    _reports = later("_reports")
+    _history_reports = lazy_module("_history_reports")
+    _ingest_reports = lazy_module("_ingest_reports")
 
 Path = str | PathLike[str]
 
 
-class Writing:
-    """Calls of a store that bring records, and change what is said of them."""
+class WritingMethods:
+    """Methods of a store that add records, and change their metadata."""
 
     _native: _native.Store
 
+    @earlier_arguments(part="shard")
     def ingest(
         self,
         inputs: Path | Iterable[Path],
@@ -38,17 +42,42 @@ class Writing:
         dry_run: bool = False,
         replace: bool = False,
         threads: int | None = None,
-        part: tuple[int, int] | None = None,
-        progress: bool | Heard = False,
+        shard: tuple[int, int] | None = None,
+        progress: bool | ProgressCallback = False,
     ) -> Ingested:
-        """Takes in files, folders or patterns: logs of TenSet, AutoTVM and MetaSchedule, npz files of TpuGraphs, samples
-        and logs of GraphNet. What is there already is known again; a call that was broken off goes on.
+        """Reads tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store.
 
-        `platform` is that of the records, where the folder's name is not; `labels` are put on all files; `strict` stops
-        at the first line that is refused; with `replace`, an edited file takes the place of its earlier version, whose
-        records leave in the same commit; `part` is `(number, of)` of a work that several processes share.
+        A second call skips files that are in the store already. A call after an interrupted one continues it.
 
-        Raises `tsql.errors.InputError` for inputs that cannot be found. Lines that are refused are in the report.
+        Args:
+            inputs: Files, folders or patterns.
+            platform: Platform of all records. The default is the name of the folder of a log, `tpu-v3` for TpuGraphs,
+                and the hardware in a benchmark log.
+            format: Format of all files; without it, the content of each file decides.
+            labels: Labels of the files, such as `{"night": "7"}`, for the table `labels`.
+            strict: Whether to stop at the first rejected line.
+            dry_run: Whether to parse and report, and to write nothing.
+            replace: Whether to retract the records of earlier versions of each file. An earlier version was ingested
+                from the same path and is not a beginning of the file.
+            threads: Number of threads.
+            shard: One of several shards of the files: `(3, 8)` is the third of eight. Several processes may ingest
+                shards into one store at the same time.
+            progress: `True` shows a line on standard error; a callable receives the current item, the completed
+                amount and the total amount in bytes.
+
+        Returns:
+            Numbers of files and records, and rejected lines.
+
+        Raises:
+            tsql.errors.InputError: If an input does not exist, or with `strict` a line is rejected.
+
+        Examples:
+            >>> import pathlib, tempfile, tsql
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     exported = tsql.sample().export(folder, source="epyc-1t/softmax*")
+            ...     ingested = tsql.create("memory:").ingest(folder, labels={"night": "7"})
+            >>> ingested.files, ingested.records, ingested.platforms
+            (1, 48, ['epyc-1t'])
         """
         given = [inputs] if isinstance(inputs, (str, PathLike)) else list(inputs)
         how = {
@@ -59,10 +88,10 @@ class Writing:
             "dry_run": dry_run,
             "replace": replace,
             "threads": threads,
-            "part": part,
+            "part": shard,
         }
-        with Shown(progress) as heard:
-            return parsed(_reports.Ingested, self._native.ingest([fspath(one) for one in given], how, heard))
+        with ProgressReport(progress) as callback:
+            return decoded(_ingest_reports.Ingested, self._native.ingest([fspath(one) for one in given], how, callback))
 
     def append(
         self,
@@ -75,13 +104,33 @@ class Writing:
         group_lines: int | None = None,
         group_s: float | None = None,
     ) -> Stream:
-        """Begins a stream, or goes on with the one of this name, sent again from its beginning: nothing is doubled.
+        """Starts a stream of records, or resumes the stream of this name.
 
-            with store.append("night-7", platform="a100") as stream:
-                stream.write({"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]})
+        A program that was interrupted sends the stream again from its beginning. Stored lines are skipped.
 
-        `format` is that of its lines: `measured` (JSON whose keys are columns), `tenset`, `autotvm`. Groups are stored
-        after `group_lines` (100,000) or `group_s` seconds (5).
+        Args:
+            stream: Name of the stream.
+            platform: Platform of the records.
+            format: Format of the lines: `measured` (JSON objects whose keys are columns), `tenset`, `autotvm` or
+                `metaschedule`.
+            labels: Labels of the stream, for the table `labels`.
+            strict: Whether to stop at the first rejected line.
+            group_lines: Maximum number of lines of a commit group; the default is 100,000.
+            group_s: Maximum time until a line is committed, in seconds; the default is 5.
+
+        Returns:
+            The stream, for use in a `with` block.
+
+        Raises:
+            tsql.errors.UnknownName: If the format is unknown.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> with store.append("night-7", platform="a100") as stream:
+            ...     stream.write({"workload_key": ["mm", {"M": 512}], "steps": {"TILE": 8}, "repeats_ns": [4210, 4198.5]})
+            >>> store.sql("SELECT platform, runtime_ns FROM records").rows()
+            [('a100', 4204.25)]
         """
         how = {
             "format": format,
@@ -93,11 +142,28 @@ class Writing:
         return Stream(self._native.append(stream, platform, how), stream)
 
     def copy_to(
-        self, to: Store, *, where: str | None = None, dry_run: bool = False, progress: bool | Heard = False
+        self, to: Store, *, where: str | None = None, dry_run: bool = False, progress: bool | ProgressCallback = False
     ) -> Copied:
-        """Copies sources to another store, all of them or those with records for which `where` holds."""
-        with Shown(progress) as heard:
-            return parsed(_reports.Copied, self._native.copy_to(to._native, where, dry_run, heard))
+        """Copies sources to another store.
+
+        Args:
+            to: The other store.
+            where: SQL predicate over `records`; without it, all sources.
+            dry_run: Whether to report and copy nothing.
+            progress: `True` shows a line on standard error; a callable receives the current item, the completed
+                amount and the total amount.
+
+        Returns:
+            Numbers of copied sources and records.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> tsql.sample().copy_to(store, where="source = 'epyc-1t/softmax-256x480.json'", dry_run=True).records
+            48
+        """
+        with ProgressReport(progress) as callback:
+            return decoded(_history_reports.Copied, self._native.copy_to(to._native, where, dry_run, callback))
 
     def correct(
         self,
@@ -109,17 +175,61 @@ class Writing:
         all: bool = False,
         dry_run: bool = False,
     ) -> Corrected:
-        """Changes labels that were given wrong: `store.correct({"platform": "k80"}, where="...", why="...")`."""
+        """Corrects wrong labels of sources: platform, collection and split.
+
+        Args:
+            labels: Label and correct value, such as `{"platform": "k80"}`; an empty value removes the label.
+            where: SQL predicate over `sources`; `source` is the name.
+            why: Reason, which is stored with the correction.
+            who: Author; the default is the name of the user.
+            all: Whether to allow a predicate that selects everything.
+            dry_run: Whether to report and change nothing.
+
+        Returns:
+            Numbers of records and sources.
+
+        Raises:
+            tsql.errors.ArgumentError: If no source is selected, or all are and `all` is false.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> corrected = store.correct({"platform": "epyc"}, where="platform = 'epyc-1t'", why="wrong name")
+            >>> corrected.records, corrected.sources
+            (240, 5)
+        """
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
         texts = [f"{name}={value}" for name, value in labels.items()]
-        return parsed(_reports.Corrected, self._native.correct(texts, where, how))
+        return decoded(_history_reports.Corrected, self._native.correct(texts, where, how))
 
     def retract(
         self, where: str, *, why: str, who: str | None = None, all: bool = False, dry_run: bool = False
     ) -> Corrected:
-        """Takes records out of all answers; they stay in their files."""
+        """Hides records from all queries. Exported files still contain them.
+
+        Args:
+            where: SQL predicate over `records`; `source` is the name of their file.
+            why: Reason, which is stored with the correction.
+            who: Author; the default is the name of the user.
+            all: Whether to allow a predicate that selects everything.
+            dry_run: Whether to report and change nothing.
+
+        Returns:
+            Numbers of records and sources.
+
+        Raises:
+            tsql.errors.ArgumentError: If no record is selected, or all are and `all` is false.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.retract("line = 1", why="cold caches").records
+            9
+            >>> store.sql("SELECT count(*) FROM records").scalar()
+            471
+        """
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(_reports.Corrected, self._native.retract(where, how))
+        return decoded(_history_reports.Corrected, self._native.retract(where, how))
 
     def restore(
         self,
@@ -130,29 +240,79 @@ class Writing:
         all: bool = False,
         dry_run: bool = False,
     ) -> Corrected:
-        """Puts retracted records back."""
+        """Restores retracted records.
+
+        Args:
+            where: SQL predicate over `retracted`; `source` is the name of their file.
+            why: Reason, which is stored with the correction.
+            who: Author; the default is the name of the user.
+            all: Whether to allow a predicate that selects everything.
+            dry_run: Whether to report and change nothing.
+
+        Returns:
+            Numbers of records and sources.
+
+        Raises:
+            tsql.errors.ArgumentError: If no record is selected, or all are and `all` is false.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> retracted = store.retract("line = 1", why="cold caches")
+            >>> store.restore("line = 1", all=True).records
+            9
+        """
         how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
-        return parsed(_reports.Corrected, self._native.restore(where, how))
+        return decoded(_history_reports.Corrected, self._native.restore(where, how))
 
     @property
     def corrections(self) -> list[Correction]:
-        """All corrections that were made."""
-        return parsed_list(_reports.Correction, self._native.corrections())
+        """All corrections."""
+        return decoded_list(_history_reports.Correction, self._native.corrections())
 
-    # What people say of it
+    # Tags and notes
 
     def tag(self, name: str, note: str | None = None) -> Tag:
-        """Gives its state a name: `tsql.open(..., at=name)`. What it names stays."""
-        return parsed(_reports.Tag, self._native.create_tag(name, note))
+        """Tags the versions of all tables. `tsql.open(..., at=NAME)` opens the store at the tag.
+
+        Args:
+            name: Name of the tag: letters, digits and `. - _ + /`.
+            note: Text about the tag.
+
+        Returns:
+            The tag.
+
+        Raises:
+            tsql.errors.ArgumentError: If the name is invalid or in use.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.tag("v1.0").versions["records"]
+            1
+        """
+        return decoded(_history_reports.Tag, self._native.create_tag(name, note))
 
     def delete_tag(self, name: str) -> None:
-        """Takes a tag away; the versions stay as long as `vacuum` leaves them."""
+        """Deletes a tag. Its data stays until `vacuum`.
+
+        Args:
+            name: Name of the tag.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> tag = store.tag("v1.0")
+            >>> store.delete_tag("v1.0")
+            >>> store.tags
+            []
+        """
         self._native.delete_tag(name)
 
     @property
     def tags(self) -> list[Tag]:
         """All tags, by name."""
-        return parsed_list(_reports.Tag, self._native.tags())
+        return decoded_list(_history_reports.Tag, self._native.tags())
 
     def note(
         self,
@@ -163,17 +323,49 @@ class Writing:
         platform: str | None = None,
         who: str | None = None,
     ) -> Note:
-        """Notes what is to be known of the records for which `where` holds, of sources (`*`, `?`), or of a platform."""
+        """Creates a note about records, sources or a platform. A call has one of the three.
+
+        Args:
+            text: Text of the note.
+            where: SQL predicate over `records`.
+            source: Name of sources, or a pattern (`*` and `?`).
+            platform: Platform with all its records.
+            who: Author; the default is the name of the user.
+
+        Returns:
+            The note.
+
+        Raises:
+            tsql.errors.ArgumentError: If the call has none or several of the three, or nothing is selected.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.note("the fan was loud", platform="epyc-2t").targets[0].record_count
+            240
+        """
         about = [(kind, value) for kind, value in (("where", where), ("source", source), ("platform", platform)) if value]
         if len(about) != 1:
-            raise ArgumentError("a note is about one of where, source and platform", name="where")
-        return parsed(_reports.Note, self._native.add_note(text, about[0], who))
+            raise ArgumentError("a note needs exactly one of where, source and platform", name="where")
+        return decoded(_history_reports.Note, self._native.add_note(text, about[0], who))
 
     def delete_note(self, note_id: int) -> None:
-        """Takes a note away."""
+        """Deletes a note.
+
+        Args:
+            note_id: Id of the note.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> note = store.note("the fan was loud", platform="epyc-2t")
+            >>> store.delete_note(note.note_id)
+            >>> store.notes
+            []
+        """
         self._native.delete_note(note_id)
 
     @property
     def notes(self) -> list[Note]:
         """All notes."""
-        return parsed_list(_reports.Note, self._native.notes())
+        return decoded_list(_history_reports.Note, self._native.notes())

@@ -1,7 +1,6 @@
 """Exceptions: one class for each kind of error, all of them `tsql.Error`.
 
-A message says what is wrong and, on a line that begins with `hint:`, what to do about it. Ctrl-C raises
-`KeyboardInterrupt`, as everywhere in Python.
+A message states the error. Lines that begin with `hint:` suggest a way out. Ctrl-C raises `KeyboardInterrupt`.
 
     >>> import tsql
     >>> try:
@@ -36,7 +35,20 @@ __all__ = [
 
 
 class Error(Exception):
-    """Any error of tsql. `kind` is a word for it that stays the same: `sql`, `not_a_store`, `io`."""
+    """An error of tsql, the base class of the others.
+
+    Attributes:
+        kind: Stable name of the error, such as `sql`, `not_a_store` or `io`.
+        message: Message with its hints.
+
+    Examples:
+        >>> import tsql
+        >>> try:
+        ...     tsql.open("/nowhere")
+        ... except tsql.Error as error:
+        ...     print(error.kind)
+        not_a_store
+    """
 
     kind: str = "argument"
 
@@ -46,29 +58,60 @@ class Error(Exception):
         self.__dict__.update(about)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.message, self.__dict__)
+        return _rebuilt, (type(self), self.message, self.__dict__)
 
 
-def _again(of: type[Error], message: str, about: dict[str, Any]) -> Error:
-    made = of(message)
-    made.__dict__.update(about)
-    return made
+def _rebuilt(kind: type[Error], message: str, about: dict[str, Any]) -> Error:
+    """Returns a pickled error."""
+    error = kind(message)
+    error.__dict__.update(about)
+    return error
 
 
 class NotAStore(Error, FileNotFoundError):
-    """There is no store at `location`, here or above, or it is somebody else's."""
+    """There is no store, or it belongs to another user.
+
+    Attributes:
+        location: Location that was searched.
+
+    Examples:
+        >>> import tsql
+        >>> try:
+        ...     tsql.open("/nowhere")
+        ... except FileNotFoundError as error:
+        ...     print(error.location)
+        /nowhere
+    """
 
     location: str
 
 
 class CannotCreate(Error):
-    """No store can be made at `location`: something is there already."""
+    """The location has other files, so a store cannot be created there.
+
+    Attributes:
+        location: Location of the files.
+    """
 
     location: str
 
 
 class UnknownName(Error, LookupError):
-    """No table, question, format or parameter (`what`) has this `name`; those there are, are `known`."""
+    """There is no table, query, format or parameter of this name.
+
+    Attributes:
+        what: Kind of the name.
+        name: The unknown name.
+        known: Known names.
+
+    Examples:
+        >>> import tsql
+        >>> try:
+        ...     tsql.create("memory:").sql("SELECT $platform", {"platfrom": "t4"})
+        ... except LookupError as error:
+        ...     print(error.name, error.known)
+        platfrom ['platform']
+    """
 
     what: str
     name: str
@@ -76,40 +119,71 @@ class UnknownName(Error, LookupError):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument (`name`) that cannot be used."""
+    """An argument is invalid.
+
+    Attributes:
+        name: Name of the argument.
+
+    Examples:
+        >>> import tsql
+        >>> try:
+        ...     tsql.create("memory:").sql("SELECT 1").batches(0)
+        ... except ValueError as error:
+        ...     print(error.name)
+        batch_rows
+    """
 
     name: str
 
 
 class SqlError(Error):
-    """SQL that is not answered; `line` and `column` say where, from 1, where that is known."""
+    """A query is invalid.
+
+    Attributes:
+        line: Line of the error, from 1; `None` if it is unknown.
+        column: Column of the error, from 1; `None` if it is unknown.
+
+    Examples:
+        >>> import tsql
+        >>> try:
+        ...     tsql.create("memory:").sql("SELECT line FROM record")
+        ... except tsql.errors.SqlError as error:
+        ...     print(error.line, error.column)
+        1 18
+    """
 
     line: int | None = None
     column: int | None = None
 
 
 class NoVersion(Error):
-    """The store has no such version, or `vacuum` has taken its files."""
+    """The store does not have the version, or `vacuum` deleted its files."""
 
 
 class ReadOnlyError(Error):
-    """A store that is looked at as it was (`at=`) cannot be changed."""
+    """A store at a version (`at=`) cannot be changed."""
 
 
 class EmptyError(Error):
-    """The store has nothing of what the call is about."""
+    """The store has no rows for the call."""
 
 
 class ConflictError(Error):
-    """Other writers were quicker: nothing is lost or doubled, and the same call goes on from there."""
+    """Conflicts with other writers lasted too long. Nothing is lost or duplicated; the same call continues."""
 
 
 class ClosedError(Error):
-    """A store or a stream that was closed, or an answer that was read already or is read by another thread."""
+    """A store or a stream is closed, or a result was read already or is being read by another thread."""
 
 
 class InputError(Error):
-    """A file or line that was refused: `path` and `line`, or `location`."""
+    """A file or a line was rejected.
+
+    Attributes:
+        path: Path of the file, if it is known.
+        line: Line in the file, if it is known.
+        location: Location of a source that cannot be read.
+    """
 
     path: str | None = None
     line: int | None = None
@@ -117,7 +191,11 @@ class InputError(Error):
 
 
 class Damaged(Error):
-    """The store holds something that it should not: `store.check()` lists all damage."""
+    """The store is damaged. `store.check()` lists all damage.
+
+    Attributes:
+        table: Table with the damage.
+    """
 
     table: str
 
@@ -134,7 +212,7 @@ class MeasuringError(Error):
 
 
 class UnsupportedError(Error):
-    """This build, or this machine, cannot do it."""
+    """This build or this machine does not support the call."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -166,13 +244,22 @@ _CLASSES: dict[str, type[Error]] = {
 }
 
 
-def of_kind(kind: str) -> type[Error]:
-    """The class of a kind that the library tells: one of its own, so that `kind` is right in each."""
+def class_of_kind(kind: str) -> type[Error]:
+    """Returns the class of a kind of errors; `Error` for an unknown kind."""
     return _CLASSES.get(kind, Error)
 
 
 def of_library(kind: str, message: str, **about: Any) -> Error:
-    """An error of the library, with calls of Python in the place of commands."""
-    from ._wording import in_python
+    """Returns an error of the native module as an exception, with Python calls in place of commands.
 
-    return of_kind(kind)(in_python(message), kind=kind, **about)
+    Args:
+        kind: Kind of the error.
+        message: Message for the command line.
+        **about: Attributes of the exception.
+
+    Returns:
+        The exception.
+    """
+    from ._messages import in_python
+
+    return class_of_kind(kind)(in_python(message), kind=kind, **about)

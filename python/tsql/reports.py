@@ -1,69 +1,65 @@
-"""Types of what calls give, for annotations: plain dataclasses."""
+"""Types of results, for annotations: plain dataclasses."""
 
 from __future__ import annotations
 
-from ._features import FeaturesImported, RefusedRow
-from ._findings import (
-    Change,
-    ComparedPairs,
-    ComparedPart,
-    ComparedSide,
-    Comparison,
+from typing import Any
+
+from ._comparison_reports import Change, ComparedPairs, ComparedSide, Comparison, PairGroup, Regression, SpeedupBin
+from ._deprecated import earlier_class
+from ._features import FeaturesImported, RejectedRow
+from ._history_reports import (
+    Copied,
+    Corrected,
+    Correction,
     Diff,
     Difference,
+    Note,
+    NoteTarget,
+    SourceDifference,
+    Tag,
+    Version,
+)
+from ._ingest_reports import Ingested, KnownSample, RepeatedFile, ReplacedFile, Resumed, SkippedFile
+from ._measure_reports import (
     Executed,
     MachineDifference,
     Measured,
     MeasuredAgain,
     MeasuredTrial,
     Probe,
-    Regression,
     RepeatedRecord,
-    ScoreCurve,
-    ScorePoint,
-    ScoreReport,
-    Scored,
-    ScoredCollection,
-    ScoredRow,
-    SourceDifference,
-    SpeedupBin,
-    Subset,
     WorkerStatus,
 )
-from ._reports import (
+from ._score_reports import Scored, ScoreCurve, ScoredCollection, ScoredRow, ScorePoint, ScoreReport, Subset
+from ._scores import PredictionScore, PredictionScoreRow, PredictionScores
+from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
+from ._store_reports import (
     Checked,
-    Copied,
-    Corrected,
-    Correction,
     Exported,
     ExportedDatabase,
     ExportedDatabases,
-    Ingested,
-    KnownSample,
-    Mendable,
-    Note,
-    NoteTarget,
     Optimized,
     Published,
     PublishedTable,
-    RepeatedFile,
-    ReplacedFile,
-    Resumed,
-    SkippedFile,
-    Tag,
+    RepairItem,
     Verified,
-    Version,
 )
-from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
-from ._scores import PredictionScore, PredictionScoreRow, PredictionScores
-from ._training_files import FeatureTold, LabelTold, LeftOut, ManifestFile, ManifestPart, SplitTold, TrainingFilesVerified, TrainingManifest
+from ._training_files import (
+    FeatureInfo,
+    LabelInfo,
+    LeftOut,
+    ManifestFile,
+    ManifestPart,
+    SplitInfo,
+    TrainingFilesVerified,
+    TrainingManifest,
+)
 from .measure import Finding, Template, Timing
 
 __all__ = [
     "Change",
     "Checked",
     "ComparedPairs",
-    "ComparedPart",
     "ComparedSide",
     "Comparison",
     "Copied",
@@ -76,12 +72,12 @@ __all__ = [
     "Exported",
     "ExportedDatabase",
     "ExportedDatabases",
-    "FeatureTold",
+    "FeatureInfo",
     "FeaturesImported",
     "Finding",
     "Ingested",
     "KnownSample",
-    "LabelTold",
+    "LabelInfo",
     "Leaks",
     "LeftOut",
     "MachineDifference",
@@ -90,10 +86,10 @@ __all__ = [
     "Measured",
     "MeasuredAgain",
     "MeasuredTrial",
-    "Mendable",
     "Note",
     "NoteTarget",
     "Optimized",
+    "PairGroup",
     "PartCount",
     "PredictionScore",
     "PredictionScoreRow",
@@ -101,8 +97,9 @@ __all__ = [
     "Probe",
     "Published",
     "PublishedTable",
-    "RefusedRow",
     "Regression",
+    "RejectedRow",
+    "RepairItem",
     "RepeatedFile",
     "RepeatedRecord",
     "ReplacedFile",
@@ -117,8 +114,8 @@ __all__ = [
     "SourceDifference",
     "SpeedupBin",
     "Split",
+    "SplitInfo",
     "SplitLeaks",
-    "SplitTold",
     "Subset",
     "Tag",
     "Template",
@@ -129,3 +126,17 @@ __all__ = [
     "Version",
     "WorkerStatus",
 ]
+
+_EARLIER_NAMES = {
+    "ComparedPart": "PairGroup",
+    "FeatureTold": "FeatureInfo",
+    "LabelTold": "LabelInfo",
+    "Mendable": "RepairItem",
+    "RefusedRow": "RejectedRow",
+    "SplitTold": "SplitInfo",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Returns a class by its earlier name."""
+    return earlier_class(__name__, globals(), _EARLIER_NAMES, name)

@@ -1,4 +1,4 @@
-"""The first rows of an answer, for people: as text, and as HTML in notebooks."""
+"""The first rows of a result as text, and as HTML in notebooks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from . import _native
-from ._facts import Column
+from ._catalog import Column
 
 ROWS = 20
 _LONGEST = 60
@@ -22,24 +22,25 @@ def _cell(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Six digits, and all those before the point: a time in nanoseconds needs no exponent."""
+    """Returns six digits, and all digits before the point, so that a time in nanoseconds has no exponent."""
     if 1e5 <= abs(value) < 1e15:
         return f"{value:.1f}".removesuffix(".0")
     return f"{value:.6g}"
 
 
 def _first(first: tuple[_native.Batch, bool] | None) -> tuple[list[tuple[Any, ...]], str]:
+    """Returns rows, and a text about their number."""
     if first is None:
         return [], "read already"
     batch, more = first
     rows = list(zip(*batch.lists(), strict=True))
-    told = f"the first {len(rows)} rows" if more else f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    return rows, told
+    summary = f"the first {len(rows)} rows" if more else f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    return rows, summary
 
 
 def table(columns: tuple[Column, ...], first: tuple[_native.Batch, bool] | None) -> str:
-    """HTML of the first rows; units and meanings are in the head."""
-    rows, told = _first(first)
+    """Returns the first rows as HTML. The head has units, and descriptions as tooltips."""
+    rows, summary = _first(first)
     heads = "".join(
         f'<th title="{html.escape(column.doc)}" style="text-align:left">{html.escape(column.name)}<br>'
         f'<small style="font-weight:normal">{html.escape(column.unit or column.type)}</small></th>'
@@ -48,12 +49,12 @@ def table(columns: tuple[Column, ...], first: tuple[_native.Batch, bool] | None)
     lines = "".join(
         "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table><small>{told}</small>"
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table><small>{summary}</small>"
 
 
 def text(columns: tuple[Column, ...], first: tuple[_native.Batch, bool] | None) -> str:
-    """The first rows as a table of text."""
-    rows, told = _first(first)
+    """Returns the first rows as a text table."""
+    rows, summary = _first(first)
     cells = [[column.name for column in columns], *([_cell(value) for value in row] for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(columns))]
     numbers = [all(row[at] is None or isinstance(row[at], (int, float)) for row in rows) for at in range(len(columns))]
@@ -65,4 +66,4 @@ def text(columns: tuple[Column, ...], first: tuple[_native.Batch, bool] | None) 
         for line in cells
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join([*lines, f"({told})"])
+    return "\n".join([*lines, f"({summary})"])

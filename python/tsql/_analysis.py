@@ -1,0 +1,187 @@
+"""Comparisons, scores of benchmark runs, and subsets."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from . import _native
+from ._decode import decoded, lazy_module
+from ._deprecated import earlier_arguments
+
+if TYPE_CHECKING:
+    from . import _comparison_reports, _score_reports
+    from ._comparison_reports import Comparison
+    from ._score_reports import Scored, ScoreReport, Subset
+else:
+    _comparison_reports = lazy_module("_comparison_reports")
+    _score_reports = lazy_module("_score_reports")
+
+Path = str | PathLike[str]
+
+
+class AnalysisMethods:
+    """Methods of a store that compare and score."""
+
+    _native: _native.Store
+
+    @earlier_arguments(picture="plot")
+    def compare(
+        self,
+        a: str,
+        b: str,
+        *,
+        where: str | None = None,
+        all: bool = False,
+        minimal_change: float | None = None,
+        allowed_regression: float | None = None,
+        top: int = 10,
+        plot: Path | None = None,
+    ) -> Comparison:
+        """Compares two sides by the configurations that both have.
+
+        A side is a platform (`"k80"`), a tag (`"tag:v1.0"`), a label (`"label:night=7"`), a range of times
+        (`"2026-11-01..2026-11-08"`) or a predicate (`"where:SQL"`).
+
+        Args:
+            a: The first side.
+            b: The second side.
+            where: SQL predicate over the records of both sides.
+            all: Whether to combine all records of a configuration. Otherwise the newest record counts.
+            minimal_change: Minimum relevant change as a fraction; the default is 0.02.
+            allowed_regression: Slowdown that is allowed, as a fraction. `Comparison.regression` has the result.
+            top: Maximum number of configurations of each list.
+            plot: File for a plot of the speedups: `NAME.svg` or `NAME.png`.
+
+        Returns:
+            Speedups and changes, with their significance.
+
+        Raises:
+            tsql.errors.EmptyError: If a side has no records.
+
+        Examples:
+            >>> import tsql
+            >>> comparison = tsql.sample().compare("epyc-1t", "epyc-2t", allowed_regression=0.05)
+            >>> comparison.all.speedup > 1, len(comparison.gains)
+            (True, 10)
+        """
+        path = None if plot is None else fspath(plot)
+        found = self._native.compare(a, b, where, all, minimal_change, allowed_regression, top, path)
+        return decoded(_comparison_reports.Comparison, found)
+
+    def report_graphnet(
+        self,
+        *,
+        where: str | None = None,
+        by: str | None = None,
+        category: str | None = None,
+        penalty: float | None = None,
+        failure: float | None = None,
+        mismatch_extended: bool = False,
+        folder: Path | None = None,
+        width: int = 1600,
+    ) -> ScoreReport:
+        """Computes GraphNet's scores S(t) and ES(t) of benchmark runs.
+
+        Args:
+            where: SQL predicate over `runs`.
+            by: SQL expression with one curve per value; the default is the name of the log.
+            category: SQL expression with one category of speedups per value; the default is the `heuristic_tag` of the
+                sample, or the compiler if no sample has one.
+            penalty: Exponent p of the penalty on slowdowns; the default is 0.
+            failure: Speedup b of a failure; the default is 0.1.
+            mismatch_extended: Whether ES(t) tolerates mismatches from t = 2, errors at run time from 3, and failed
+                compilations after these. Otherwise it tolerates wrong values from t = 1, and all else from 3.
+            folder: Folder for plots and tables.
+            width: Width of the PNG files in pixels.
+
+        Returns:
+            Curves, and speedups by category.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.create("memory:").report_graphnet()
+            ScoreReport(curves=[], categories=[])
+        """
+        how = {
+            "predicate": where,
+            "by": by,
+            "category": category,
+            "penalty": penalty,
+            "failure": failure,
+            "mismatch_extended": mismatch_extended,
+            "folder": None if folder is None else fspath(folder),
+            "width": width,
+        }
+        return decoded(_score_reports.ScoreReport, self._native.report(how))
+
+    def score_submission(self, file: Path) -> Scored:
+        """Scores a submission to Kaggle's "Fast or Slow?" against the records of the store.
+
+        Args:
+            file: A CSV file with the columns `ID` and `TopConfigs`.
+
+        Returns:
+            The score, and the reason of each row without a score.
+
+        Raises:
+            tsql.errors.InputError: If the file cannot be read.
+        """
+        return decoded(_score_reports.Scored, self._native.score_submission(fspath(file)))
+
+    def subset(
+        self,
+        name: str,
+        query: str | None = None,
+        *,
+        version: int | None = None,
+        random: int | None = None,
+        seed: int = 0,
+    ) -> Subset:
+        """Creates a version of a subset from a query, or returns an existing version.
+
+        Args:
+            name: Name of the subset.
+            query: SQL query whose first column has the values. Without it, the call returns an existing version.
+            version: Number of the existing version; without it, the newest one.
+            random: Number of values to select at random.
+            seed: Seed of the selection.
+
+        Returns:
+            The subset.
+
+        Raises:
+            tsql.errors.UnknownName: If there is no such subset.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> created = store.subset("numbers", "SELECT value FROM range(100)", random=3, seed=1)
+            >>> len(created.members), store.subset("numbers") == created
+            (3, True)
+        """
+        if query is None:
+            return decoded(_score_reports.Subset, self._native.subset(name, version))
+        selection = None if random is None else (random, seed)
+        return decoded(_score_reports.Subset, self._native.create_subset(name, query, selection))
+
+    def delete_subset(self, name: str) -> int:
+        """Deletes a subset with all its versions, or one version.
+
+        Args:
+            name: Name of the subset, or `NAME@VERSION`.
+
+        Returns:
+            Number of deleted versions.
+
+        Raises:
+            tsql.errors.UnknownName: If there is no such subset.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.create("memory:")
+            >>> created = store.subset("platforms", "SELECT 'a100' UNION ALL SELECT 'k80'")
+            >>> store.delete_subset("platforms")
+            1
+        """
+        return self._native.delete_subset(name)

@@ -1,0 +1,188 @@
+"""Results of a comparison of two sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ._deprecated import earlier_attributes
+
+
+@dataclass(frozen=True)
+class ComparedSide:
+    """Records of a side.
+
+    Attributes:
+        name: The side as the call gave it.
+        records: Number of records.
+        failed_records: Number of failed records.
+        platforms: Platforms of the records.
+    """
+
+    name: str
+    records: int
+    failed_records: int
+    platforms: list[str]
+
+
+@dataclass(frozen=True)
+class ComparedPairs:
+    """Summary of a set of pairs.
+
+    Attributes:
+        pairs: Number of pairs.
+        speedup: Geometric mean of the speedups; `None` without pairs.
+        speedup_low: Lower bound of its 95 % interval; `None` for fewer than two pairs.
+        speedup_high: Upper bound of the interval.
+        faster: Number of pairs that are significantly faster on side `b`.
+        slower: Number of pairs that are significantly slower on side `b`.
+        same: Number of pairs whose change is certainly below the minimum change.
+        unclear: Number of inconclusive pairs: too few repeats, or too much noise.
+    """
+
+    pairs: int
+    speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    faster: int
+    slower: int
+    same: int
+    unclear: int
+
+
+@dataclass(frozen=True)
+class PairGroup(ComparedPairs):
+    """Pairs of an operator or a network, with the attributes of `ComparedPairs`.
+
+    Attributes:
+        name: Name of the operator or network; `None` if it is unknown.
+    """
+
+    name: str | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A configuration with its results on both sides. Times are medians in nanoseconds.
+
+    Attributes:
+        graph_id: Value of `records.graph_id`.
+        config_id: Value of `records.config_id`.
+        platform: Platform, if both sides have the same.
+        workload_key: Value of `graphs.workload_key`.
+        steps: Value of `configurations.steps`.
+        a_ns: Time on side `a`; `None` if it failed.
+        b_ns: Time on side `b`; `None` if it failed.
+        speedup: Median of all ratios of repeats; `None` if a side failed.
+        speedup_low: Lower bound of the 95 % interval; 0 for too few repeats.
+        speedup_high: Upper bound of the interval; `None` for too few repeats.
+        p: p-value of the test, corrected for all pairs.
+        verdict: `faster`, `slower`, `same` or `unclear`. `failed` if only side `b` failed, `mended` if only side `a`
+            failed.
+        error_no: Error number of the side that failed.
+    """
+
+    graph_id: str
+    config_id: str
+    platform: str | None
+    workload_key: str
+    steps: str | None
+    a_ns: float | None
+    b_ns: float | None
+    speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    p: float | None
+    verdict: str
+    error_no: int | None
+
+
+@dataclass(frozen=True)
+class SpeedupBin:
+    """Numbers of pairs with similar speedups.
+
+    Attributes:
+        speedup_from: Lower bound.
+        speedup_to: Upper bound, where the next bin begins.
+        faster: Number of significantly faster pairs.
+        slower: Number of significantly slower pairs.
+        same: Number of pairs that are certainly unchanged.
+        unclear: Number of inconclusive pairs.
+    """
+
+    speedup_from: float
+    speedup_to: float
+    faster: int
+    slower: int
+    same: int
+    unclear: int
+
+
+@earlier_attributes(is_one="is_regression", is_slower_at_all="is_slower_overall")
+@dataclass(frozen=True)
+class Regression:
+    """Result of the check whether side `b` is slower than allowed.
+
+    Attributes:
+        allowed: Allowed slowdown as a fraction.
+        slower: Number of pairs that are significantly slower by more than the allowed slowdown.
+        is_slower_overall: Whether all pairs together are slower: the upper bound of the interval of the geometric mean
+            is below 1 / (1 + `allowed`).
+        newly_failing: Number of pairs that fail on side `b` only.
+    """
+
+    allowed: float
+    slower: int
+    is_slower_overall: bool
+    newly_failing: int
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether side `b` is slower than allowed, or fails where side `a` works."""
+        return self.slower > 0 or self.is_slower_overall or self.newly_failing > 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Result of a comparison. A speedup is the time of `a` divided by the time of `b`: above 1, `b` is faster.
+
+    Attributes:
+        a: The first side.
+        b: The second side.
+        minimal_change: Minimum change that is significant, as a fraction.
+        is_by_platform: Whether both records of a pair have the same platform. Otherwise each side has one platform.
+        only_a: Number of configurations that only side `a` has.
+        only_b: Number of configurations that only side `b` has.
+        same_records: Number of configurations with the same records on both sides.
+        newly_failing: Number of configurations that fail on side `b` only.
+        newly_working: Number of configurations that fail on side `a` only.
+        failing: Number of configurations that fail on both sides.
+        all: Summary of all pairs that work on both sides.
+        operators: Pairs by operator, the slowest first.
+        networks: Pairs by network that contains their graph, the slowest first.
+        regressions: The largest slowdowns, significant ones first.
+        gains: The largest speedups, significant ones first.
+        failures: Some of the configurations that fail on side `b` only.
+        repairs: Some of the configurations that fail on side `a` only.
+        histogram: Distribution of the speedups.
+        regression: Whether side `b` is slower than allowed; `None` without a limit.
+    """
+
+    a: ComparedSide
+    b: ComparedSide
+    minimal_change: float
+    is_by_platform: bool
+    only_a: int
+    only_b: int
+    same_records: int
+    newly_failing: int
+    newly_working: int
+    failing: int
+    all: ComparedPairs
+    operators: list[PairGroup]
+    networks: list[PairGroup]
+    regressions: list[Change]
+    gains: list[Change]
+    failures: list[Change]
+    repairs: list[Change]
+    histogram: list[SpeedupBin]
+    regression: Regression | None

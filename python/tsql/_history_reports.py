@@ -1,0 +1,214 @@
+"""Versions, tags, notes, corrections and copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ._deprecated import earlier_attributes
+
+
+@earlier_attributes(parts="partial", refused="rejected")
+@dataclass(frozen=True)
+class Copied:
+    """Report of a copy to another store.
+
+    Attributes:
+        sources: Number of new sources.
+        grown: Number of sources of which the other store had the first lines.
+        other_names: Number of new names for the bytes of a source.
+        known: Number of sources that the other store had already.
+        records: Number of new records.
+        graphs: Number of new graphs.
+        configurations: Number of new configurations.
+        renamed: Sources whose name was in use: old and new name.
+        partial: Sources of which only some lines were selected: name, name in the other store, and number of records.
+            They cannot be exported byte for byte.
+        rejected: Sources that were not copied: name and reason.
+    """
+
+    sources: int
+    grown: int
+    other_names: int
+    known: int
+    records: int
+    graphs: int
+    configurations: int
+    renamed: list[tuple[str, str]]
+    partial: list[tuple[str, str, int]]
+    rejected: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Report of a correction.
+
+    Attributes:
+        correction_id: Id in the table `corrections`; `None` if nothing was changed.
+        records: Number of records that were changed, retracted or restored.
+        sources: Number of their sources; for a correction of labels, the number of selected sources.
+        other_names: Number of other names with the same bytes, whose labels were changed as well.
+        resumed: Whether the call finished an interrupted correction.
+    """
+
+    correction_id: str | None
+    records: int
+    sources: int
+    other_names: int
+    resumed: bool
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A row of the table `corrections`.
+
+    Attributes:
+        correction_id: Id of the correction.
+        kind: Kind of the correction.
+        who: User.
+        why: Reason.
+        made_at_us: Start in microseconds since 1970.
+        done_at_us: End in microseconds since 1970; `None` if the correction runs or was interrupted.
+        predicate: SQL predicate of the selection.
+        changes: Labels that were set, one `platform=k80` per line.
+        record_count: Number of affected records.
+        source_count: Number of their sources.
+    """
+
+    correction_id: str
+    kind: str
+    who: str
+    why: str | None
+    made_at_us: int
+    done_at_us: int | None
+    predicate: str
+    changes: str | None
+    record_count: int | None
+    source_count: int | None
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a table.
+
+    Attributes:
+        table: Name of the table.
+        version: Number of the version, from 0.
+        at_ms: Time of the commit in milliseconds since 1970.
+        operation: Operation of the commit, such as `WRITE`.
+        detail: Call that made the commit, such as `ingest`.
+    """
+
+    table: str
+    version: int
+    at_ms: int | None
+    operation: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A name for the versions of all tables at one time.
+
+    Attributes:
+        name: Name of the tag.
+        note: Text about the tag.
+        created_at_us: Time of creation in microseconds since 1970.
+        versions: Version of each table.
+    """
+
+    name: str
+    note: str | None
+    created_at_us: int
+    versions: dict[str, int]
+
+
+@dataclass(frozen=True)
+class NoteTarget:
+    """A source or a platform that a note is about.
+
+    Attributes:
+        source_id: Id of the source; `None` for a whole platform.
+        source: Name of the source.
+        platform: Platform, or the platform of the source.
+        record_count: Number of records when the note was created.
+    """
+
+    source_id: int | None
+    source: str | None
+    platform: str | None
+    record_count: int
+
+
+@dataclass(frozen=True)
+class Note:
+    """A text about records, sources or a platform.
+
+    Attributes:
+        note_id: Id of the note.
+        note: Text of the note.
+        who: Author.
+        noted_at_us: Time of creation in microseconds since 1970.
+        predicate: SQL predicate that selected the targets.
+        targets: Sources or platform that the note is about.
+    """
+
+    note_id: int
+    note: str
+    who: str | None
+    noted_at_us: int
+    predicate: str | None
+    targets: list[NoteTarget]
+
+
+@earlier_attributes(taken_away="removed")
+@dataclass(frozen=True)
+class Difference:
+    """Numbers of rows in two versions.
+
+    Attributes:
+        what: A table, or `platforms`.
+        platform: Platform of these rows; `None` for all rows.
+        before: Number of rows in the first version.
+        after: Number of rows in the second version.
+        added: Number of rows that only the second version has.
+        removed: Number of rows that only the first version has.
+    """
+
+    what: str
+    platform: str | None
+    before: int
+    after: int
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class SourceDifference:
+    """A file whose records were added or removed.
+
+    Attributes:
+        dataset: Dataset of its records.
+        platform: Platform of its records.
+        name: Name of the file.
+        records_before: Number of its records in the first version; `None` if the version does not have the file.
+        records_after: Number of its records in the second version; `None` if the version does not have the file.
+    """
+
+    dataset: str
+    platform: str
+    name: str
+    records_before: int | None
+    records_after: int | None
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Differences between two versions of a store.
+
+    Attributes:
+        counts: Numbers of rows of each table.
+        sources: Files that were ingested, removed or extended.
+    """
+
+    counts: list[Difference]
+    sources: list[SourceDifference]
