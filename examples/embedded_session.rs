@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use tsql::arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use tsql::arrow::util::pretty::pretty_format_batches;
+use tsql::ingest::StreamFormat;
 use tsql::{AppendOptions, Store};
 
 /// Returns the sum of a matrix of `size` rows and columns, which is traversed in tiles.
@@ -39,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let store = Store::create("memory:").await?;
 
     // One JSON object per record; docs/formats/own-data.md lists the keys.
-    let options = AppendOptions::new("tuner-1", "this-machine");
+    let options = AppendOptions::new("tuner-1", "this-machine").format(StreamFormat::Measured);
     let mut appender = store.appender(&options).await?;
     let size = 512;
     let matrix = vec![1.0; size * size];
@@ -54,7 +55,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let position = appender.flush().await?;
     println!("{} lines are durable", position.lines);
-    appender.close().await?;
+    let report = appender.close().await?;
+    assert!(report.is_clean(), "rejected: {:?}", report.first_rejects);
 
     // A session is a DataFusion session: any table can be registered beside those of the store.
     let context = store.session().await?;

@@ -11,7 +11,7 @@
 //! Crates below `crates` carry it. Seven build without DataFusion and Arrow: `metrics` (statistics, rankings, speedup
 //! scores), `codecs` (compact bytes for numbers, programs, graphs and tensors), `formats` (files to rows), `graphs`
 //! (features of computation graphs), `measure` (kernels to timings), `plot` (charts), `folders` (folders of the user).
-//! `error`, `schema` and `store` are the base of this one. Builds without the features `cluster` (with [`worker`]),
+//! `error`, `schema`, `store` and `functions` (SQL functions) are the base of this one. Builds without the features `cluster` (with [`worker`]),
 //! `measure` (with `trials`), `cuda`, `plot` or `ui` lack these modules.
 //!
 //! # A tour
@@ -62,7 +62,7 @@
 //! # Where to add what
 //!
 //! A column: `schemas/<table>.toml`. A built-in query: `queries/<name>.sql`. A SQL function: a file in
-//! `query/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and an adapter in
+//! `crates/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and an adapter in
 //! `formats`. Each is listed once, beside its siblings. `docs/dev/architecture.md` is the map of the code.
 
 #![cfg_attr(

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{Aggregate, AggregateUDF, Expr, ExprSchemable as _
 use datafusion::optimizer::AnalyzerRule;
 
 use super::cardinality::{has_few_groups, is_dense, leads_sort_order};
-use super::functions::count_distinct_dense;
+use tsql_functions::count_distinct_dense;
 
 /// Analyzer rule that replaces `count(DISTINCT x)` by the bitmap aggregate.
 ///

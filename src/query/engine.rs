@@ -20,7 +20,6 @@ use tsql_folders::Scratch;
 
 use super::copy_to::AtomicCopy;
 use super::files::{CatchPanics, with_files};
-use super::functions;
 use super::limits::{Limits, SharedRuntime};
 use super::relations::QueryRelationPlanner;
 use super::rules::{self, ExplainRulesPlanner, LocalPlanner};
@@ -74,7 +73,7 @@ pub(super) fn build_context(builder: SessionStateBuilder, limits: &Limits) -> Se
         true => context,
         false => with_files(context),
     };
-    functions::register(&context);
+    tsql_functions::register(&context);
     context
 }
 
@@ -150,7 +149,7 @@ pub(crate) fn worker_state(
     options.extensions = config.options().extensions.clone();
     *config.options_mut() = options;
     let context = SessionContext::new_with_state(given.with_config(config).build());
-    functions::register(&context);
+    tsql_functions::register(&context);
     Ok(context.state())
 }
 

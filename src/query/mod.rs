@@ -28,7 +28,8 @@ mod engine;
 mod fallible;
 mod files;
 mod full_sort;
-pub(crate) mod functions;
+#[cfg(test)]
+mod function_tests;
 mod join_selection;
 pub(crate) mod key_columns;
 mod library;
@@ -57,7 +58,6 @@ mod session_statements;
 mod session_versions;
 #[cfg(test)]
 mod slt;
-mod sort_keys;
 mod split_pruning;
 pub(crate) mod splits;
 pub(crate) mod statement;
@@ -75,7 +75,6 @@ pub(crate) use cancellation::execute_cancellable;
 pub use cancellation::execute_stream_cancellable;
 #[cfg(feature = "cluster")]
 pub(crate) use engine::{build_runtime, worker_state};
-pub use functions::{ElementNames, Function, FunctionKind, function, functions};
 pub(crate) use library::find_query;
 pub use library::{
     NamedQuery, Parameter, RequiredRows, UserQueries, built_in_queries, built_in_query, platforms,
@@ -94,6 +93,7 @@ pub(crate) use referenced_tables::references_store;
 pub use session::SessionOptions;
 pub use session_statements::ends_with_session;
 pub use splits::SplitUnit;
+pub use tsql_functions::{ElementNames, Function, FunctionKind, function, functions};
 pub use units::{column_units, schema_with_units};
 
 use arrow::array::RecordBatch;

@@ -10,8 +10,8 @@ use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, lit};
 use datafusion::optimizer::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
-use super::functions::part_in_table::{NAME, graph_ids_of_parts};
 use crate::store::LISTED;
+use tsql_functions::part_in_table::{NAME, graph_ids_of_parts};
 
 /// The optimizer rule.
 #[derive(Debug)]

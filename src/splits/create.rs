@@ -22,9 +22,9 @@ use crate::column::arrays::{Columns, int64_array as numbers, repeat_text};
 use crate::dedupe::write_single_file;
 use crate::error::{Error, Result};
 use crate::query::SplitUnit;
-use crate::query::functions::part_of_split::Ratios;
 use crate::query::splits::{Label, StoredKind, StoredPart, digest, labels_of_graphs, stored_lines};
 use crate::store::{Snapshot, Store};
+use tsql_functions::part_of_split::Ratios;
 
 /// Maximum length of a split name, in bytes.
 const LONGEST_NAME: usize = 100;

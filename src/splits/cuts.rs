@@ -6,8 +6,8 @@ use arrow::datatypes::{DataType, Int64Type};
 
 use super::scope::Scope;
 use crate::error::{Error, Result};
-use crate::query::functions::part_of_split::{PARTS, Ratios};
 use crate::query::splits::{StoredKind, StoredPart, line_key};
+use tsql_functions::part_of_split::{PARTS, Ratios};
 
 /// Computes where valid and test begin: the first second that has at least the required fraction of records
 /// before it. Records of one second are never divided.

@@ -335,7 +335,7 @@ fn invalid_sides_are_reported() {
         (
             ["k80", "t4"],
             [
-                "`k80` is a platform and a tag",
+                "`k80` is ambiguous: it is a platform and a tag",
                 "`platform:k80` or `tag:k80`",
             ]
             .as_slice(),

@@ -98,7 +98,7 @@ fn three_stores_merge_into_one() {
     );
     let stderr = place.ok(&["copy", "c.store", "all"]).stderr;
     assert!(
-        stderr.contains("logs/k80/one.json is logs/k80/one~2.json there"),
+        stderr.contains("logs/k80/one.json is named logs/k80/one~2.json in the target"),
         "{stderr}"
     );
     assert_sound(&place, "all");
@@ -247,7 +247,7 @@ fn selected_lines_become_a_separate_file() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("logs/k80/one.json: 30 lines of it are parts/logs/k80/one.json there"),
+            .contains("logs/k80/one.json: 30 lines of it are stored as parts/logs/k80/one.json"),
         "{}",
         ran.stderr
     );

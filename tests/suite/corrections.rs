@@ -157,7 +157,7 @@ fn a_corrected_store_equals_one_ingested_correctly() {
         let stderr = wrong
             .ok(&["ingest", "logs/k80", "--platform", platform])
             .stderr;
-        assert!(stderr.contains("2 already there"), "{stderr}");
+        assert!(stderr.contains("2 already ingested"), "{stderr}");
     }
     assert_eq!(wrong.rows("SELECT count(*) FROM records"), before);
     let grown = log(1, 43);
@@ -309,7 +309,7 @@ const REJECTED: [(&str, &str); 14] = [
     ),
     (
         "correct|--set|split=a|--set|split=b|--where|platform = 't4'|--why|x",
-        "once",
+        "different labels",
     ),
     ("restore|--all", "no row of retracted matches"),
     (

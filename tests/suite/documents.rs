@@ -387,7 +387,12 @@ fn plots_of_the_documentation_are_current() {
 #[test]
 fn links_resolve() {
     /// Pages that the site generates from the code.
-    const GENERATED: [&str; 4] = ["command.md", "tables.md", "functions.md", "questions.md"];
+    const GENERATED: [&str; 4] = [
+        "commands/index.md",
+        "cookbook/index.md",
+        "tables.md",
+        "functions.md",
+    ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut seen, mut wrong) = (0, Vec::new());
     for page in pages() {
@@ -414,4 +419,36 @@ fn links_resolve() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(seen > 100, "{seen} links");
+}
+
+/// The programs below `examples` print their results over the logs of `data`.
+#[test]
+fn library_examples_run() {
+    let folder = Path::new(env!("CARGO_BIN_EXE_tsql")).parent().unwrap();
+    for (name, args, expected) in [
+        (
+            "ingest_and_query",
+            &["memory:", "data/epyc-1t", "data/epyc-2t"][..],
+            "10 files, 480 records ingested",
+        ),
+        ("embedded_session", &[], "| {\"tile\": 512} "),
+        ("custom_metric", &[], "| epyc-1t "),
+    ] {
+        let program = folder.join("examples").join(name);
+        assert!(
+            program.exists(),
+            "{name} is not built: run `cargo build --examples`"
+        );
+        let output = Command::new(program)
+            .args(args)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        let (stdout, stderr) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(output.status.success(), "{name}: {stderr}");
+        assert!(stdout.contains(expected), "{name}: {stdout}");
+    }
 }

@@ -286,7 +286,7 @@ fn a_name_that_is_not_utf8_is_exported_unchanged() {
         assert_eq!(back, fs::read(path("p", name)).unwrap());
     }
     let again = place.ok(&["ingest", "back"]).stderr;
-    assert!(again.contains("4 already there"), "{again}");
+    assert!(again.contains("4 already ingested"), "{again}");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn an_empty_export_is_reported() {
     for (args, expected) in [
         (
             vec!["--to", "x", "--where", "path = 'p/a.json'"],
-            "no sample of GraphNet matches `path = 'p/a.json'`",
+            "no GraphNet sample matches `path = 'p/a.json'`",
         ),
         (
             vec!["--to", "x", "--source", "q/*"],
@@ -309,7 +309,7 @@ fn an_empty_export_is_reported() {
         ),
         (
             vec!["--format", "graphnet", "--where", "path = 'x'"],
-            "no sample of GraphNet matches",
+            "no GraphNet sample matches",
         ),
     ] {
         let ran = place.tsql(&[&["export"], args.as_slice()].concat());

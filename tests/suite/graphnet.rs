@@ -69,7 +69,7 @@ fn samples_and_logs_round_trip_and_are_stored_once() {
         assert_same_files(&own, &place.path().join("back/graphnet"));
         let again = place.ok(&["ingest", input]).stderr;
         assert!(
-            again.contains("files            0 (21 already there)"),
+            again.contains("files            0 (21 already ingested)"),
             "{again}"
         );
         place.ok(&["optimize"]);
@@ -100,7 +100,7 @@ fn archives_and_hub_parquet_contain_the_same_samples() {
     place.ok(&["export", "--format", "graphnet", "-o", "hub.parquet"]);
     let again = place.ok(&["ingest", "hub.parquet"]).stderr;
     assert!(
-        again.contains("files            0 (19 already there)"),
+        again.contains("files            0 (19 already ingested)"),
         "{again}"
     );
 
@@ -310,7 +310,7 @@ fn a_grown_log_adds_only_new_records() {
         place.assert_sound(&["logs/run.log"]);
     }
     let again = place.ok(&["ingest", "logs"]).stderr;
-    assert!(again.contains("1 already there"), "{again}");
+    assert!(again.contains("1 already ingested"), "{again}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn skipped_files_are_listed_by_kind() {
         ran.stderr.contains(
             "skipped: 14 files, a Python pickle: p/sub/1.pkl, p/sub/10.pkl, p/sub/11.pkl, p/sub/12.pkl, \
              p/sub/13.pkl, p/sub/14.pkl, p/sub/2.pkl, p/sub/3.pkl, p/sub/4.pkl, p/sub/5.pkl and 4 more \
-             (--verbose names them)\n"
+             (--verbose lists them)\n"
         ),
         "{}",
         ran.stderr
@@ -406,7 +406,7 @@ fn a_third_file_with_the_name_of_the_second_is_nothing_new() {
     place.write("all/x.tar", &packed);
     place.write("all/y.tar.gz", gzip(&packed));
     let stderr = place.ok(&["ingest", "all", "b/k80", "c/k80"]).stderr;
-    let files = "files            1 (3 already there, 1 identical to another source)";
+    let files = "files            1 (3 already ingested, 1 identical to another source)";
     assert!(stderr.contains(files), "{stderr}");
     let names = place.rows("SELECT name FROM sources ORDER BY name");
     assert_eq!(names, ["all/k80/x.json", "k80/x.json"]);

@@ -111,7 +111,11 @@ fn records_have_the_graphs_of_their_workloads() {
     ];
     assert_eq!(place.rows(sql), wanted);
     let again = place.ok(&["ingest", "gpu"]);
-    assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("2 already ingested"),
+        "{}",
+        again.stderr
+    );
     place.ok(&["check"]);
     place.ok(&["export", "--to", "back"]);
     for (name, text) in [(RECORDS, records()), (WORKLOADS, workloads())] {

@@ -98,7 +98,11 @@ fn tasks_and_records_are_linked_in_any_order() {
         assert_eq!(place.rows(sql), ["net,true"]);
         // Repeated files are known, also under another name.
         let again = place.ok(&["ingest", "info"]);
-        assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
+        assert!(
+            again.stderr.contains("2 already ingested"),
+            "{}",
+            again.stderr
+        );
         place.write("other/same.task.pkl", NETWORK);
         place.ok(&["ingest", "other"]);
         assert_eq!(place.rows("SELECT count(*) FROM network_tasks"), ["1"]);

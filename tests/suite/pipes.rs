@@ -126,10 +126,10 @@ fn process_substitutions_are_identified_by_content() {
     let named = place.rows("SELECT name FROM sources");
     assert!(named[0].starts_with("stdin/") && named[0].ends_with(".json"));
     let stderr = shell();
-    assert!(stderr.contains("1 already there"), "{stderr}");
+    assert!(stderr.contains("1 already ingested"), "{stderr}");
     let args = ["ingest", "--platform", "p", "-"];
     let stderr = place.tsql_with_input(&args, log(1, 5).as_bytes()).stderr;
-    assert!(stderr.contains("1 already there"), "{stderr}");
+    assert!(stderr.contains("1 already ingested"), "{stderr}");
     assert_eq!(place.rows("SELECT name FROM sources"), named);
     // Without a platform the error has a hint.
     let script = "\"$0\" ingest <(gzip -dc one.json.gz)";

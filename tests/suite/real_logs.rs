@@ -171,7 +171,11 @@ fn a_second_ingest_of_real_files_adds_nothing() {
     let before = place.rows(count);
     let path = shared().unwrap().join("data/tenset/x86");
     let again = place.ok(&["ingest", path.to_str().unwrap()]);
-    assert!(again.stderr.contains("5 already there"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("5 already ingested"),
+        "{}",
+        again.stderr
+    );
     assert_eq!(place.rows(count), before);
 }
 

@@ -84,7 +84,11 @@ fn a_bucket_works_like_a_local_store() {
     };
     assert_eq!(count(), ["p,530", "q,600"]);
     let again = ok(&place, &endpoint, &url, &["ingest", "p", "q"]);
-    assert!(again.stderr.contains("2 already there"), "{}", again.stderr);
+    assert!(
+        again.stderr.contains("2 already ingested"),
+        "{}",
+        again.stderr
+    );
     ok(&place, &endpoint, &url, &["check"]);
     ok(&place, &endpoint, &url, &["optimize"]);
     let vacuumed = ok(&place, &endpoint, &url, &["vacuum", "--retain", "0s"]);

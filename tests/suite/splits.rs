@@ -371,7 +371,7 @@ fn version_numbers_of_dropped_splits_are_not_reused() {
         let create = ["split", "create", "s", "--unit", "task", "--seed", seed];
         place.ok(&create).stderr
     };
-    for (seed, name) in [("1", "s@1:"), ("1", "s@1 is that already"), ("2", "s@2:")] {
+    for (seed, name) in [("1", "s@1:"), ("1", "s@1 already exists"), ("2", "s@2:")] {
         assert!(create_with(seed).starts_with(name), "{seed}");
     }
     place.ok(&["split", "drop", "s@2"]);

@@ -101,7 +101,7 @@ fn graphs_and_configurations_are_stored_once() {
         ["\"[\"\"2|1|\"\", \"\"0|1|\"\", \"\"2|1|\"\"]\""]
     );
     let again = place.ok(&["ingest", "npz"]).stderr;
-    assert!(again.contains("4 already there"), "{again}");
+    assert!(again.contains("4 already ingested"), "{again}");
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["12"]);
 }
 
@@ -213,7 +213,7 @@ fn archives_contain_the_same_files() {
     let plain = plain.into_inner().unwrap();
     place.write("npz_all.tar", &plain);
     let stderr = place.ok(&["ingest", "npz_all.tar"]).stderr;
-    assert!(stderr.contains("4 already there"), "{stderr}");
+    assert!(stderr.contains("4 already ingested"), "{stderr}");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, &plain).unwrap();
     place.write("npz_all.tar.gz", gzip.finish().unwrap());

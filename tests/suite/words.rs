@@ -218,6 +218,38 @@ fn documentation_has_short_sentences() {
     assert!(words > 20_000, "{words} words");
 }
 
+/// Documents for contributors name files that exist, by the ends of their paths.
+#[test]
+fn documents_for_contributors_name_existing_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = texts(
+        &[
+            "src", "crates", "python", "tests", "fuzz", "docs", "benches",
+        ],
+        ".rs",
+    );
+    let paths: Vec<String> = files.iter().map(|(name, _)| format!("/{name}")).collect();
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for page in [
+        "CONTRIBUTING.md",
+        "docs/dev/architecture.md",
+        "docs/dev/formats.md",
+    ] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        for span in text.split('`').skip(1).step_by(2) {
+            if !span.ends_with(".rs") || span.contains(['<', '*', ' ', '{']) {
+                continue;
+            }
+            seen += 1;
+            if !paths.iter().any(|path| path.ends_with(&format!("/{span}"))) {
+                wrong.push(format!("{page}: {span}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 80, "{seen} files");
+}
+
 #[test]
 fn names_and_sentences_are_split() {
     assert_eq!(

@@ -1,16 +1,14 @@
-//! Sorts all rows of a partition at once, by integers that encode their sort keys ([`sort_key`]).
+//! Sorts all rows of a partition at once, by integers that encode their sort keys (`tsql_functions::sort_indices`).
 //!
 //! DataFusion sorts each batch, then merges hundreds of batches with comparisons that read each column. That took more
 //! than half of the time of a query with ranks. If the input is already sorted by the first keys, it is sorted section
 //! by section. If memory runs out, sorted runs are written to files, which DataFusion merges.
 
 mod portion;
-mod sort_key;
 #[cfg(test)]
 mod tests;
 
 pub(super) use portion::compact_views;
-pub(super) use sort_key::sort_indices;
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::super::streaming_window::differ;
-use super::sort_key::sort_indices;
+use tsql_functions::sort_indices::sort_indices;
 
 /// Minimum number of rows of a portion that ends before the input does: four batches.
 const MIN_PORTION_ROWS: usize = 1 << 16;

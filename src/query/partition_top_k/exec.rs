@@ -27,7 +27,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::keys::{EncodedKey, OrderKeys, PartitionNumbers, TopKSpec};
 use super::selection::Selection;
-use crate::query::sort_keys::LongKey;
+use tsql_functions::sort_keys::LongKey;
 
 const NAME: &str = "PartitionTopKExec";
 

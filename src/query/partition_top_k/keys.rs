@@ -14,7 +14,7 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
-use crate::query::sort_keys::{LongKey, key_prefix, normalize_floats};
+use tsql_functions::sort_keys::{LongKey, key_prefix, normalize_floats};
 
 /// A ranking function that is compared with k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

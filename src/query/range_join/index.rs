@@ -14,7 +14,7 @@ use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::physical_expr::PhysicalExpr;
 
 use super::terms::RangeTerm;
-use crate::query::sort_keys::{key_prefix, normalize_floats};
+use tsql_functions::sort_keys::{key_prefix, normalize_floats};
 
 /// Number of rows of a block.
 const BLOCK_ROWS: usize = 16;

@@ -6,8 +6,8 @@ use super::definition::{SplitDefinition, StoredKind, StoredPart};
 use super::labels::Label;
 use super::unit::SplitUnit;
 use crate::error::{Error, Result};
-use crate::query::functions::part_in_table::NO_PART;
-use crate::query::functions::part_of_split::{PARTS, Ratios, hash_key};
+use tsql_functions::part_in_table::NO_PART;
+use tsql_functions::part_of_split::{PARTS, Ratios, hash_key};
 
 /// Parts of a split. A part is an index of train, valid and test, or none.
 pub(crate) struct SplitParts {

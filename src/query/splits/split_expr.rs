@@ -12,8 +12,8 @@ use super::parts::SplitParts;
 use super::tables::part_table;
 use super::unit::SplitUnit;
 use crate::error::{Error, Result};
-use crate::query::functions::part_in_table::NAME;
-use crate::query::functions::part_of_split::PARTS;
+use tsql_functions::part_in_table::NAME;
+use tsql_functions::part_of_split::PARTS;
 
 /// An expression that returns the part of a row.
 #[derive(Clone, Debug)]

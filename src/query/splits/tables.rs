@@ -13,10 +13,10 @@ use super::parts::SplitParts;
 use super::unit::SplitUnit;
 use crate::column;
 use crate::error::{Error, Result};
-use crate::query::functions::part_in_table::{
+use crate::query::session_versions::SessionVersions;
+use tsql_functions::part_in_table::{
     NO_PART, encode_configurations, encode_graphs, encode_lines, encode_tasks,
 };
-use crate::query::session_versions::SessionVersions;
 
 /// Key of a workload on a target kind.
 pub(crate) fn task_key(workload_key: &str, target_kind: &str) -> String {

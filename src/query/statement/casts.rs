@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::super::dialect::pieces::{null_expr, quoted_ident, string_literal};
-use super::super::functions::NAMED_CAST;
+use tsql_functions::NAMED_CAST;
 
 /// Names the casts of a query in which two groups or calls would have the same name.
 pub(super) fn name_casts(query: &mut Query) {

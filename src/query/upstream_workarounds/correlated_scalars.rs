@@ -42,8 +42,8 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use self::head::{SubqueryHead, aggregate_name, over_input, unqualified_column};
-use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 use crate::query::not_in::is_volatile;
+use tsql_functions::{CANONICAL_FLOAT, has_floats};
 
 /// Name of the column that is NULL if the subquery has no row.
 const FOUND: &str = "__found";

@@ -24,7 +24,7 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::float_keys::wrap_canonical;
 use super::float_origin::{float_value, is_stored, may_make_nan};
-use crate::query::functions::{CANONICAL_FLOAT, has_floats};
+use tsql_functions::{CANONICAL_FLOAT, has_floats};
 
 /// Functions that search equal values.
 const EQUATING: [&str; 16] = [

@@ -28,7 +28,7 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::float_origin::{is_stored, may_make_nan};
-use crate::query::functions::{CANONICAL_FLOAT, has_floats};
+use tsql_functions::{CANONICAL_FLOAT, has_floats};
 
 /// Window functions whose result does not depend on which rows have equal rank.
 const WITHOUT_RANKS: [&str; 7] = [

@@ -9,8 +9,8 @@ use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable as _, LogicalPlan, Operator, WindowFunctionDefinition,
 };
 
-use crate::query::functions::{CANONICAL_FLOAT, has_floats};
 use crate::store::StoredTable;
+use tsql_functions::{CANONICAL_FLOAT, has_floats};
 
 /// Functions that return one of their arguments, or an element of it.
 const SELECTING: [&str; 9] = [

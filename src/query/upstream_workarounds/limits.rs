@@ -21,7 +21,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 
-use crate::query::functions::has_floats;
+use tsql_functions::has_floats;
 
 /// Restores scan order and complete groups below limits. Runs after all other rules.
 #[derive(Debug)]

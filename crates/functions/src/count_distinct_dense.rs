@@ -33,7 +33,7 @@ pub(super) fn aggregate() -> Aggregate {
 }
 
 /// The function as a DataFusion UDF.
-pub(crate) fn udaf() -> AggregateUDF {
+pub fn udaf() -> AggregateUDF {
     aggregate().into()
 }
 

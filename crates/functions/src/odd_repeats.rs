@@ -9,7 +9,7 @@ use datafusion::common::cast::{as_list_array, as_string_view_array};
 use tsql_formats::measured::disturbed_repeats::parse_list;
 use tsql_formats::measured::split_flags;
 
-use crate::column::{disturbed, text_at, texts_at};
+use tsql_schema::column::{disturbed, text_at, texts_at};
 
 use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};

@@ -23,7 +23,7 @@ use super::function_docs::FunctionDocs;
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// The function.
-pub(crate) static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+pub static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let about = FunctionDocs::new(
         "canonical_float",
         "Number by which rows are compared: 0.0 for -0.0, and the same NaN for all NaNs",
@@ -38,7 +38,7 @@ pub(crate) static CANONICAL_FLOAT: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
 });
 
 /// Returns whether values of a type contain floats.
-pub(crate) fn has_floats(kind: &DataType) -> bool {
+pub fn has_floats(kind: &DataType) -> bool {
     match kind {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => true,
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {

@@ -1,10 +1,15 @@
-//! SQL functions of tsql, one file each.
-//!
-//! They are registered by name, so that a plan that uses them runs on any worker that has called [`register`].
-//!
-//! Documentation (`function_docs`) and implementation of a function are defined together. A `scalar` function takes the
-//! values of a row, an `aggregate` function the rows of a group. Aggregates that measure quality are metrics of
-//! `tsql_metrics`; `metric` makes functions of them.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "a test fails by panicking"
+    )
+)]
 
 mod elements;
 mod function_docs;
@@ -21,7 +26,7 @@ mod scalar;
 mod blocks;
 mod canonical_float;
 mod count_aggregates;
-pub(super) mod count_distinct_dense;
+pub mod count_distinct_dense;
 mod date_diff;
 mod date_trunc;
 mod deviation;
@@ -49,8 +54,8 @@ mod node_feature;
 mod odd_repeats;
 mod open_sketch;
 mod packed_repeats;
-pub(crate) mod part_in_table;
-pub(crate) mod part_of_split;
+pub mod part_in_table;
+pub mod part_of_split;
 mod percentile_cont;
 mod pooled;
 mod scaled;
@@ -58,11 +63,11 @@ mod schedule;
 mod segments;
 mod sketch_params;
 mod sliding;
+pub mod sort_indices;
+pub mod sort_keys;
 mod speedup;
 mod split;
 mod task_bytes;
-#[cfg(test)]
-mod tests;
 mod time_at;
 mod unpack_calls;
 mod unpack_checks;
@@ -74,8 +79,8 @@ mod vectors;
 mod workload;
 mod workload_shape;
 
-pub(crate) use all::register;
-pub(super) use canonical_float::{CANONICAL_FLOAT, has_floats};
+pub use all::register;
+pub use canonical_float::{CANONICAL_FLOAT, has_floats};
 pub use elements::ElementNames;
 pub use function_list::{Function, FunctionKind, function, functions};
-pub(super) use named_cast::NAMED_CAST;
+pub use named_cast::NAMED_CAST;

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, AsArray as _};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Float16Type, Float32Type, Float64Type};
 
 /// The first 16 bytes as a number, padded with zeros.
-pub(super) fn key_prefix(bytes: &[u8]) -> u128 {
+pub fn key_prefix(bytes: &[u8]) -> u128 {
     let mut first = [0; size_of::<u128>()];
     for (to, from) in first.iter_mut().zip(bytes) {
         *to = *from;
@@ -17,23 +17,25 @@ pub(super) fn key_prefix(bytes: &[u8]) -> u128 {
 
 /// A sort key as bytes, with quick access to the first 16 of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LongKey {
+pub struct LongKey {
     prefix: u128,
     bytes: Box<[u8]>,
 }
 
 impl LongKey {
     /// Compares the key with the bytes of another one.
-    pub(super) fn compare_bytes(&self, bytes: &[u8]) -> Ordering {
+    pub fn compare_bytes(&self, bytes: &[u8]) -> Ordering {
         let by_prefix = self.prefix.cmp(&key_prefix(bytes));
         by_prefix.then_with(|| self.bytes.as_ref().cmp(bytes))
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// Returns the bytes of the key.
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Returns the number of bytes of the key.
+    pub fn len(&self) -> usize {
         self.bytes.len()
     }
 }
@@ -48,7 +50,7 @@ impl From<&[u8]> for LongKey {
 }
 
 /// Replaces zeros by one zero, and NaN by one NaN of each sign. The order of other floats is unchanged.
-pub(super) fn normalize_floats(values: ArrayRef) -> ArrayRef {
+pub fn normalize_floats(values: ArrayRef) -> ArrayRef {
     match values.data_type() {
         DataType::Float64 => {
             let values = values.as_primitive::<Float64Type>();

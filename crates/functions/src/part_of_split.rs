@@ -12,7 +12,7 @@ use super::function_docs::FunctionDocs;
 use super::scalar::{Scalar, argument};
 
 /// Parts of a split, in the order of their ratios.
-pub(crate) const PARTS: [&str; 3] = ["train", "valid", "test"];
+pub const PARTS: [&str; 3] = ["train", "valid", "test"];
 
 /// Prefix of the hashed bytes. Another rule needs another version number.
 const HASH_PREFIX: &[u8] = b"tsql-split-1\0";
@@ -60,7 +60,7 @@ fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// Hash of a unit's key, which determines the part. `text` is a reusable buffer.
-pub(crate) fn hash_key(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 {
+pub fn hash_key(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> u64 {
     text.clear();
     text.extend_from_slice(HASH_PREFIX);
     text.extend_from_slice(&seed.to_le_bytes());
@@ -72,14 +72,14 @@ pub(crate) fn hash_key(text: &mut Vec<u8>, seed: i64, unit: &str, key: &str) -> 
 
 /// Cumulative sums of the ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ratios([u64; PARTS.len()]);
+pub struct Ratios([u64; PARTS.len()]);
 
 impl Ratios {
     /// Parses ratios such as `80/10/10`.
     ///
     /// # Errors
     /// If the text is not three whole numbers, or only zeros.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             exec_datafusion_err!(
                 "`{text}` is not a ratio\nhint: three whole numbers, for train, valid and test: '80/10/10'"
@@ -102,7 +102,7 @@ impl Ratios {
     }
 
     /// Index among [`PARTS`] for a hash. The comparison `hash / 2^64 < sum / total` uses whole numbers.
-    pub(crate) fn part_index(&self, hash: u64) -> usize {
+    pub fn part_index(&self, hash: u64) -> usize {
         let [.., total] = self.0;
         let scaled = u128::from(hash) * u128::from(total);
         let mut sums = self.0.iter();
@@ -112,7 +112,7 @@ impl Ratios {
     }
 
     /// Cumulative fractions: the end of each part in an order from 0 to 1.
-    pub(crate) fn cumulative_fractions(&self) -> [f64; PARTS.len()] {
+    pub fn cumulative_fractions(&self) -> [f64; PARTS.len()] {
         let [.., total] = self.0;
         #[expect(clippy::cast_precision_loss, reason = "sums of 32-bit numbers")]
         self.0.map(|sum| sum as f64 / total as f64)
@@ -150,26 +150,5 @@ mod tests {
         ] {
             assert!(Ratios::parse(text).is_err(), "{text}");
         }
-    }
-
-    #[tokio::test]
-    async fn parts_follow_from_keys_alone() {
-        let context = crate::Store::demo().await.unwrap().session().await.unwrap();
-        let sql = "SELECT concat_ws(' ', count(*) FILTER (WHERE part = 'train'), count(*) FILTER (WHERE part = 'valid'), \
-                   count(*) FILTER (WHERE part = 'test'), count(*) FILTER (WHERE part IS NULL), \
-                   string_agg(substr(part, 1, 2), ' ' ORDER BY value) FILTER (WHERE value < 34)) AS told \
-                   FROM (SELECT value, part_of_split(7, 'task', CASE WHEN value % 10 > 0 THEN CAST(value AS text) END, '80/10/10') \
-                   AS part FROM generate_series(0, 9999))";
-        let rows = crate::query::collect(&context, sql).await.unwrap();
-        let told = arrow::util::pretty::pretty_format_batches(&rows)
-            .unwrap()
-            .to_string();
-        // Expected values are from Python's xxhash.
-        let expected = "7190 920 890 1000 tr tr tr tr tr te tr te tr tr tr tr tr tr tr tr tr va va va tr tr tr tr tr tr tr tr tr tr";
-        assert!(told.contains(expected), "{told}");
-        let wrong =
-            crate::query::collect(&context, "SELECT part_of_split(1, 'task', 'x', '80/20')").await;
-        let told = wrong.unwrap_err().to_string();
-        assert!(told.contains("hint: three whole numbers"), "{told}");
     }
 }

@@ -108,7 +108,7 @@ pub(super) fn elements() -> Vec<(&'static str, ElementNamesFn)> {
 }
 
 /// Registers all functions in a session.
-pub(crate) fn register(context: &SessionContext) {
+pub fn register(context: &SessionContext) {
     for function in scalars() {
         context.register_udf(function.into());
     }

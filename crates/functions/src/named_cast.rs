@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 use super::function_docs::FunctionDocs;
 
 /// Name of the function.
-pub(in crate::query) const NAMED_CAST: &str = "named_cast";
+pub const NAMED_CAST: &str = "named_cast";
 
 /// The function.
 pub(super) static FUNCTION: LazyLock<ScalarUDF> = LazyLock::new(|| {

@@ -23,10 +23,10 @@ use super::part_of_split::PARTS;
 use super::scalar::Scalar;
 
 /// Name of the function in plans.
-pub(crate) const NAME: &str = "part_in_table";
+pub const NAME: &str = "part_in_table";
 
 /// Value for rows without a part.
-pub(crate) const NO_PART: u8 = 3;
+pub const NO_PART: u8 = 3;
 
 /// Size of a number in bytes.
 const ID_BYTES: usize = size_of::<i64>();
@@ -204,7 +204,7 @@ impl<'a> FixedRows<'a> {
 }
 
 /// Encodes the table of graphs, which must be in ascending order.
-pub(crate) fn encode_graphs(graphs: impl IntoIterator<Item = (i64, u8)>) -> Vec<u8> {
+pub fn encode_graphs(graphs: impl IntoIterator<Item = (i64, u8)>) -> Vec<u8> {
     let mut table = vec![b'g'];
     for (graph, part) in graphs {
         table.extend_from_slice(&graph.to_le_bytes());
@@ -214,7 +214,7 @@ pub(crate) fn encode_graphs(graphs: impl IntoIterator<Item = (i64, u8)>) -> Vec<
 }
 
 /// Encodes the table of graphs by target kind. Environments and graphs must be in ascending order.
-pub(crate) fn encode_tasks(
+pub fn encode_tasks(
     environments: &[(i64, u8)],
     kinds: u8,
     graphs: impl IntoIterator<Item = (i64, Vec<u8>)>,
@@ -234,7 +234,7 @@ pub(crate) fn encode_tasks(
 }
 
 /// Encodes the table of configurations, by their numbers from 0.
-pub(crate) fn encode_configurations(parts: &[u8]) -> Vec<u8> {
+pub fn encode_configurations(parts: &[u8]) -> Vec<u8> {
     let packed = parts.chunks(PARTS_PER_BYTE).map(|parts| {
         let places = (0..).step_by(2).zip(parts);
         places.fold(0, |byte, (place, part)| byte | part << place)
@@ -251,7 +251,7 @@ pub(crate) fn encode_configurations(parts: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes the table of sources, in ascending order, with their last held-out lines.
-pub(crate) fn encode_lines(sources: impl IntoIterator<Item = (i64, i64)>) -> Vec<u8> {
+pub fn encode_lines(sources: impl IntoIterator<Item = (i64, i64)>) -> Vec<u8> {
     let mut table = vec![b'l'];
     for (source, last) in sources {
         table.extend_from_slice(&source.to_le_bytes());
@@ -262,7 +262,7 @@ pub(crate) fn encode_lines(sources: impl IntoIterator<Item = (i64, i64)>) -> Vec
 
 /// Graphs of a table that have one of these parts on some target, and whether a row has such a part exactly if its
 /// graph is among them. `None` for other tables.
-pub(crate) fn graph_ids_of_parts(table: &[u8], wanted: &[&str]) -> Option<(Vec<i64>, bool)> {
+pub fn graph_ids_of_parts(table: &[u8], wanted: &[&str]) -> Option<(Vec<i64>, bool)> {
     let (rows, is_exact) = match PartTable::parse(table)? {
         PartTable::Graphs(rows) => (rows, true),
         PartTable::Tasks { graphs, .. } => (graphs, false),

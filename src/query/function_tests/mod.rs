@@ -1,9 +1,16 @@
+//! Tests of SQL functions that need a session with the dialect and the rules of tsql.
+
+mod digests;
+mod first_by_order;
+mod float_extremes;
+mod part_of_split;
+mod sliding;
+
 use std::collections::BTreeSet;
 
 use datafusion::prelude::SessionContext;
 
-use super::{Function, functions};
-use crate::query::collect;
+use crate::query::{Function, collect, function, functions};
 use crate::store::Store;
 
 /// Names of the functions of a session.
@@ -65,7 +72,7 @@ async fn sql_lists_functions_with_their_documentation() {
 
 #[test]
 fn calls_show_what_may_be_left_out() {
-    let call = |name| super::function(name).unwrap().call;
+    let call = |name| function(name).unwrap().call;
     assert_eq!(
         call("top_k_error"),
         "top_k_error(runtime, score, k[, index])"
@@ -74,7 +81,7 @@ fn calls_show_what_may_be_left_out() {
         call("aggregate_speedup_score"),
         "aggregate_speedup_score(speedup, passes, status[, p[, b[, interpretation]]])"
     );
-    let unknown = super::function("nothing").unwrap_err().to_string();
+    let unknown = function("nothing").unwrap_err().to_string();
     assert!(unknown.contains("tile_score"), "{unknown}");
 }
 
@@ -93,6 +100,6 @@ async fn every_function_of_a_session_is_listed_under_all_its_names() {
     for one in &listed {
         assert!(!one.doc.is_empty() && one.call.contains('('), "{one:?}");
     }
-    assert_eq!(super::function("arg_min").unwrap().name, "min_by");
-    assert!(super::function("row_number").unwrap().mentions("NUMBER"));
+    assert_eq!(function("arg_min").unwrap().name, "min_by");
+    assert!(function("row_number").unwrap().mentions("NUMBER"));
 }

@@ -28,7 +28,7 @@ use datafusion::logical_expr::{
 };
 
 use super::function_docs::FunctionDocs;
-use crate::query::full_sort;
+use super::sort_indices::sort_indices;
 
 /// Column positions of the stored rows; the sort keys are the last columns.
 const GROUP: usize = 0;
@@ -225,7 +225,7 @@ impl GroupRows {
             options: None,
         };
         let columns: Vec<SortColumn> = std::iter::once(of_groups).chain(keys).collect();
-        let places = full_sort::sort_indices(&columns, rows.num_rows())?;
+        let places = sort_indices(&columns, rows.num_rows())?;
         if i32::try_from(rows.num_rows()).is_err() {
             return exec_err!("array_agg: too many values at once, expected at most 2,147,483,647");
         }

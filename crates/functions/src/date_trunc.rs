@@ -70,7 +70,13 @@ mod tests {
     use datafusion::prelude::SessionContext;
 
     use super::*;
-    use crate::query::collect;
+
+    async fn collect(
+        context: &SessionContext,
+        sql: &str,
+    ) -> Result<Vec<arrow::array::RecordBatch>> {
+        context.sql(sql).await?.collect().await
+    }
 
     /// Covers all units and precisions, before and after 1970.
     #[tokio::test]

@@ -22,7 +22,7 @@ const BITS: u32 = u128::BITS;
 const MAX_RANKED_TEXTS: usize = 1 << 12;
 
 /// Returns the row indices in the order of `keys`, which must not be empty. The sort is stable.
-pub(in crate::query) fn sort_indices(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
+pub fn sort_indices(keys: &[SortColumn], rows: usize) -> Result<UInt32Array> {
     let last = u32::try_from(rows.saturating_sub(1))
         .map_err(|_| exec_datafusion_err!("{rows} rows are too many to sort at once"))?;
     let place_bits = u32::BITS - last.leading_zeros();

@@ -354,6 +354,3 @@ impl<P: Partial> Accumulator for SlidingAccumulator<P> {
         internal_err!("a window frame has no state to merge")
     }
 }
-
-#[cfg(test)]
-mod tests;

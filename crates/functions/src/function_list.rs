@@ -8,7 +8,7 @@ use datafusion::prelude::SessionContext;
 
 use super::all::{aggregates, elements, register, scalars};
 use super::elements::ElementNames;
-use crate::error::{Error, Result};
+use tsql_error::{Error, Result};
 
 /// Kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
