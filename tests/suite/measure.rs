@@ -602,7 +602,7 @@ fn records_of_another_machine_are_compared_with_a_warning() {
     let (code, stdout, stderr) = repeat("there", &[]);
     assert!(matches!(code, Some(0 | 1)), "{stderr}");
     assert!(
-        stderr.contains("warning: ") && stderr.contains("cores `"),
+        stderr.contains("warning: ") && stderr.contains("cores was `"),
         "{stderr}"
     );
     assert!(stderr.contains(" 97 "), "{stderr}");

@@ -562,7 +562,8 @@ fn databases_merge_on_export_with_renumbered_workloads() {
     ]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("another file is at") && ran.stderr.contains("hint: --overwrite"),
+        ran.stderr.contains("another file already exists at")
+            && ran.stderr.contains("hint: --overwrite"),
         "{}",
         ran.stderr
     );

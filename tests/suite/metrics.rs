@@ -248,5 +248,5 @@ fn unscorable_rows_are_reported_with_reasons() {
     place.write("s.csv", "a,b\n1,2\n");
     let ran = place.tsql(&["score", "tpugraphs", "s.csv"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("but `a`, `b`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has `a`, `b`"), "{}", ran.stderr);
 }

@@ -234,7 +234,7 @@ fn a_folder_with_a_bad_name_does_not_stop_the_others() {
     place.write("in/good/b.json", log(10, 4));
     let ran = place.tsql(&["ingest", "in"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    let expected = "a.json: the platform's name `x\\ny` has control characters";
+    let expected = "a.json: the platform name `x\\ny` has control characters";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("a.json").count(), 1, "{}", ran.stderr);
     assert_eq!(place.rows("SELECT count(*) FROM records"), ["4"]);

@@ -85,7 +85,7 @@ fn invalid_predictions_are_rejected() {
     );
     let ran = rejected(&place, &["tenset", "named.csv"]);
     assert_reports(&ran, "no column `prediction`");
-    assert_reports(&ran, "but `config_key`, `score`");
+    assert_reports(&ran, "has `config_key`, `score`");
     some(
         "SELECT 1 AS config_key, prediction FROM 'p.csv'",
         "numbers.csv",

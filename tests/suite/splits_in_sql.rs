@@ -19,11 +19,11 @@ const NO_SPLITS: [(&str, &str); 8] = [
     ),
     (
         "SELECT split('by-task') FROM (SELECT platform FROM records)",
-        "follows from graph_id, environment_id of each row",
+        "needs graph_id, environment_id of each row",
     ),
     (
         "SELECT split('by-task')",
-        "follows from graph_id, environment_id of each row",
+        "needs graph_id, environment_id of each row",
     ),
     (
         "SELECT split(platform) FROM records",

@@ -188,7 +188,7 @@ fn workers_return_results_while_the_store_changes() {
     let usual = place.ok(&["--workers", &all, "--stats", GROUPS]);
     assert_eq!(usual.stdout, now);
     assert!(
-        usual.stderr.contains("ran here: about 6"),
+        usual.stderr.contains("ran here: it reads about 6"),
         "{}",
         usual.stderr
     );

@@ -264,7 +264,7 @@ impl DistinctOnRewrite {
 
 impl FirstRow {
     fn heap_bytes(&self) -> usize {
-        self.key.len() + self.value.len()
+        self.key.bytes().len() + self.value.len()
     }
 }
 

@@ -33,11 +33,6 @@ impl LongKey {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-
-    /// Returns the number of bytes of the key.
-    pub fn len(&self) -> usize {
-        self.bytes.len()
-    }
 }
 
 impl From<&[u8]> for LongKey {

@@ -98,7 +98,7 @@ impl EncodedKey for LongKey {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.len()
+        self.bytes().len()
     }
 }
 
