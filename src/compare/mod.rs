@@ -11,14 +11,14 @@
 //! * If a side has several records of a configuration, the newest counts ([`RecordChoice`]).
 //! * The test for significant changes is that of `tsql measure repeat`: `tsql_metrics::change`.
 
+#[cfg_attr(not(feature = "plot"), path = "no_chart.rs")]
+mod chart;
 mod comparison;
 mod condition;
 mod group_names;
 mod options;
 mod pair_counter;
 mod pairs;
-#[cfg_attr(not(feature = "plot"), path = "no_picture.rs")]
-mod picture;
 mod records;
 mod resolve_side;
 mod side;

@@ -96,6 +96,7 @@ fn holds(name: &str, target: Target, bytes: &[u8], from: &Path) -> bool {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn the_corpus_is_harmless() {
     let mut failed = 0;
     for &(name, target) in TARGETS {
@@ -107,6 +108,7 @@ fn the_corpus_is_harmless() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn mutations_of_the_corpus_are_harmless() {
     let seed = std::env::var("TSQL_TEST_SEED").ok();
     let seed = seed.map_or(7, |text| text.parse().expect("a number"));

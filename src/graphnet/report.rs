@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::query::collect;
 use crate::store::Store;
 
-#[cfg_attr(not(feature = "plot"), path = "report/no_pictures.rs")]
-mod pictures;
+#[cfg_attr(not(feature = "plot"), path = "report/no_plots.rs")]
+mod plots;
 mod scores;
 
 pub use scores::{Curve, Point, Report};
@@ -196,7 +196,7 @@ impl Report {
                 reason,
             });
         }
-        let pictures = pictures::draw_plots(self, png_width)?;
+        let pictures = plots::draw_plots(self, png_width)?;
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let mut written = Vec::new();
         for (name, picture) in pictures {

@@ -78,6 +78,7 @@ fn sorted_lines(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn workers_have_the_results_of_one_machine() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
@@ -145,6 +146,7 @@ const HIDDEN: [[&str; 2]; 9] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn window_functions_that_bytes_do_not_carry_run_here() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
@@ -220,6 +222,7 @@ async fn reversed_windows_have_the_results_of_one_machine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn built_in_queries_have_the_same_results() {
     let store = Store::demo().await.unwrap();
     let alone = store.session().await.unwrap();
@@ -311,6 +314,7 @@ async fn a_deadline_ends_a_query_with_an_error() {
 
 /// Plans with mutated bytes are rejected, or still read files of the pinned version.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn changed_plans_are_rejected_or_read_served_tables() {
     let store = Store::demo().await.unwrap();
     let tried = Arc::new(PlanHarness::new(&store).await.unwrap());

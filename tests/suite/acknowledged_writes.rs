@@ -139,6 +139,7 @@ fn send(place: &Place, sent: &mut Sent, new: Vec<String>, kill_after: Option<Dur
 }
 
 #[test]
+#[ignore = "full tier"]
 fn killed_producers_lose_no_acknowledged_value() {
     let mut random = Random::new();
     let place = Place::new();
@@ -188,6 +189,7 @@ fn killed_producers_lose_no_acknowledged_value() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn files_changed_between_kill_and_rerun_are_stored() {
     let mut random = Random::new();
     let place = Place::new();
@@ -319,6 +321,7 @@ fn beside_vacuum(place: &Place, aged: bool) -> (Vec<(String, String)>, u32) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn vacuum_deletes_no_live_file_of_concurrent_writers() {
     for aged in [false, true] {
         let place = Place::new();

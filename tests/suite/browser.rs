@@ -3,6 +3,7 @@
 use crate::engines::{python, run};
 
 #[test]
+#[ignore = "full tier"]
 fn pages_work_in_a_browser() {
     let is_required = std::env::var_os("TSQL_REQUIRE_BROWSER").is_some();
     let Some(python) = python() else {

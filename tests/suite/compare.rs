@@ -226,6 +226,7 @@ fn real_tasks_have_operators_and_networks() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn tags_labels_streams_and_times_define_sides() {
     // Slower, faster, the same, and not measured again.
     let place = nights(&[1.5, 0.5, 1.0]);
@@ -314,6 +315,7 @@ fn assert_rejects(place: &Place, args: &[&str], reasons: &[&str]) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn invalid_sides_are_reported() {
     let place = nights(&[1.0, 1.0]);
     place.ok(&["tag", "create", "k80"]);
@@ -398,6 +400,7 @@ fn invalid_sides_are_reported() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_regression_over_the_limit_exits_with_code_3() {
     let code = |factors: &[f64], args: &[&str]| {
         let place = nights(factors);
@@ -500,6 +503,7 @@ fn single_repeats_are_unclear_but_pooled_ones_are_not() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn results_are_tables_documents_and_plots() {
     let place = nights(&[1.5, 0.5, 1.0, 0.0]);
     let table = place

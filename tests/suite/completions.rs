@@ -241,6 +241,7 @@ fn is_runnable(example: &str) -> bool {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn help_examples_run() {
     let place = laboratory();
     let mut ran = 0;

@@ -34,6 +34,7 @@ fn copy(from: &Path, to: &Path, rng: &mut Rng) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_file_copy_of_a_store_in_use_is_or_repairs_to_an_earlier_state() {
     let (count, seed) = (wanted("TSQL_TEST_KILLS", 4), wanted("TSQL_TEST_SEED", 5));
     eprintln!("TSQL_TEST_KILLS={count} TSQL_TEST_SEED={seed}");

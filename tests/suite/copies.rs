@@ -79,6 +79,7 @@ fn exported_file(place: &Place, store: &str, name: &str) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn three_stores_merge_into_one() {
     let place = laboratories();
     let stderr = place.ok(&["copy", "a.store", "all"]).stderr;
@@ -169,6 +170,7 @@ fn three_stores_merge_into_one() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn grown_files_are_extended() {
     let place = Place::new();
     place.write("logs/k80/x.json", log(1, 30) + "# one\n");
@@ -221,6 +223,7 @@ fn grown_files_are_extended() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_selection_copies_referenced_rows() {
     let place = laboratories();
     let stderr = place
@@ -239,6 +242,7 @@ fn a_selection_copies_referenced_rows() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn selected_lines_become_a_separate_file() {
     let place = laboratories();
     // A part of a document is not a valid document.
@@ -332,6 +336,7 @@ fn uncopyable_selections_are_reported() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn tags_corrections_and_retractions_are_copied() {
     let place = laboratories();
     let of_a = |args: &[&str]| {
@@ -399,6 +404,7 @@ fn tags_corrections_and_retractions_are_copied() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn killed_copies_complete_when_rerun() {
     let place = Place::new();
     for file in 0..6 {
@@ -446,6 +452,7 @@ fn killed_copies_complete_when_rerun() {
 
 /// Rows of a copy that was killed before its commit to the ingest log are replaced.
 #[test]
+#[ignore = "full tier"]
 fn leftovers_of_a_killed_copy_are_replaced() {
     let place = Place::new();
     place.write("logs/k80/x.json", log(1, 30) + "# one\nno record\n");
@@ -465,6 +472,7 @@ fn leftovers_of_a_killed_copy_are_replaced() {
 
 /// Real files are copied into a store with other files, and into an empty one.
 #[test]
+#[ignore = "full tier"]
 fn copies_export_real_files_unchanged() {
     let Some(shared) = shared() else { return };
     let place = Place::new();

@@ -252,6 +252,7 @@ fn damage(rng: &mut Rng, kind: Kind, from: usize, bytes: &mut Vec<u8>, other: &[
 }
 
 #[test]
+#[ignore = "full tier"]
 fn corruption_is_reported_or_harmless() {
     let (count, seed) = (
         campaign_size("TSQL_TEST_DAMAGES", USUAL),

@@ -69,6 +69,7 @@ fn complete(place: &Place, repaired: &Ran) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn unrecoverable_rows_are_listed_and_the_rest_restored() {
     let place = Place::new();
     ingest(&place, "k80", "a.json", 0, 10);
@@ -120,6 +121,7 @@ fn unrecoverable_rows_are_listed_and_the_rest_restored() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_damaged_log_with_damaged_data_is_repaired() {
     let place = Place::new();
     ingest(&place, "k80", "a.json", 0, 10);
@@ -138,6 +140,7 @@ fn a_damaged_log_with_damaged_data_is_repaired() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn retracted_records_stay_retracted_when_their_file_is_restored() {
     let place = Place::new();
     ingest(&place, "k80", "a.json", 0, 10);
@@ -159,6 +162,7 @@ fn retracted_records_stay_retracted_when_their_file_is_restored() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn labels_and_corrections_are_restored_with_their_file() {
     let place = Place::new();
     ingest(&place, "k80", "a.json", 0, 10);
@@ -204,6 +208,7 @@ fn labels_and_corrections_are_restored_with_their_file() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_file_with_equal_bytes_restores_a_missing_one() {
     let place = Place::new();
     place.write("a.json", log(0, 10));
@@ -234,6 +239,7 @@ const CONTENT: &str = "SELECT (SELECT count(*) FROM samples), (SELECT count(*) F
      (SELECT count(*) FROM texts), (SELECT count(*) FROM runs), (SELECT string_agg(name, ' ' ORDER BY name) FROM sources)";
 
 #[test]
+#[ignore = "full tier"]
 fn all_files_of_a_sample_are_restored_together() {
     let place = Place::new();
     let from = crate::graphnet::own();

@@ -194,6 +194,7 @@ fn shell_words(command: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "full tier"]
 #[allow(
     clippy::too_many_lines,
     reason = "one kind of file and damage after the other"

@@ -253,6 +253,7 @@ fn run_pages(begins: &[&str], least: usize) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_readme_run() {
     run_pages(
         &[
@@ -266,16 +267,19 @@ fn blocks_of_the_readme_run() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_formats_run() {
     run_pages(&["docs/formats/"], 15);
 }
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_tutorials_run() {
     run_pages(&["docs/tutorials/"], 10);
 }
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_guides_for_stores_run() {
     let pages: Vec<String> = FIRST
         .iter()
@@ -298,6 +302,7 @@ const FIRST: [&str; 8] = [
 ];
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_other_guides_run() {
     let pages = pages().into_iter();
     let pages: Vec<String> = pages
@@ -313,6 +318,7 @@ fn blocks_of_the_other_guides_run() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn blocks_of_the_reference_run() {
     run_pages(
         &[

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use crate::support::{Place, line, log};
 
 #[test]
+#[ignore = "full tier"]
 fn files_of_every_shape_round_trip() {
     let place = Place::new();
     let lines = log(1, 5);
@@ -51,6 +52,7 @@ fn files_of_every_shape_round_trip() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_grown_file_adds_only_its_new_lines() {
     let place = Place::new();
     place.write("p/a.json", log(1, 3));
@@ -73,6 +75,7 @@ fn a_grown_file_adds_only_its_new_lines() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_cut_line_becomes_a_record_when_it_is_completed() {
     let place = Place::new();
     let whole = log(1, 3);

@@ -37,6 +37,7 @@ fn content(place: &Place, name: &str) -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn duplicates_are_found_for_any_compression() {
     let text = log(1, 40);
     let half = log(1, 20);
@@ -110,6 +111,7 @@ fn two_names_of_a_broken_archive_are_stored_once() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_grown_compressed_log_adds_only_new_lines() {
     for pack in [gzip, zstd] {
         let place = Place::new();
@@ -397,6 +399,7 @@ pub(crate) fn place_of_all_kinds() -> Place {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn exported_files_are_ingested_with_their_attributes() {
     let place = place_of_all_kinds();
     let before = all_rows(&place, ".tsql");
@@ -501,6 +504,7 @@ fn exports_into_one_folder_share_their_list() {
 
 /// A grown GraphNet log has two rows in the ingest log, and each run once.
 #[test]
+#[ignore = "full tier"]
 fn runs_of_a_grown_log_count_once() {
     let text = fs::read_to_string(crate::graphnet::own().join("logs/run.log")).unwrap();
     let second = text.match_indices("[Processing]").nth(2).unwrap().0;
@@ -582,6 +586,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
+#[ignore = "full tier"]
 fn an_export_that_fails_or_is_killed_leaves_no_temporary_files() {
     let place = Place::new();
     place.write("p/a.json", log(0, 2000));

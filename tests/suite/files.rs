@@ -11,6 +11,7 @@ const ROWS: &str = "SELECT * FROM (VALUES \
     (1, 'plain', 1.5), (2, E'tab\\tand\\nline \\\\ \"q\"', -0.25), (3, NULL, NULL)) AS t(id, name, x)";
 
 #[test]
+#[ignore = "full tier"]
 fn every_written_format_is_readable() {
     let place = Place::new();
     place.ok(&[ROWS, "-o", "rows.parquet"]);

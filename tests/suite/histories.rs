@@ -252,11 +252,13 @@ fn a_copy_may_end_within_a_line_of_its_original() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn the_ingest_log_matches_a_model() {
     check(6, proptest::collection::vec(file(), 2..12));
 }
 
 #[test]
+#[ignore = "full tier"]
 fn maintenance_in_any_order_changes_no_result() {
     let either = prop_oneof![2 => file(), 3 => upkeep()];
     let first = (file(), proptest::collection::vec(either, 2..9));

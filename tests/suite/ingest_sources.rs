@@ -320,6 +320,7 @@ fn a_program_that_writes_logs_is_no_log() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn archived_logs_are_ingested_like_those_in_a_folder() {
     let place = Place::new();
     let (one, two) = (log(1, 5), log(10, 7));
@@ -498,6 +499,7 @@ fn run_in_little_memory(place: &Place, args: &[&str]) -> (Option<i32>, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "full tier"]
 fn decompression_bombs_are_rejected_in_little_memory() {
     let place = Place::new();
     let zeros = vec![0; 8 << 20];
@@ -559,6 +561,7 @@ fn decompression_bombs_are_rejected_in_little_memory() {
 
 /// Unsupported files of a folder are listed with their kind, counted, and no error. A named one is an error.
 #[test]
+#[ignore = "full tier"]
 fn unknown_files_of_a_folder_are_listed_and_are_no_error() {
     let place = Place::new();
     let numbers: Vec<f64> = (0..4).map(f64::from).collect();

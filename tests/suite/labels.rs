@@ -19,6 +19,7 @@ fn records(place: &Place, label: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn labels_of_every_kind_of_source_round_trip() {
     let place = place_of_all_kinds();
     let of_nights = "SELECT value, count(*) > 0, min(dataset) FROM labels JOIN files USING (source_id) \
@@ -73,6 +74,7 @@ fn labels_of_every_kind_of_source_round_trip() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_growing_file_retains_labels_and_gets_new_values() {
     let place = Place::new();
     let ingest = |labels: &[&str]| {
@@ -124,6 +126,7 @@ fn a_growing_file_retains_labels_and_gets_new_values() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_stream_has_its_most_recent_labels() {
     let place = Place::new();
     let append = |label: &str, text: &str| {
@@ -218,6 +221,7 @@ fn invalid_labels_are_rejected_before_reading() {
 
 /// Older stores have no labels, and get them with the next file.
 #[test]
+#[ignore = "full tier"]
 fn older_stores_accept_labels() {
     for packed in [
         &include_bytes!("../stores/first-form.tar.zst")[..],
@@ -258,6 +262,7 @@ mod measured {
 
     /// The journal of a killed run contains its labels.
     #[test]
+    #[ignore = "full tier"]
     fn runs_have_labels_even_if_killed() {
         let place = Place::new();
         place.write("line.json", format!("{LINE}\n"));

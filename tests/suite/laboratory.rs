@@ -96,6 +96,7 @@ fn append(place: &Place, [store, platform, stream]: [&str; 3], lines: &str) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_year_of_measurements_becomes_a_published_dataset() {
     let place = Place::new();
     let append = |store: &str, platform: &str, stream: &str, lines: &str| {

@@ -87,6 +87,7 @@ fn ran(place: &Place, args: &[&str]) -> (Option<i32>, String, String) {
 const COUNTED: &str = "SELECT count(*), count(DISTINCT graph_id * 1000 + config_id) FROM records";
 
 #[test]
+#[ignore = "full tier"]
 fn a_manifest_becomes_records_once() {
     let place = Place::new();
     quick(&place);
@@ -135,6 +136,7 @@ fn a_manifest_becomes_records_once() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn records_are_measured_again_and_compared() {
     let place = Place::new();
     quick(&place);
@@ -235,6 +237,7 @@ fn an_interrupted_run_stores_its_measurements() {
 /// Reported measurements are in the store once after kills at any moment. `TSQL_TEST_KILLS` runs more kills after more
 /// measurements.
 #[test]
+#[ignore = "full tier"]
 fn killed_runs_lose_no_finished_measurement() {
     let rounds = usize::try_from(wanted("TSQL_TEST_KILLS", 4)).unwrap();
     let most_events = if rounds > 6 { 80 } else { 14 };
@@ -389,6 +392,7 @@ exit 3
 }
 
 #[test]
+#[ignore = "full tier"]
 fn small_files_of_many_commits_are_merged() {
     let place = Place::new();
     let script = "for i in $(seq 70); do echo '{\"workload_key\": \"k\", \"steps\": ['$i'], \"runtime_ns\": 5}'; done";
@@ -491,6 +495,7 @@ fn seed_and_steps(place: &Place, options: &[&str]) -> (Value, Vec<String>) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn runs_explore_and_a_seed_repeats_them() {
     let place = Place::new();
     quick(&place);
@@ -537,6 +542,7 @@ fn a_run_with_only_failures_exits_with_code_1() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn the_same_kernel_with_another_build_is_another_configuration() {
     let place = Place::new();
     quick(&place);
@@ -562,6 +568,7 @@ fn the_same_kernel_with_another_build_is_another_configuration() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn records_of_another_machine_are_compared_with_a_warning() {
     let place = Place::new();
     quick(&place);

@@ -42,6 +42,7 @@ fn append(format: &str) -> [&str; 7] {
 const COUNTED: &str = "SELECT count(*), count(DISTINCT line), count(DISTINCT config_id), count(runtime_ns) FROM records WHERE dataset = 'measured'";
 
 #[test]
+#[ignore = "full tier"]
 fn lines_become_records_once_and_round_trip() {
     let place = Place::new();
     let text = lines(70);
@@ -81,6 +82,7 @@ fn lines_become_records_once_and_round_trip() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn arrow_batches_equal_json_lines() {
     let place = Place::new();
     place.tsql_with_input(&append("measured"), lines(70).as_bytes());
@@ -166,6 +168,7 @@ fn shapes() -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn stores_with_any_steps_can_be_optimized() {
     let place = Place::new();
     // Separate ingests, so that each file packs few sketches.
@@ -221,6 +224,7 @@ fn builds() -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn another_build_is_another_configuration() {
     let place = Place::new();
     // Different bytes, because an equal stream would be another name of the first.
@@ -286,6 +290,7 @@ fn another_build_is_another_configuration() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn the_environment_contains_program_and_build() {
     let place = Place::new();
     let line = |flag: &str, repeat: u32, source: &str, fields: &str| {
@@ -320,6 +325,7 @@ fn the_environment_contains_program_and_build() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn list_columns_are_lists() {
     let place = Place::new();
     let text = concat!(
@@ -359,6 +365,7 @@ fn list_columns_are_lists() {
 
 /// A store with version 3 of `records`: lists as text, configurations without kernels.
 #[test]
+#[ignore = "full tier"]
 fn stores_of_version_3_are_read_and_written() {
     let place = Place::new();
     let packed = include_bytes!("../stores/records-version-3.tar.zst");

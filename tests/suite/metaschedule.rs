@@ -81,6 +81,7 @@ pub(crate) fn workloads() -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn records_have_the_graphs_of_their_workloads() {
     let place = Place::new();
     place.write(&format!("gpu/{RECORDS}"), records());
@@ -162,6 +163,7 @@ fn a_workload_of_two_databases_is_one_graph() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn records_are_linked_to_workloads_ingested_later() {
     let place = Place::new();
     place.write(&format!("gpu/{RECORDS}"), records());
@@ -243,6 +245,7 @@ fn compressed_and_archived_databases_are_read() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn bad_lines_are_reported_with_their_position_and_stored() {
     let place = Place::new();
     let bad_records = records() + &record(2, 64, 8, "[0.5]") + "[0,[[[[\"GetBlock\"\n";
@@ -334,6 +337,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// One command ingests all log formats: detected formats, contents, and the exported files.
 #[test]
+#[ignore = "full tier"]
 fn real_files_of_all_tuners_round_trip_with_one_command() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
@@ -409,6 +413,7 @@ fn real_files_of_all_tuners_round_trip_with_one_command() {
 
 /// The last layer of ResNet-18 in auto_scheduler equals that of ResNet-34 in MetaSchedule. No other layers are equal.
 #[test]
+#[ignore = "full tier"]
 fn a_computation_of_two_tools_is_linked() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
@@ -484,6 +489,7 @@ fn two_databases() -> Place {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn database_lines_are_never_exported_without_their_workloads() {
     let place = two_databases();
     place.write("log.json", crate::support::log(1, 3));
@@ -522,6 +528,7 @@ fn database_lines_are_never_exported_without_their_workloads() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn databases_merge_on_export_with_renumbered_workloads() {
     let place = two_databases();
     let stderr = place
@@ -696,6 +703,7 @@ fn records_without_workloads_are_rejected() {
 
 /// A record needs its workload, so a copy of a selection includes the workloads of its records.
 #[test]
+#[ignore = "full tier"]
 fn selected_records_are_copied_with_their_workloads() {
     let place = two_databases();
     for (to, predicate, of) in [

@@ -34,6 +34,7 @@ const ALL: &str = "SELECT note_id, note, n.platform, name, n.record_count FROM n
     LEFT JOIN files USING (source_id) ORDER BY note_id, target";
 
 #[test]
+#[ignore = "full tier"]
 fn notes_apply_to_existing_records() {
     let place = store();
     let slow = "runtime_ns > 1011500 -- tile 12, 20, 21";
@@ -129,6 +130,7 @@ fn the_author_defaults_to_the_user() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn invalid_notes_are_reported_and_change_nothing() {
     let place = store();
     let long = "x".repeat(10_001);
@@ -207,6 +209,7 @@ fn invalid_notes_are_reported_and_change_nothing() {
 
 /// Table output shows notes with the data. Formats for programs do not contain them.
 #[test]
+#[ignore = "full tier"]
 fn notes_are_shown_with_tables_and_queries() {
     let place = store();
     let table = |args: &[&str]| place.ok(&[args, &["--format", "table"]].concat()).stderr;
@@ -271,6 +274,7 @@ fn notes_are_shown_with_tables_and_queries() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn concurrent_notes_are_all_stored() {
     let place = store();
     let children: Vec<_> = (0..8)

@@ -39,6 +39,7 @@ fn finish_after_retry(child: Child, mut stderr: BufReader<ChildStderr>) -> Strin
 }
 
 #[test]
+#[ignore = "full tier"]
 fn commands_wait_for_a_restarted_server() {
     let Some(mut server) = Weed::own() else {
         return;

@@ -56,6 +56,7 @@ fn stored_state(place: &Place) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn piped_input_is_stored_like_a_file() {
     let (piped, plain) = (Place::new(), Place::new());
     let kinds = kinds();

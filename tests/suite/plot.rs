@@ -27,6 +27,7 @@ fn column(rows: &[Value], name: &str) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn plots_contain_the_data_of_the_result() {
     let place = Place::new();
     let sql = "SELECT line, runtime_ns, platform FROM records WHERE status = 'ok' AND line <= 40 ORDER BY line";
@@ -127,6 +128,7 @@ fn plots_contain_the_data_of_the_result() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn impossible_plots_are_errors_with_hints() {
     let place = Place::new();
     let sql = "SELECT platform, runtime_ns FROM records";
@@ -252,6 +254,7 @@ fn the_html_report_is_one_file_with_the_store_contents() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn graphs_of_real_files_are_plotted() {
     let Some(data) = shared().map(|shared| shared.join("data")) else {
         return;

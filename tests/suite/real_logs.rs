@@ -48,6 +48,7 @@ fn histogram(rows: Option<&Vec<Value>>) -> Value {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn every_real_file_matches_counts_of_other_tools() {
     let Some((place, golden)) = ingested() else {
         return;
@@ -134,6 +135,7 @@ fn every_step_of_every_real_program_is_stored() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn every_real_file_exports_unchanged_after_maintenance() {
     let Some((place, _)) = ingested() else { return };
     let shared = shared().unwrap().join("data/tenset");
@@ -181,6 +183,7 @@ fn a_second_ingest_of_real_files_adds_nothing() {
 
 /// Results about configurations do not depend on the order of ingests or the packing of rows.
 #[test]
+#[ignore = "full tier"]
 fn sketches_of_real_programs_do_not_depend_on_packing() {
     let Some(shared) = shared() else { return };
     let logs = shared.join("data/tenset");

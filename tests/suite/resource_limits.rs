@@ -18,6 +18,7 @@ fn many_files(place: &Place, count: u32) {
 
 /// One query per file would take minutes, and rows of all files gigabytes.
 #[test]
+#[ignore = "full tier"]
 fn thousands_of_files_are_stored_checked_and_exported() {
     let place = Place::new();
     many_files(&place, 3000);
@@ -59,6 +60,7 @@ fn thousands_of_files_are_stored_checked_and_exported() {
 /// 2,000 files are ingested and checked within 500 MB.
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "full tier"]
 fn thousands_of_files_need_little_memory() {
     let place = Place::new();
     many_files(&place, 2000);
@@ -77,6 +79,7 @@ fn thousands_of_files_need_little_memory() {
 
 /// Deep SQL of programs runs or is rejected with an error message. The process never aborts.
 #[test]
+#[ignore = "full tier"]
 fn deep_sql_runs_or_is_rejected() {
     let place = Place::new();
     place.write(
@@ -162,6 +165,7 @@ fn deep_sql_runs_or_is_rejected() {
 
 /// Joins, sorts, groups and windows of more rows than fit use temporary files, or fail with an error message.
 #[test]
+#[ignore = "full tier"]
 fn queries_respect_their_memory_limit() {
     let place = Place::new();
     let rows = "SELECT unnest(range(0, 200000)) AS x";

@@ -147,6 +147,7 @@ fn a_kernel_run_by_root_cannot_change_the_machine() {
 
 /// A source that includes or assembles a file would copy it into the library, and the kernel could read it.
 #[test]
+#[ignore = "full tier"]
 fn a_compiler_cannot_read_user_files() {
     if !is_confined() {
         return;

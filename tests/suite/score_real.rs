@@ -64,6 +64,7 @@ fn files_of_tpugraphs_are_scored_by_collection() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn sampled_configurations_count_once_per_sample() {
     let place = Place::new();
     let layout = [((0, 1), 300.0), ((1, 0), 100.0), ((2, 0), 200.0)];
@@ -191,6 +192,7 @@ fn all_samples_of_a_real_graph_count() {
 
 /// Six graphs with two compilers. Selected runs score like all runs of their compiler.
 #[test]
+#[ignore = "full tier"]
 fn predictions_select_graphnet_runs() {
     let Some(shared) = shared() else { return };
     let log = shared.join("data/graphnet/logs/synth_all_run_6.log");

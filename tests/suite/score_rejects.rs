@@ -105,6 +105,7 @@ fn invalid_predictions_are_rejected() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn infinite_and_nan_predictions_get_no_score() {
     let place = store();
     for odd in ["'NaN'", "'inf'", "'-inf'"] {
@@ -170,6 +171,7 @@ fn infinite_and_nan_predictions_get_no_score() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn several_platforms_need_a_platform_column() {
     let place = Place::new();
     place.write("a/log.json", measured());

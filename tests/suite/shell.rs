@@ -204,6 +204,7 @@ fn the_sample_is_used_only_with_its_option() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn every_built_in_query_returns_rows_for_the_sample() {
     let place = Place::new();
     // The sample has no networks (see `networks`) and no repeated files. Both platforms have all programs.

@@ -59,6 +59,7 @@ fn parts_query(call: &str) -> String {
 
 /// Ten ingest orders. In each one the split is created after another fraction of the files.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn splits_do_not_depend_on_ingest_order_and_appends_move_nothing() {
     let (_place, mut files) = twelve_tasks();
     let task = SplitOptions::default().ratio("2/1/1").seed(7);
@@ -147,6 +148,7 @@ fn leaks(place: &Place, args: &[&str], code: i32) -> Vec<String> {
 
 /// Expected numbers are counted by hand.
 #[test]
+#[ignore = "full tier"]
 fn leaks_are_counted_at_each_level() {
     let place = shapes();
     // The large shape is the test set: 3 lines on each platform.
@@ -294,6 +296,7 @@ fn cuts_are_stored() {
 
 /// Real logs: random configurations leak, tasks do not, their DAGs do.
 #[test]
+#[ignore = "full tier"]
 fn random_configurations_of_real_logs_leak_and_tasks_do_not() {
     let Some(shared) = shared() else { return };
     let place = Place::new();
@@ -321,6 +324,7 @@ fn random_configurations_of_real_logs_leak_and_tasks_do_not() {
 
 /// A split is one row of one commit, so it exists completely or not at all.
 #[test]
+#[ignore = "full tier"]
 fn a_killed_split_creation_is_all_or_nothing() {
     let place = shapes();
     let args = [
@@ -393,6 +397,7 @@ fn version_numbers_of_dropped_splits_are_not_reused() {
 
 /// A copied store has equal splits.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn splits_are_equal_in_another_store() {
     let (_place, files) = twelve_tasks();
     let (one, other) = (

@@ -251,6 +251,7 @@ fn queries_without_a_matching_split_are_rejected() {
 
 /// Splits work in all positions, prune like columns, and are equal at another version.
 #[test]
+#[ignore = "full tier"]
 fn a_split_is_a_function_of_the_row() {
     let place = shapes();
     let large = "SELECT graph_id FROM graphs WHERE workload_key LIKE '%128%'";

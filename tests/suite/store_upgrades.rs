@@ -54,6 +54,7 @@ fn a_store_of_the_first_format_is_read_and_written() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn errors_of_earlier_versions_are_reported_and_repaired_once() {
     let place = unpacked();
     let found = place.tsql(&["check"]);
@@ -122,6 +123,7 @@ fn errors_of_earlier_versions_are_reported_and_repaired_once() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_killed_repair_is_completed_by_the_next() {
     let whole = Instant::now();
     unpacked().ok(&["check", "--repair"]);
@@ -148,6 +150,7 @@ fn a_killed_repair_is_completed_by_the_next() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_sound_store_is_not_changed() {
     let place = Place::new();
     place.write("a b/a.json", crate::support::log(1, 5));

@@ -16,6 +16,7 @@ fn append<'a>(more: &[&'a str]) -> Vec<&'a str> {
 const COUNTED: &str = "SELECT count(*), count(DISTINCT line), max(line) FROM records";
 
 #[test]
+#[ignore = "full tier"]
 fn a_resent_stream_adds_only_new_lines() {
     let place = Place::new();
     let text = log(1, 90);
@@ -165,6 +166,7 @@ fn an_interrupted_stream_stores_its_whole_lines() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn many_small_groups_are_merged() {
     let place = Place::new();
     let ran = place.tsql_with_input(&append(&["--rows", "1"]), log(1, 70).as_bytes());
@@ -179,6 +181,7 @@ fn many_small_groups_are_merged() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn many_small_ingests_are_merged() {
     let place = Place::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();

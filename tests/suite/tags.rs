@@ -53,6 +53,7 @@ fn entries(place: &Place) -> Vec<PathBuf> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn tagged_versions_are_retained() {
     let place = store();
     let then = place.rows(ALL);
@@ -176,6 +177,7 @@ fn a_tag_is_created_once() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn diff_reports_added_and_removed_rows() {
     let place = store();
     place.ok(&["tag", "create", "v1"]);

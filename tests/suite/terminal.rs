@@ -167,6 +167,7 @@ fn statements_span_lines_and_errors_do_not_end_the_shell() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn ctrl_c_cancels_a_query_and_the_shell_continues() {
     let place = Place::new();
     let Some(mut shell) = Terminal::start(&place, &["--sample"], &[]) else {
@@ -195,6 +196,7 @@ fn ctrl_c_cancels_a_query_and_the_shell_continues() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn commits_of_other_processes_are_visible_and_session_objects_remain() {
     let place = lab();
     let Some(mut shell) = Terminal::start(&place, &["--store", "lab"], &[]) else {
@@ -281,6 +283,7 @@ fn tab_completes_matching_names() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn history_survives_a_restart_and_is_private() {
     let place = lab();
     let environment = [("XDG_STATE_HOME", "own")];
@@ -332,6 +335,7 @@ fn the_shell_ends_with_its_terminal_even_if_hangup_is_ignored() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn dot_commands_match_their_help() {
     let place = lab();
     place.write(

@@ -146,6 +146,7 @@ fn nodes_and_edges_can_be_queried() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn arrays_of_any_type_and_order_round_trip() {
     let place = ingested();
     let names = [RANDOM, DEFAULT, TILE, WITHHELD];
@@ -202,6 +203,7 @@ fn arrays_of_any_type_and_order_round_trip() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn archives_contain_the_same_files() {
     let place = ingested();
     let mut plain = tar::Builder::new(Vec::new());
@@ -240,6 +242,7 @@ fn batch(place: &Place, args: &str) -> (Vec<i64>, Vec<i64>) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn batches_are_rows_of_the_file() {
     let place = ingested();
     let (samples, all) = batch(&place, "layout:xla:random:net --pick all");
@@ -597,6 +600,7 @@ fn the_same_bytes_elsewhere_are_another_file() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn every_real_file_round_trips_exactly() {
     let (Some(shared), Some(python)) = (shared(), crate::engines::python()) else {
         return;

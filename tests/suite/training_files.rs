@@ -39,6 +39,7 @@ async fn small() -> (Place, Store) {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn labels_groups_and_features_match_hand_computation() {
     let Some(python) = python() else { return };
     let (place, store) = small().await;
@@ -108,6 +109,7 @@ async fn labels_groups_and_features_match_hand_computation() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn parts_of_a_split_are_folders() {
     let Some(python) = python() else { return };
     on_a_large_stack(move || check_parts(python));
@@ -302,6 +304,7 @@ async fn changed_files_are_reported() {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn bad_input_leaves_no_complete_export() {
     let (place, store) = small().await;
     let to = path(place.path(), "files");

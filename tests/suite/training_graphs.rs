@@ -163,6 +163,7 @@ async fn each_file_occurs_once_per_epoch_in_a_new_order() {
 
 /// Any number of open files and threads, and any resume position.
 #[tokio::test]
+#[ignore = "full tier"]
 async fn steps_do_not_depend_on_open_files() {
     let (_place, store) = store().await;
     let names = ["tile:xla", "layout:xla:random"];
@@ -396,6 +397,7 @@ async fn the_command_streams_a_collection() {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn the_command_rejects_invalid_streams() {
     let (place, _store) = store().await;
     for (args, reason) in [

@@ -163,6 +163,7 @@ fn measured(number: usize) -> String {
 
 /// Damage among lines that the store has, and among lines that it does not have.
 #[test]
+#[ignore = "full tier"]
 fn damage_in_a_journal_loses_only_its_line() {
     let lines: Vec<String> = (0..20).map(measured).collect();
     let numbers = "SELECT runtime_ns FROM records ORDER BY runtime_ns";
@@ -339,6 +340,7 @@ fn spill_files_are_deleted_with_their_query() {
 
 /// Scratch folders of a killed run are deleted by the next run.
 #[test]
+#[ignore = "full tier"]
 fn builds_of_a_killed_run_are_deleted_by_the_next() {
     let place = Place::new();
     append(

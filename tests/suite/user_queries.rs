@@ -12,6 +12,7 @@ fn rows(place: &Place, set: &[&str], sql: &str) -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn values_are_typed_and_never_sql() {
     let place = Place::new();
     let count = "SELECT count(*) AS n FROM records WHERE platform = $platform";

@@ -39,6 +39,7 @@ fn stop_in_write_queue(place: &Place, child: &Child) -> String {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_stopped_writer_does_not_block_others() {
     let place = Place::new();
     place.ok(&["init"]);

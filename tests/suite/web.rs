@@ -68,6 +68,7 @@ fn respond(mut client: TcpStream, root: &Path) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_store_on_a_web_server_is_read() {
     let place = Place::new();
     for number in 0..13 {

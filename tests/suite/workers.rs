@@ -141,6 +141,7 @@ fn wait_until_idle<'a>(workers: impl IntoIterator<Item = &'a Worker>) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn workers_return_results_while_the_store_changes() {
     let place = store();
     let workers: Vec<Worker> = (0..3).map(|_| Worker::for_store(&place)).collect();
@@ -195,6 +196,7 @@ fn workers_return_results_while_the_store_changes() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_lost_worker_is_replaced() {
     let place = store();
     let alone = place.ok(&[PAIRS]).stdout;
@@ -359,6 +361,7 @@ fn certificates(folder: &Path) -> Option<()> {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn ingest_shards_equal_one_whole_ingest() {
     let whole = store();
     let parts = Place::new();
@@ -400,6 +403,7 @@ fn requests(worker: &Worker) -> u64 {
 
 #[cfg(feature = "s3")]
 #[test]
+#[ignore = "full tier"]
 fn workers_read_a_bucket_no_more_often_than_one_machine() {
     use crate::weed::{BUCKET, weed};
     let Some(weed) = weed() else { return };

@@ -168,6 +168,7 @@ async fn held_up(stop_at: usize, first: (u32, u32), second: (u32, u32), left: bo
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn two_runs_store_their_rows_whichever_pauses() {
     // The same bytes, and other values in the same lines.
     for (second, steps) in [((3, 1), 2), ((3, 2), 1)] {
@@ -180,6 +181,7 @@ async fn two_runs_store_their_rows_whichever_pauses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn so_they_do_where_an_interrupted_run_has_left_rows() {
     let mut stop_at = 0;
     while held_up(stop_at, (3, 1), (5, 2), true).await {

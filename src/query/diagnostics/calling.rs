@@ -1,6 +1,6 @@
 //! Calls with invalid arguments.
 
-use super::told::Finding;
+use super::finding::Finding;
 use crate::error::plain_message;
 
 /// Text of DataFusion's error before the call that matched nothing: its name and argument types.

@@ -5,10 +5,10 @@
 //! arguments.
 
 mod calling;
+mod finding;
 mod naming;
-mod place;
+mod position;
 mod reading;
-mod told;
 
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -42,7 +42,7 @@ pub(super) fn planning_error(error: DataFusionError, sql: &str, context: &Sessio
 
 fn unknown_name(found: &SchemaError, error: &DataFusionError, sql: &str) -> SqlError {
     let told = naming::unknown_column(found);
-    let span = error_span(error, sql).or_else(|| place::find_word(sql, &told.name));
+    let span = error_span(error, sql).or_else(|| position::find_word(sql, &told.name));
     SqlError::new(sql, told.message, span, told.hint)
 }
 
@@ -64,7 +64,7 @@ fn sql_error(error: &DataFusionError, sql: &str, context: &SessionContext) -> Sq
         }
     };
     let hint = hint.or_else(|| sql_hint(&text).map(str::to_owned));
-    let span = error_span(error, sql).or_else(|| place::find_word(sql, &name));
+    let span = error_span(error, sql).or_else(|| position::find_word(sql, &name));
     SqlError::new(sql, message, span, hint)
 }
 
@@ -89,5 +89,5 @@ fn unsupported_expression(text: &str) -> Option<String> {
 
 /// Position that the planner reports.
 fn error_span(error: &DataFusionError, sql: &str) -> Option<SqlSpan> {
-    place::from_datafusion(error.diagnostic()?.span?, sql)
+    position::from_datafusion(error.diagnostic()?.span?, sql)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use datafusion::common::{Column, SchemaError};
 use datafusion::prelude::SessionContext;
 
-use super::told::Finding;
+use super::finding::Finding;
 use crate::error::{nearest, plain_message};
 use crate::schema;
 

@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::parser::ParserError;
 
-use super::place;
+use super::position;
 use crate::error::{SqlError, SqlSpan, nearest, plain_message, sql_hint};
 
 /// First words of statements.
@@ -45,7 +45,7 @@ pub(super) fn syntax_error(found: &ParserError, sql: &str) -> SqlError {
         );
     };
     let at_the_end = found == "EOF";
-    let span = span.or_else(|| at_the_end.then(|| place::end_of_text(sql)));
+    let span = span.or_else(|| at_the_end.then(|| position::end_of_text(sql)));
     let message = if at_the_end {
         format!("expected {expected}, found the end")
     } else {
@@ -70,7 +70,7 @@ fn split_location<'a>(text: &'a str, sql: &str) -> (&'a str, Option<SqlSpan>) {
         Some((before, line.parse().ok()?, column.parse().ok()?))
     };
     match split() {
-        Some((before, line, column)) => (before, Some(place::word_at(sql, line, column))),
+        Some((before, line, column)) => (before, Some(position::word_at(sql, line, column))),
         None => (text, None),
     }
 }

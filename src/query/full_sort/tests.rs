@@ -67,6 +67,7 @@ const KEYS: [&str; 17] = [
 ];
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn the_order_is_that_of_the_engine() {
     let batch = values(6_000).await;
     let own = new_context(None).unwrap();
@@ -132,6 +133,7 @@ async fn batches_do_not_hold_the_texts_of_others() {
 
 /// Output of two threads is merged. Input that is sorted by the first key is sorted portion by portion.
 #[tokio::test]
+#[ignore = "full tier"]
 async fn windows_get_their_rows_in_order() {
     let batch = values(80_000).await;
     let own = new_context(None).unwrap();
@@ -164,6 +166,7 @@ async fn windows_get_their_rows_in_order() {
 
 /// Rows that do not fit in memory are spilled, also after earlier portions.
 #[tokio::test]
+#[ignore = "full tier"]
 async fn what_does_not_fit_goes_to_files() {
     let small = new_context(Some(32 << 20)).unwrap();
     let own = new_context(None).unwrap();
@@ -210,6 +213,7 @@ async fn what_does_not_fit_goes_to_files() {
 
 /// A limit with a large offset sorts all rows; a heap of that size is much slower.
 #[tokio::test]
+#[ignore = "full tier"]
 async fn large_offsets_are_sorted() {
     let batch = values(60_000).await;
     let own = new_context(None).unwrap();

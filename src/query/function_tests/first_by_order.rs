@@ -27,6 +27,7 @@ async fn rows(context: &SessionContext, sql: &str) -> String {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn values_are_those_of_the_engine() {
     let plain = session(2, None).await;
     for theirs in [first_value_udaf(), last_value_udaf()] {

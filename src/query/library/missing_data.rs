@@ -3,7 +3,7 @@
 use datafusion::prelude::SessionContext;
 
 use super::super::collect;
-use super::question::{NamedQuery, RequiredRows};
+use super::named_query::{NamedQuery, RequiredRows};
 use crate::error::Result;
 
 impl NamedQuery {

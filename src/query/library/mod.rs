@@ -12,11 +12,11 @@
 //! | `-- needs TABLE [WHERE CONDITION] : what` | rows required for a result; the condition also restricts the platforms |
 
 mod missing_data;
-mod question;
+mod named_query;
 mod run;
 mod user_queries;
 
-pub use question::{NamedQuery, Parameter, RequiredRows};
+pub use named_query::{NamedQuery, Parameter, RequiredRows};
 pub use run::platforms;
 pub use user_queries::{UserQueries, query_folders, user_queries};
 

@@ -7,7 +7,7 @@ use datafusion::prelude::SessionContext;
 
 use super::super::placeholders::bind_placeholders;
 use super::super::{SessionOptions, collect, plan_query};
-use super::question::{NamedQuery, Parameter};
+use super::named_query::{NamedQuery, Parameter};
 use crate::error::{Error, Result};
 use crate::store::Store;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::question::NamedQuery;
+use super::named_query::NamedQuery;
 
 /// Queries that were found in folders.
 #[derive(Clone, Debug, Default)]

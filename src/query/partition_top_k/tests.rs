@@ -106,6 +106,7 @@ const KEYS: [&str; 15] = [
 ];
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn rows_are_those_of_the_sorted_plan() {
     let seed = 11;
     let batches = rows(4_000, seed).await;
@@ -278,6 +279,7 @@ async fn sorted_rows_stream_through_their_window() {
 /// 600,000 rows of 200,000 partitions: the partial stage drops nothing among the first rows and gives up. With a small
 /// memory limit, both stages give up and the sort spills.
 #[tokio::test]
+#[ignore = "full tier"]
 async fn the_operator_gives_up_where_it_does_not_help() {
     let sql = |k: usize| {
         format!(

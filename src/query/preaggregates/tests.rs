@@ -314,6 +314,7 @@ async fn scattered_numbers_are_not_counted_in_a_bitmap() {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn files_without_sums_are_added_up() {
     let store = store().await;
     // Few rows of each label: such a file stores no pre-aggregates.

@@ -43,6 +43,7 @@ async fn is_used(context: &SessionContext, sql: &str) -> bool {
 }
 
 #[tokio::test]
+#[ignore = "full tier"]
 async fn rows_are_those_of_nested_loops() {
     let nested = session(2, None).await;
     collect(&nested, "SET tsql.rules.range_join = false")

@@ -258,6 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[ignore = "full tier"]
     async fn groups_of_files_are_those_of_a_hash_table() {
         let context = context().await;
         for aggregates in [

@@ -370,6 +370,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[ignore = "full tier"]
     async fn a_limit_changes_no_row_at_any_number_of_threads() {
         let store = store().await;
         let context = store.session().await.unwrap();

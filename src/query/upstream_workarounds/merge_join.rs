@@ -280,6 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
+    #[ignore = "full tier"]
     async fn a_memory_limit_changes_no_join() {
         let plain = new_context(None).unwrap();
         // With so little memory, all joins are merge joins.

@@ -189,6 +189,7 @@ fn mismatch(
 }
 
 #[test]
+#[ignore = "full tier"]
 fn results_over_small_stores_equal_those_of_duckdb() {
     let Some(python) = engines::python() else {
         return;
@@ -201,6 +202,7 @@ fn results_over_small_stores_equal_those_of_duckdb() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn results_from_preaggregates_equal_those_of_duckdb() {
     let Some(python) = engines::python() else {
         return;

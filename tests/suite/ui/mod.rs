@@ -184,6 +184,7 @@ fn a_query_is_canceled_when_its_client_disconnects() {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
     let server = Server::start(Place::new().command(&[
         "ui",

@@ -365,11 +365,13 @@ fn prove(language: Language, wanted: usize) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn c_templates_compute_what_their_references_do() {
     prove(Language::C, sample_count());
 }
 
 #[test]
+#[ignore = "full tier"]
 fn cuda_templates_emulated_on_the_host_compute_what_their_references_do() {
     prove(Language::Cuda, sample_count());
 }

@@ -8,7 +8,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Script for plots with tooltips, hidden series and zoom: `tsqlPicture(svg)`. The page needs an element `told`.
-pub const PLOT_SCRIPT: &str = include_str!("picture.js");
+pub const PLOT_SCRIPT: &str = include_str!("chart.js");
 
 /// An HTML page.
 #[derive(Clone, Debug, Default)]

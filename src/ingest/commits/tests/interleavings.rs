@@ -138,6 +138,7 @@ async fn run_interleaved(files: &[Files; 2], order: Vec<usize>) {
 }
 
 #[test]
+#[ignore = "full tier"]
 fn whatever_the_order_of_commits_each_file_is_stored_once() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let wanted = |variable: &str, usual: u64| {

@@ -226,6 +226,7 @@ fn apply(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "full tier"]
 async fn a_power_cut_at_any_moment_takes_nothing_that_was_acknowledged() {
     let mut random = Random::new();
     let folder = tempfile::tempdir().unwrap();
