@@ -396,7 +396,7 @@ fn settings_and_tolerances_out_of_range_are_rejected() {
 fn invalid_spaces_are_rejected() {
     let with = |to| refusal(MATMUL, "[4, 8, 24]", to);
     assert!(with("[]").contains("space.TILE_M: no values"));
-    assert!(with("[4, 8, 4]").contains("space.TILE_M: 4 twice"));
+    assert!(with("[4, 8, 4]").contains("space.TILE_M: duplicate value 4"));
     assert!(with("{ pow2 = [3, 8] }").contains("two powers of two"));
     assert!(with("{ pow2 = [16, 8] }").contains("two powers of two"));
     assert!(with("{ range = [1, 8, 0] }").contains("a step above 0"));
