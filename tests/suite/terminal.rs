@@ -63,7 +63,7 @@ impl Terminal {
     }
 
     fn screen(&mut self) -> String {
-        shown(&self.request(&json!({})))
+        screen_text(&self.request(&json!({})))
     }
 
     fn keys(&mut self, keys: &str) -> &mut Self {
@@ -78,9 +78,9 @@ impl Terminal {
             state["reached"],
             json!(true),
             "no {text:?}:\n{}",
-            shown(&state)
+            screen_text(&state)
         );
-        shown(&state)
+        screen_text(&state)
     }
 
     /// Waits until the cursor is behind this prompt. Returns the screen.
@@ -90,9 +90,9 @@ impl Terminal {
             state["reached"],
             json!(true),
             "no {prompt:?}:\n{}",
-            shown(&state)
+            screen_text(&state)
         );
-        shown(&state)
+        screen_text(&state)
     }
 
     /// Types a line on a clear screen, and waits for the prompt. Returns the screen.
@@ -100,7 +100,12 @@ impl Terminal {
         self.keys(CTRL_L).prompt(prompt);
         // The previous prompt is visible until the typed text appears.
         let typed = self.request(&json!({ "keys": line, "typed": line, "seconds": SECONDS }));
-        assert_eq!(typed["reached"], json!(true), "{line}:\n{}", shown(&typed));
+        assert_eq!(
+            typed["reached"],
+            json!(true),
+            "{line}:\n{}",
+            screen_text(&typed)
+        );
         self.keys(ENTER).prompt(prompt)
     }
 
@@ -111,13 +116,13 @@ impl Terminal {
             state["reached"],
             json!(true),
             "it goes on:\n{}",
-            shown(&state)
+            screen_text(&state)
         );
         state["code"].clone()
     }
 }
 
-fn shown(state: &Value) -> String {
+fn screen_text(state: &Value) -> String {
     let lines = state["screen"].as_array().unwrap().iter();
     let lines: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();
     lines.join("\n").trim_end().to_owned()

@@ -256,7 +256,7 @@ fn names_and_sentences_are_split() {
         name_after("    pub(crate) fn parse_line(a: u8) {", "fn "),
         Some("parse_line")
     );
-    assert_eq!(name_after("/// A fn of one", "fn "), None);
+    assert_eq!(name_after("/// A fn parse", "fn "), None);
     assert_eq!(words_of_name("SplitTold"), ["split", "told"]);
     assert_eq!(words_of_name("is_kept"), ["is", "kept"]);
     assert_eq!(
