@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let store = Store::create("memory:").await?;
 
     // One JSON object per record; docs/formats/own-data.md lists the keys.
-    let options = AppendOptions::new("tuner-1", "this-machine").format(StreamFormat::Measured);
+    let options = AppendOptions::new("tuner-1", "this-machine").format(StreamFormat::MEASURED);
     let mut appender = store.appender(&options).await?;
     let size = 512;
     let matrix = vec![1.0; size * size];

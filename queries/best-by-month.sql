@@ -1,7 +1,7 @@
 -- Best runtime of each task by month, and the speedup over earlier months.
 -- platform platform : platform, as in `records.platform`
 -- needs records WHERE measured_at IS NOT NULL : records with a measurement time
--- plot: kind=step x=month y=best_so_far_ns by=workload_key
+-- plot: kind=step x=month y=best_so_far_ns by=workload_key y_title="best runtime so far"
 SELECT g.workload_key, b.month, b.record_count, b.best_ns, b.best_so_far_ns,
   b.best_before_ns / b.best_so_far_ns AS speedup_of_month
 FROM (

@@ -4,7 +4,7 @@
 SELECT g.workload_key, f.program, f.build, f.runtime_ns, f.noise, f.config_id, c.steps, s.name AS source, f.line
 FROM (
   SELECT r.*, k.program, k.build, row_number() OVER (
-    PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.source_id, r.line) AS place
+    PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.source_id, r.line) AS rank
   FROM records AS r
   LEFT JOIN (
     SELECT config_id, program, build FROM configurations WHERE program IS NOT NULL OR build IS NOT NULL
@@ -14,5 +14,5 @@ FROM (
 JOIN graphs AS g ON g.graph_id = f.graph_id
 JOIN configurations AS c ON c.graph_id = f.graph_id AND c.config_id = f.config_id
 JOIN sources AS s ON s.source_id = f.source_id
-WHERE f.place = 1
+WHERE f.rank = 1
 ORDER BY g.workload_key, f.program, f.build

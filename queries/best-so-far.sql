@@ -1,7 +1,7 @@
 -- Best so far: fraction of the best speed of the search by trial, median and quartiles by platform.
 -- parameter trials = 20 : number of trials; searches with fewer trials are ignored
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=step x=trial y=median_share low=low_share high=high_share by=platform
+-- plot: kind=step x=trial y=median_fraction low=low_fraction high=high_fraction by=platform y_title="fraction of the best speed"
 WITH trials AS (
   SELECT platform, source_id, graph_id, trial,
     min(runtime_ns) OVER (PARTITION BY source_id, graph_id ORDER BY trial ROWS UNBOUNDED PRECEDING) AS best_so_far_ns
@@ -20,14 +20,14 @@ searches AS (
   GROUP BY source_id, graph_id
 ),
 -- The fraction is 0 before the first successful trial.
-shares AS (
-  SELECT t.platform, t.trial, coalesce(s.best_ns / t.best_so_far_ns, 0) AS share
+fractions AS (
+  SELECT t.platform, t.trial, coalesce(s.best_ns / t.best_so_far_ns, 0) AS fraction
   FROM trials AS t
   JOIN searches AS s ON s.source_id = t.source_id AND s.graph_id = t.graph_id
   WHERE s.trial_count >= $trials AND s.best_ns IS NOT NULL
 )
-SELECT platform, trial, count(*) AS search_count, percentile_cont(0.25) WITHIN GROUP (ORDER BY share) AS low_share,
-  median(share) AS median_share, percentile_cont(0.75) WITHIN GROUP (ORDER BY share) AS high_share
-FROM shares
+SELECT platform, trial, count(*) AS search_count, percentile_cont(0.25) WITHIN GROUP (ORDER BY fraction) AS low_fraction,
+  median(fraction) AS median_fraction, percentile_cont(0.75) WITHIN GROUP (ORDER BY fraction) AS high_fraction
+FROM fractions
 GROUP BY platform, trial
 ORDER BY platform, trial

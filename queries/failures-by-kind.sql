@@ -1,5 +1,5 @@
 -- Failed records by platform and kind of failure, as number and percentage.
--- plot: kind=bar x=failure y=percent_of_platform by=platform
+-- plot: kind=bar x=failure y=percent_of_platform by=platform y_title="% of all records"
 SELECT f.platform, f.error_no,
   CASE f.error_no
     WHEN 1 THEN 'instantiation' WHEN 2 THEN 'compile host' WHEN 3 THEN 'compile device'

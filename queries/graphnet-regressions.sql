@@ -27,7 +27,7 @@ SELECT
   run.mean_ms AS run_ms,
   run.mean_ms / reference.mean_ms - 1 AS slower,
   sqrt(power(run.noise, 2) + power(reference.noise, 2)) AS noise,
-  run.mean_ms / reference.mean_ms - 1 > 2 * sqrt(power(run.noise, 2) + power(reference.noise, 2)) AS beyond_noise
+  run.mean_ms / reference.mean_ms - 1 > 2 * sqrt(power(run.noise, 2) + power(reference.noise, 2)) AS exceeds_noise
 FROM times AS run
 JOIN times AS reference ON reference.sample = run.sample
 WHERE run.name LIKE $run AND reference.name LIKE $reference AND run.name <> reference.name

@@ -1,6 +1,6 @@
 -- Training targets by platform: throughput of each record relative to the best of its task.
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=histogram x=throughput by=platform
+-- plot: kind=histogram x=throughput by=platform x_title="throughput relative to the best" y_title=records
 SELECT r.platform, b.best_ns / r.runtime_ns AS throughput
 FROM records AS r
 JOIN (

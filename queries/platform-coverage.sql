@@ -1,6 +1,6 @@
 -- Coverage of datasets by platform: graphs, configurations, and configurations of no other platform.
 -- needs records : records
--- plot: kind=bar x=platform y=program_percent by=dataset
+-- plot: kind=bar x=platform y=program_percent by=dataset y_title="measured configurations"
 WITH measured AS (
   SELECT dataset, platform, count(DISTINCT graph_id) AS graph_count, count(DISTINCT config_id) AS program_count,
     row_number() OVER (ORDER BY dataset, platform) AS number, dense_rank() OVER (ORDER BY dataset) AS dataset_number

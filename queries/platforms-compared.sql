@@ -2,7 +2,7 @@
 -- platform platform_a : first platform, as in `records.platform`
 -- platform platform_b : second platform, as in `records.platform`
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=scatter x=runtime_a_ns y=runtime_b_ns note=kendall_tau_b
+-- plot: kind=scatter x=runtime_a_ns y=runtime_b_ns annotate=kendall_tau_b x_title="runtime on platform a" y_title="runtime on platform b"
 WITH best AS (
   SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS runtime_a_ns,
     min(runtime_ns) FILTER (WHERE platform = $platform_b) AS runtime_b_ns

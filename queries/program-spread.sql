@@ -2,7 +2,7 @@
 -- platform platform : platform, as in `records.platform`
 -- parameter limit = 12 : number of tasks
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=box x=task y=times_slower log=y
+-- plot: kind=box x=task y=times_slower log=y y_title="runtime relative to the best"
 WITH tasks_of AS (
   SELECT r.graph_id, count(DISTINCT r.config_id) AS program_count, min(r.runtime_ns) AS best_ns
   FROM records AS r

@@ -1,9 +1,9 @@
 -- Rank correlation of two platforms by task: Kendall's tau-b, Spearman's rho, slowdown of a's best on b.
 -- platform platform_a : first platform, as in `records.platform`
 -- platform platform_b : second platform, as in `records.platform`
--- parameter least = 3 : minimum number of configurations that both platforms measured
+-- parameter min_programs = 3 : minimum number of configurations that both platforms measured
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=histogram x=kendall_tau_b
+-- plot: kind=histogram x=kendall_tau_b y_title=tasks
 WITH best AS (
   SELECT graph_id, config_id, min(runtime_ns) FILTER (WHERE platform = $platform_a) AS a_ns,
     min(runtime_ns) FILTER (WHERE platform = $platform_b) AS b_ns
@@ -24,5 +24,5 @@ SELECT g.workload_key, count(*) AS program_count, kendall_tau_b(r.a_ns, r.b_ns) 
 FROM ranked AS r
 JOIN graphs AS g ON g.graph_id = r.graph_id
 GROUP BY g.workload_key
-HAVING count(*) >= $least
+HAVING count(*) >= $min_programs
 ORDER BY kendall_tau_b, g.workload_key

@@ -3,7 +3,7 @@
 -- parameter peak = 0 : peak GFLOPS of the machine, from its data sheet or a measured `matmul`; 0 for the maximum of the tasks
 -- parameter bandwidth = 0 : memory bandwidth in GB/s, from the data sheet or a measured `row_sum`; 0 for the maximum of the tasks
 -- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks with known operations (ingest the `network_info` files of TenSet)
--- plot: kind=scatter x=flop_per_byte y=gflops by=op log=xy
+-- plot: kind=scatter x=flop_per_byte y=gflops by=op limit=roof_gflops annotate=roof log=xy
 WITH best AS (
   SELECT graph_id, min(runtime_ns) AS best_ns
   FROM records
@@ -41,18 +41,20 @@ machine AS (
 ),
 -- Range of x: all tasks and the ridge point.
 roof AS (
-  SELECT max(m.peak) AS peak, max(m.bandwidth) AS bandwidth,
+  SELECT max(m.peak) AS peak, max(m.bandwidth) AS bandwidth, max(m.peak / m.bandwidth) AS ridge,
     least(min(t.flop_per_byte), max(m.peak / m.bandwidth) / 2) AS least_x,
-    greatest(max(t.flop_per_byte), max(m.peak / m.bandwidth) * 2) AS most_x
+    greatest(max(t.flop_per_byte), max(m.peak / m.bandwidth) * 2) AS most_x,
+    concat(round(max(m.peak), 1), ' GFLOPS, ', round(max(m.bandwidth), 1), ' GB/s',
+      CASE WHEN CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0 THEN '' ELSE ' (best reached)' END) AS limits
   FROM tasks_of AS t CROSS JOIN machine AS m
+  WHERE m.peak > 0 AND m.bandwidth > 0
 )
-SELECT op, flop_per_byte, gflops, gb_per_s FROM tasks_of
+SELECT t.op, t.flop_per_byte, t.gflops, t.gb_per_s, least(r.peak, r.bandwidth * t.flop_per_byte) AS roof_gflops,
+  r.limits AS roof
+FROM tasks_of AS t
+LEFT JOIN roof AS r ON true
 UNION ALL
-SELECT CASE WHEN CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0 THEN 'roof' ELSE 'roof (best reached)' END,
-  x, least(peak, bandwidth * x), NULL
-FROM (
-  SELECT peak, bandwidth, least_x * power(most_x / least_x, value / 120.0) AS x
-  FROM roof, generate_series(0, 120)
-  WHERE peak > 0 AND bandwidth > 0
-) AS xs
-ORDER BY op, flop_per_byte
+-- Corners of the roof, which have no task.
+SELECT NULL, x, NULL, NULL, least(peak, bandwidth * x), limits
+FROM (SELECT peak, bandwidth, limits, unnest([least_x, ridge, most_x]) AS x FROM roof WHERE peak IS NOT NULL) AS corners
+ORDER BY op NULLS LAST, flop_per_byte

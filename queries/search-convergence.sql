@@ -1,8 +1,8 @@
 -- Convergence of searches: trials until a task is within 20, 10, 5 and 1 percent of the best of its file.
 -- platform platform : platform, as in `records.platform`
--- parameter least = 20 : minimum number of trials of a task in a file
+-- parameter min_trials = 20 : minimum number of trials of a task in a file
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=ecdf x=trials_to_5_percent
+-- plot: kind=ecdf x=trials_to_5_percent x_title="trials to within 5 % of the best" y_title="fraction of searches"
 WITH trials AS (
   SELECT source_id, graph_id, runtime_ns,
     row_number() OVER (PARTITION BY source_id, graph_id ORDER BY line) AS trial,
@@ -20,5 +20,5 @@ FROM trials AS t
 JOIN graphs AS g ON g.graph_id = t.graph_id
 JOIN sources AS s ON s.source_id = t.source_id
 GROUP BY s.name, g.workload_key
-HAVING max(t.trial) >= $least AND max(t.best_ns) IS NOT NULL
+HAVING max(t.trial) >= $min_trials AND max(t.best_ns) IS NOT NULL
 ORDER BY trials_to_5_percent DESC, source, g.workload_key

@@ -2,7 +2,7 @@
 -- platform platform : platform, as in `records.platform`
 -- parameter limit = 4 : number of tasks
 -- needs records WHERE status = 'ok' : records with status `ok`
--- plot: kind=step x=trial y=best_so_far_ns by=source facet=task
+-- plot: kind=step x=trial y=best_so_far_ns by=source facet=task y_title="best runtime so far"
 WITH searched AS (
   SELECT graph_id, count(DISTINCT source_id) AS source_count, count(*) AS trial_count
   FROM records

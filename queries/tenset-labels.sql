@@ -1,7 +1,7 @@
 -- TenSet training targets of one platform: as in TenSet's scripts, with 1e10 s for a failed record.
 -- platform platform : platform, as in `records.platform`
 -- needs records WHERE dataset = 'tenset' : records of TenSet
--- plot: kind=histogram x=throughput
+-- plot: kind=histogram x=throughput x_title="throughput relative to the best" y_title=records
 SELECT 'tenset' AS label_name, table_version('records') AS label_version,
   t.workload_key, t.config_id, s.name AS source, t.line, t.cost_s,
   min(t.cost_s) OVER task AS min_latency_s,

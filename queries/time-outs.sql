@@ -1,6 +1,6 @@
 -- Timeouts by platform: percentage of the records, and time spent on them.
 -- needs records WHERE error_no IN (6, 7) : records with a timeout (TVM error 6 or 7)
--- plot: kind=bar x=platform y=timeout_percent
+-- plot: kind=bar x=platform y=timeout_percent by=platform y_title="records with a timeout"
 SELECT platform, count(*) AS record_count,
   count(*) FILTER (WHERE error_no = 6) AS build_timeout_count,
   count(*) FILTER (WHERE error_no = 7) AS run_timeout_count,

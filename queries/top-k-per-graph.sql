@@ -2,11 +2,11 @@
 -- platform platform : platform, as in `records.platform`
 -- parameter k = 3 : number of configurations per graph, program and build
 -- needs records WHERE status = 'ok' : records with status `ok`
-SELECT g.workload_key, p.program, p.build, p.place, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
+SELECT g.workload_key, p.program, p.build, p.rank, p.runtime_ns, p.runtime_ns / p.best_ns AS times_slower_than_best,
   p.measurements, p.config_id, c.steps
 FROM (
   SELECT r.*, k.program, k.build, min(r.runtime_ns) OVER kernel AS best_ns,
-    row_number() OVER (PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.config_id) AS place
+    row_number() OVER (PARTITION BY r.graph_id, k.program, k.build ORDER BY r.runtime_ns, r.config_id) AS rank
   FROM (
     SELECT graph_id, config_id, min(runtime_ns) AS runtime_ns, count(*) AS measurements
     FROM records
@@ -20,5 +20,5 @@ FROM (
 ) AS p
 JOIN graphs AS g ON g.graph_id = p.graph_id
 JOIN configurations AS c ON c.graph_id = p.graph_id AND c.config_id = p.config_id
-WHERE p.place <= $k
-ORDER BY g.workload_key, p.program, p.build, p.place
+WHERE p.rank <= $k
+ORDER BY g.workload_key, p.program, p.build, p.rank

@@ -45,4 +45,4 @@ WITH known AS (
   JOIN names AS n ON n.graph_id = m.graph_id
   LEFT JOIN computed AS c ON c.graph_id = m.graph_id
 )
-SELECT *, bound_ns / best_ns AS reached FROM bounds ORDER BY reached DESC NULLS LAST, graph
+SELECT *, bound_ns / best_ns AS fraction_of_bound FROM bounds ORDER BY fraction_of_bound DESC NULLS LAST, graph

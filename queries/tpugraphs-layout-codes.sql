@@ -17,23 +17,23 @@ programs AS (
   JOIN stored.configurations AS c ON c.config_id = r.config_id
   WHERE r.status = 'ok'
 ),
-taken AS (
-  SELECT times_slower, unnest(codes) AS code, unnest(range(0, CAST(cardinality(codes) AS BIGINT))) AS place FROM programs
+positions AS (
+  SELECT times_slower, unnest(codes) AS code, unnest(range(0, CAST(cardinality(codes) AS BIGINT))) AS position FROM programs
 ),
 layouts AS (
-  SELECT place, code, count(*) AS config_count, median(times_slower) AS times_slower
-  FROM taken
-  GROUP BY place, code
+  SELECT position, code, count(*) AS config_count, median(times_slower) AS times_slower
+  FROM positions
+  GROUP BY position, code
 ),
 -- Ratio of the slowest to the fastest layout of a group.
 groups AS (
-  SELECT place, max(times_slower) / min(times_slower) AS spread
+  SELECT position, max(times_slower) / min(times_slower) AS spread
   FROM layouts
-  GROUP BY place
-  ORDER BY spread DESC, place
+  GROUP BY position
+  ORDER BY spread DESC, position
   LIMIT $groups
 )
-SELECT CAST(l.place AS VARCHAR) AS group, l.code, l.times_slower, l.config_count, g.spread
+SELECT CAST(l.position AS VARCHAR) AS group, l.code, l.times_slower, l.config_count, g.spread
 FROM layouts AS l
-JOIN groups AS g ON g.place = l.place
-ORDER BY g.spread DESC, l.place, l.code
+JOIN groups AS g ON g.position = l.position
+ORDER BY g.spread DESC, l.position, l.code

@@ -3,9 +3,9 @@
 SELECT
   s.id,
   count(*) AS configurations,
-  max(c.samples) AS most_samples,
+  max(c.samples) AS max_samples,
   median(c.spread) AS median_spread,
-  max(c.spread) AS largest_spread
+  max(c.spread) AS max_spread
 FROM (
   SELECT source_id, config_id, count(*) AS samples, max(runtime_ns) / min(runtime_ns) - 1 AS spread
   FROM records

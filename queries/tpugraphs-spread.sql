@@ -1,7 +1,7 @@
 -- Spread of TpuGraphs configurations: slowdown relative to the best, for the graphs with most rows.
 -- parameter limit = 12 : number of graphs
 -- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
--- plot: kind=violin x=graph y=times_slower
+-- plot: kind=violin x=graph y=times_slower y_title="runtime relative to the best"
 WITH most AS (
   SELECT graph_id, source_id, count(*) AS sample_count, min(runtime_ns) AS best_ns
   FROM records

@@ -4,15 +4,13 @@
 //! ```text
 //!  files ─▶ formats ─▶ rows ─▶ ingest ─▶ store ─▶ query ─▶ export ─▶ files, selections
 //!  kernels ─▶ measure ─▶ trials ──▶┘ ▲              └────▶ batch ─▶ training steps
-//!                                    └ dedupe, ledger: what the store knows already
+//!                                    └ dedupe, ingest log: rows and files that the store has
 //!  schema ── read by every stage ──
 //! ```
 //!
-//! Crates below `crates` carry it. Seven build without DataFusion and Arrow: `metrics` (statistics, rankings, speedup
-//! scores), `codecs` (compact bytes for numbers, programs, graphs and tensors), `formats` (files to rows), `graphs`
-//! (features of computation graphs), `measure` (kernels to timings), `plot` (charts), `folders` (folders of the user).
-//! `error`, `schema`, `store` and `functions` (SQL functions) are the base of this one. Builds without the features `cluster` (with [`worker`]),
-//! `measure` (with `trials`), `cuda`, `plot` or `ui` lack these modules.
+//! This crate is the facade: [`Store`] has a method for each operation, and the modules re-export the options and
+//! reports of the crates below `crates`, which do the work. `docs/dev/architecture.md` lists them. Builds without the
+//! features `cluster` (with [`worker`]), `measure` (with `trials`), `cuda`, `plot` or `ui` lack these modules.
 //!
 //! # A tour
 //!
@@ -63,92 +61,38 @@
 //!
 //! A column: `schemas/<table>.toml`. A built-in query: `queries/<name>.sql`. A SQL function: a file in
 //! `crates/functions`. A metric: a folder in `crates/metrics`. A format: a module in `crates/formats` and an adapter in
-//! `formats`. Each is listed once, beside its siblings. `docs/dev/architecture.md` is the map of the code.
-
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing,
-        clippy::string_slice,
-        clippy::print_stdout,
-        reason = "tests fail by panicking, and may print counts"
-    )
-)]
-#![cfg_attr(
-    not(feature = "cli"),
-    allow(
-        dead_code,
-        unused_imports,
-        reason = "some items are used only by the command line"
-    )
-)]
+//! `crates/adapters`. Each is listed once, beside its siblings.
 
 use tsql_error as error;
+use tsql_schema::shard;
+
 pub use tsql_schema as schema;
-use tsql_schema::{column, shard};
 
 pub mod store;
 
-mod atomic_output;
-#[cfg(feature = "cluster")]
-pub mod cluster;
-mod dedupe;
-mod line_selection;
-
-mod ingest_log;
-pub mod query;
-
-mod formats;
-
-pub mod optimize;
-
-pub mod ingest;
-
-pub mod check;
-pub mod compare;
-pub mod copy;
-pub mod corrections;
-mod demo;
-pub mod diff;
-pub mod export;
-pub mod features;
-pub mod notes;
-#[cfg(feature = "plot")]
-pub mod plot;
-pub mod publish;
-pub mod splits;
-pub mod training;
+#[doc(hidden)]
+pub use tsql_dataset::optional_setting;
 #[cfg(all(feature = "measure", target_os = "linux"))]
-pub mod trials;
-mod upkeep;
-#[cfg(feature = "cluster")]
-pub mod worker;
-
-pub mod auto_scheduler;
-pub mod graphnet;
-#[cfg(feature = "plot")]
-pub mod html_report;
-pub mod metaschedule;
-pub mod score;
-pub mod tpugraphs;
+pub use tsql_dataset::trials;
+pub use tsql_dataset::{
+    auto_scheduler, check, copy, corrections, diff, export, ingest, notes, optimize,
+};
+pub use tsql_ml::{
+    compare, features, graphnet, metaschedule, publish, score, splits, tpugraphs, training,
+};
 #[cfg(feature = "ui")]
-pub mod ui;
+pub use tsql_server::ui;
+#[cfg(feature = "plot")]
+pub use tsql_server::{html_report, plot};
+pub use tsql_session as query;
+#[cfg(feature = "cluster")]
+pub use {tsql_cluster as cluster, tsql_worker as worker};
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
-pub mod cli;
-
-#[cfg(any(test, fuzzing))]
+pub use tsql_cli as cli;
 #[doc(hidden)]
-#[allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a defect must end the process"
-)]
-pub mod fuzz;
+pub use tsql_store::atomic_output;
 
 pub use {arrow, datafusion};
 

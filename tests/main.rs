@@ -75,6 +75,8 @@ mod exports;
 mod features;
 #[path = "suite/files.rs"]
 mod files;
+#[path = "suite/first_commands.rs"]
+mod first_commands;
 #[path = "suite/graph_features.rs"]
 mod graph_features;
 #[path = "suite/graphnet.rs"]

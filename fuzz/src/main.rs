@@ -6,17 +6,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use tsql::fuzz::{TARGETS, Target};
+use tsql_fuzz_targets::{Target, targets};
 
 static TARGET: OnceLock<Target> = OnceLock::new();
 
 fn chosen() -> Target {
     let named = std::env::var("TSQL_FUZZ").unwrap_or_default();
-    let found = TARGETS.iter().find(|(name, _)| *name == named);
-    let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
+    let found = targets().find(|(name, _)| *name == named);
+    let names: Vec<&str> = targets().map(|(name, _)| name).collect();
     found.map_or_else(
         || panic!("TSQL_FUZZ names one of {}", names.join(", ")),
-        |(_, target)| *target,
+        |(_, target)| target,
     )
 }
 
@@ -28,7 +28,7 @@ fuzz_target!(
     },
     |bytes: &[u8]| {
         let target = TARGET.get_or_init(chosen);
-        if catch_unwind(AssertUnwindSafe(|| target(bytes))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| target.run(bytes))).is_err() {
             std::process::abort();
         }
     }

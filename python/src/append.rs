@@ -9,6 +9,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use tokio::sync::Mutex;
 use tsql::ingest::{Appender, StreamFormat};
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::{AppendOptions, Error};
 
 use crate::arrow::import_rows;
@@ -49,11 +50,11 @@ impl Appending {
 
 /// Returns the format of a line stream by its name.
 pub(crate) fn format_of(py: Python<'_>, name: String) -> PyResult<StreamFormat> {
-    let known = StreamFormat::ALL.into_iter();
-    let mut known = known.filter(|format| *format != StreamFormat::Arrow);
-    let names: Vec<&str> = known.clone().map(StreamFormat::name).collect();
-    let format = known.find(|format| format.name() == name);
-    format.ok_or_else(|| {
+    let mut known: Vec<StreamFormat> = StreamFormat::all().collect();
+    known.retain(|format| *format != StreamFormat::ARROW);
+    let names: Vec<&str> = known.iter().map(|format| format.name()).collect();
+    let format = known.iter().find(|format| format.name() == name);
+    format.copied().ok_or_else(|| {
         to_py_err(
             py,
             &Error::Unknown {
@@ -79,13 +80,9 @@ impl Store {
         let mut options = AppendOptions::new(stream, platform)
             .format(format)
             .strict(how.strict)
-            .stop(Arc::clone(&stop));
-        for (key, value) in how.labels {
-            options = options.label(key, value);
-        }
-        if let Some(lines) = how.group_lines {
-            options = options.group_lines(lines);
-        }
+            .labels(how.labels)
+            .stop(Arc::clone(&stop))
+            .set_if(how.group_lines, AppendOptions::group_lines);
         if let Some(seconds) = how.group_s {
             let time = Duration::try_from_secs_f64(seconds);
             let time = time.map_err(|error| {

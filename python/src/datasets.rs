@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use serde::Serialize;
+use tsql::atomic_output::create_output;
 use tsql::auto_scheduler;
 use tsql::graphnet::{HubOptions, export_hub};
 use tsql::metaschedule::{DatabaseOptions, export_databases};
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::tpugraphs::{SubmissionScore, score_submission, write_submission};
-use tsql_folders::OutputFile;
 
 use crate::errors::to_py_err;
 use crate::runtime::wait;
-use crate::store::{Store, json};
+use crate::store::{Store, json, with_credentials};
 
 /// JSON report of a row of a submission.
 #[derive(Serialize)]
@@ -70,7 +71,7 @@ async fn write_whole_file<T>(
     path: &Path,
     write: impl AsyncFnOnce(&mut File) -> tsql::Result<T>,
 ) -> tsql::Result<T> {
-    let (output, mut file) = OutputFile::create(path)?;
+    let (output, mut file) = create_output(path)?;
     let written = write(&mut file).await?;
     output.finish()?;
     Ok(written)
@@ -122,10 +123,9 @@ impl Store {
         predicate: Option<String>,
         overwrite: bool,
     ) -> PyResult<String> {
-        let mut options = DatabaseOptions::default().overwrite(overwrite);
-        if let Some(predicate) = predicate {
-            options = options.predicate(predicate);
-        }
+        let options = DatabaseOptions::default()
+            .overwrite(overwrite)
+            .set_if(predicate, DatabaseOptions::predicate);
         let store = self.get(py)?;
         let call = move || async move { export_databases(&store, &folder, &options).await };
         json(py, &wait(py, call)?)
@@ -144,10 +144,7 @@ impl Store {
         samples: Option<String>,
         path: PathBuf,
     ) -> PyResult<String> {
-        let mut options = HubOptions::default();
-        if let Some(samples) = samples {
-            options = options.samples(samples);
-        }
+        let options = HubOptions::default().set_if(samples, HubOptions::samples);
         let store = self.get(py)?;
         let call = move || async move {
             write_whole_file(&path, async |out| export_hub(&store, &options, out).await).await
@@ -159,8 +156,8 @@ impl Store {
 /// JSON report of a requirement of commits on a location.
 #[derive(Serialize)]
 struct Probe {
-    what: &'static str,
-    wrong: Option<String>,
+    check: &'static str,
+    problem: Option<String>,
 }
 
 /// Checks the requirements of commits on a location; returns JSON, `null` for a local disk, which meets them.
@@ -171,8 +168,8 @@ pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
     })?;
     let told = probed.map(|probed| {
         let each = probed.into_iter().map(|one| Probe {
-            what: one.what,
-            wrong: one.wrong,
+            check: one.name,
+            problem: one.problem,
         });
         each.collect::<Vec<_>>()
     });
@@ -182,8 +179,7 @@ pub(crate) fn probe(py: Python<'_>, location: String) -> PyResult<String> {
 /// Returns the status of each worker, or an error, as JSON.
 #[pyfunction]
 pub(crate) fn workers(py: Python<'_>, addresses: &str) -> PyResult<String> {
-    let workers = tsql::cluster::Workers::parse(addresses);
-    let workers = workers.map_err(|error| to_py_err(py, &error))?;
+    let workers = with_credentials(py, addresses)?;
     let told = wait(py, move || async move { workers.status().await })?;
     let told: Vec<(String, Option<_>, Option<String>)> = told
         .into_iter()

@@ -58,9 +58,9 @@ fn error_attributes<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, 
         | Error::CannotCreate { location, .. }
         | Error::Source { location, .. } => about.set_item("location", location)?,
         Error::Unknown { kind, name, known } => {
-            about.set_item("what", kind)?;
+            about.set_item("name_kind", kind)?;
             about.set_item("name", name)?;
-            about.set_item("known", known.split(", ").collect::<Vec<_>>())?;
+            about.set_item("known_names", known.split(", ").collect::<Vec<_>>())?;
         }
         Error::Argument { name, .. } => about.set_item("name", name)?,
         Error::Sql(mistake) => {

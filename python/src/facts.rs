@@ -49,7 +49,9 @@ fn describe_columns<'a>(columns: impl Iterator<Item = &'a schema::Column>) -> Ve
 }
 
 fn list_tables() -> tsql::Result<Vec<Table>> {
-    let all = schema::relations()?.map(|relation| Table {
+    let mut all: Vec<_> = schema::relations()?.collect();
+    all.sort_by_key(|relation| schema::list_order(relation.name));
+    let all = all.into_iter().map(|relation| Table {
         columns: describe_columns(relation.shown_columns()),
         name: relation.name.to_owned(),
         doc: relation.doc.to_owned(),
@@ -105,8 +107,8 @@ pub(crate) fn other_tables(py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
 /// Writes a file atomically.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, content: Vec<u8>) -> PyResult<()> {
-    let written = tsql_folders::write_file(&path, content);
-    written.map_err(|error| to_py_err(py, &error.into()))
+    let written = tsql::atomic_output::write_output(&path, content);
+    written.map_err(|error| to_py_err(py, &error))
 }
 
 /// Compares a publication with its checksums; returns the report as JSON.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use tsql::features::FeaturesOptions;
+use tsql::optional_setting::OptionalSetting as _;
 
 use crate::runtime::wait;
 use crate::store::{Store, json};
@@ -17,13 +18,9 @@ impl Store {
         version: Option<i64>,
         column: Option<String>,
     ) -> PyResult<String> {
-        let mut options = FeaturesOptions::new(name);
-        if let Some(version) = version {
-            options = options.version(version);
-        }
-        if let Some(column) = column {
-            options = options.column(column);
-        }
+        let options = FeaturesOptions::new(name)
+            .set_if(version, FeaturesOptions::version)
+            .set_if(column, FeaturesOptions::column);
         let store = self.get(py)?;
         let call = move || async move { store.import_features(&source, &options).await };
         json(py, &wait(py, call)?)

@@ -9,6 +9,7 @@ mod datasets;
 mod errors;
 mod facts;
 mod features;
+mod forks;
 #[cfg(target_os = "linux")]
 mod measuring;
 mod messages;
@@ -45,6 +46,8 @@ mod _native {
         command, describe, ends_with_session, functions, numbered, other_tables, size_bytes,
         tables, verify, version, write_file,
     };
+    #[pymodule_export]
+    use crate::forks::{after_fork, after_fork_in_child, before_fork};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::measuring::{

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tsql::Error;
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::trials::{
     self, Cache, Event, ExecOptions, LoadedProgram, MeasureOptions, Recording, RecordingOptions,
     Search, Settings, TimedCall,
@@ -86,27 +87,14 @@ impl MeasureArgs {
                 .target(&target)
                 .map_err(|error| to_py_err(py, &error))?;
         }
-        if let Some(platform) = self.platform {
-            options = options.platform(platform);
-        }
-        if let Some(name) = self.name {
-            options = options.name(name);
-        }
-        for (key, value) in self.labels {
-            options = options.label(key, value);
-        }
-        if let Some(core) = self.core {
-            options = options.core(core);
-        }
-        if let Some(jobs) = self.jobs {
-            options = options.jobs(jobs);
-        }
-        if let Some(trials) = self.trials {
-            options = options.trials(trials);
-        }
-        if let Some(seed) = self.seed {
-            options = options.seed(seed);
-        }
+        options = options
+            .set_if(self.platform, MeasureOptions::platform)
+            .set_if(self.name, MeasureOptions::name)
+            .labels(self.labels)
+            .set_if(self.core, MeasureOptions::core)
+            .set_if(self.jobs, MeasureOptions::jobs)
+            .set_if(self.trials, MeasureOptions::trials)
+            .set_if(self.seed, MeasureOptions::seed);
         Ok(options)
     }
 }
@@ -117,7 +105,7 @@ impl MeasureArgs {
 struct RepeatArgs {
     predicate: String,
     limit: u64,
-    minimal_change: f64,
+    minimum_change: f64,
     trust: bool,
 }
 
@@ -137,19 +125,13 @@ struct ExecArgs {
 
 impl ExecArgs {
     fn options(self, py: Python<'_>) -> PyResult<ExecOptions> {
-        let mut options = ExecOptions::new(self.command, self.platform)
+        let options = ExecOptions::new(self.command, self.platform)
             .format(format_of(py, self.format)?)
             .commit_every(seconds(py, self.commit_s)?)
-            .commit_records(self.commit_records);
-        if let Some(log) = self.log {
-            options = options.log(log);
-        }
-        if let Some(name) = self.name {
-            options = options.name(name);
-        }
-        for (key, value) in self.labels {
-            options = options.label(key, value);
-        }
+            .commit_records(self.commit_records)
+            .set_if(self.log, ExecOptions::log)
+            .set_if(self.name, ExecOptions::name)
+            .labels(self.labels);
         Ok(options)
     }
 }
@@ -240,7 +222,7 @@ impl Store {
         let RepeatArgs {
             predicate,
             limit,
-            minimal_change,
+            minimum_change,
             trust,
         } = asked;
         let store = self.get(py)?;
@@ -256,7 +238,7 @@ impl Store {
         let options = watched.options(how.options(py)?);
         let store = self.get(py)?;
         watched.wait(py, heard, move || async move {
-            store.measure_again(chosen, &options, minimal_change).await
+            store.measure_again(chosen, &options, minimum_change).await
         })
     }
 
@@ -289,12 +271,10 @@ impl Store {
         commit_s: f64,
         commit_records: u64,
     ) -> PyResult<Recorder> {
-        let mut options = RecordingOptions::new(name, platform)
+        let options = RecordingOptions::new(name, platform)
             .commit_every(seconds(py, commit_s)?)
-            .commit_records(commit_records);
-        for (key, value) in labels {
-            options = options.label(key, value);
-        }
+            .commit_records(commit_records)
+            .labels(labels);
         let store = self.get(py)?;
         let recording = wait(py, move || async move { store.recording(&options).await })?;
         Ok(Recorder {

@@ -45,9 +45,10 @@ pub(crate) struct QueryResult {
 
 impl QueryResult {
     pub(crate) fn new(frame: DataFrame) -> Self {
+        let schema = query::schema_with_units(&frame);
         Self {
-            schema: query::schema_with_units(frame.logical_plan()),
-            columns: describe_columns(&frame),
+            columns: describe_columns(&frame, &schema),
+            schema,
             explained: frame.clone(),
             state: Mutex::new(State::Planned(Box::new(frame))),
         }
@@ -339,10 +340,9 @@ fn arrays<'py>(
 
 /// Describes the columns of a result, with their units. Unmodified columns of a table of the store also have
 /// its documentation.
-fn describe_columns(frame: &DataFrame) -> Vec<Column> {
-    let schema = frame.schema();
-    let mut columns = describe_schema(&query::schema_with_units(frame.logical_plan()));
-    for (column, (table, field)) in columns.iter_mut().zip(schema.iter()) {
+fn describe_columns(frame: &DataFrame, schema: &Schema) -> Vec<Column> {
+    let mut columns = describe_schema(schema);
+    for (column, (table, field)) in columns.iter_mut().zip(frame.schema().iter()) {
         let known = table.and_then(|table| column_doc(table.table(), field.name()));
         column.doc = known.unwrap_or_default();
     }

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tsql::Error;
 
 use crate::errors::to_py_err;
+use crate::forks::KEEP_ALIVE;
 use crate::messages::flush_to_logger;
 
 /// Interval of checks for Ctrl-C, and of progress reports, while waiting.
@@ -58,6 +59,7 @@ fn threads() -> PyResult<&'static Threads> {
     let runtime = Builder::new_multi_thread()
         .thread_name("tsql")
         .thread_stack_size(STACK_BYTES)
+        .thread_keep_alive(KEEP_ALIVE)
         .enable_all()
         .build()?;
     let threads: &'static mut Threads = Box::leak(Box::new(Threads {
@@ -73,6 +75,14 @@ fn threads() -> PyResult<&'static Threads> {
         // Another thread of this process was faster.
         Err(_) => self::threads(),
     }
+}
+
+/// Returns the runtime of this process, if a call has started it.
+#[expect(unsafe_code, reason = "as in `threads`")]
+pub(crate) fn existing_runtime() -> Option<&'static Runtime> {
+    // SAFETY: as in `threads`.
+    let threads = unsafe { THREADS.load(Ordering::Acquire).as_ref() }?;
+    (threads.process == process::id()).then_some(&threads.runtime)
 }
 
 /// Returns the runtime of the current threads.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::score::{ScoreOptions, Scoring, Variant};
 
 use crate::errors::argument_error;
@@ -43,23 +44,15 @@ impl Store {
             let reason = format!("no variant `{}`, expected tenset or valid", how.variant);
             argument_error(py, "variant", &reason)
         })?;
-        let mut options = ScoreOptions::default()
+        let options = ScoreOptions::default()
             .variant(variant)
             .allow_missing(how.allow_missing)
             .seed(how.seed)
-            .resamples(how.resamples);
-        if let Some(split) = how.split {
-            options = options.split(split);
-        }
-        if let Some(part) = how.part {
-            options = options.part(part);
-        }
-        if let Some(predicate) = how.predicate {
-            options = options.predicate(predicate);
-        }
-        if let Some(path) = how.evaluation_indices {
-            options = options.evaluation_indices(path);
-        }
+            .resamples(how.resamples)
+            .set_if(how.split, ScoreOptions::split)
+            .set_if(how.part, ScoreOptions::part)
+            .set_if(how.predicate, ScoreOptions::predicate)
+            .set_if(how.evaluation_indices, ScoreOptions::evaluation_indices);
         let store = self.get(py)?;
         let call = move || async move { store.score(scoring, &predictions, &options).await };
         json(py, &wait(py, call)?)

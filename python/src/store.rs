@@ -68,7 +68,7 @@ impl Store {
         }
         let store = wait(py, {
             let (location, at) = (self.location.clone(), self.at.clone());
-            move || open_store(location, at, false)
+            move || open_store(location, at, Creation::None)
         })?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.is_some() {
@@ -81,21 +81,61 @@ impl Store {
     }
 }
 
+/// Whether a store is created.
+#[derive(Clone, Copy)]
+enum Creation {
+    None,
+    IfMissing,
+    New,
+}
+
+/// Creates a store.
+///
+/// # Errors
+/// `CannotCreate`, with a hint if there is a store.
+async fn create_new(location: &str) -> tsql::Result<tsql::Store> {
+    let created = tsql::Store::create(location).await;
+    if !matches!(created, Err(Error::CannotCreate { .. })) {
+        return created;
+    }
+    match tsql::Store::open(location).await {
+        Ok(_) => Err(Error::CannotCreate {
+            location: location.to_owned(),
+            reason:
+                "is a tsql store already\nhint: `tsql.open` opens it, and so does `exist_ok=True`"
+                    .to_owned(),
+        }),
+        Err(_) => created,
+    }
+}
+
 async fn open_store(
     location: String,
     at: Option<String>,
-    create: bool,
+    create: Creation,
 ) -> tsql::Result<tsql::Store> {
-    let store = match location.as_str() {
-        SAMPLE => tsql::Store::demo().await?,
-        place if create => tsql::Store::open_or_create(place).await?,
-        place => tsql::Store::open(place).await?,
+    let store = match (location.as_str(), create) {
+        (SAMPLE, _) => tsql::Store::demo().await?,
+        (place, Creation::None) => tsql::Store::open(place).await?,
+        (place, Creation::IfMissing) => tsql::Store::open_or_create(place).await?,
+        (place, Creation::New) => create_new(place).await?,
     };
     let store = store.with_reporter(crate::messages::enqueue);
     match at {
         Some(at) => store.at(&at.parse::<At>()?).await,
         None => Ok(store),
     }
+}
+
+/// Parses addresses of workers. The credentials come from the environment.
+pub(crate) fn with_credentials(
+    py: Python<'_>,
+    addresses: &str,
+) -> PyResult<tsql::cluster::Workers> {
+    let security = tsql::cluster::Security::from_env();
+    let workers = tsql::cluster::Workers::parse(addresses)
+        .and_then(|workers| Ok(workers.security(security?)));
+    workers.map_err(|error| to_py_err(py, &error))
 }
 
 /// Serializes a value of the library as JSON.
@@ -107,12 +147,12 @@ pub(crate) fn json(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
 #[pymethods]
 impl Store {
     #[new]
-    #[pyo3(signature = (location, at=None, create=false, memory_limit=None, threads=None, workers=None))]
+    #[pyo3(signature = (location, at=None, create=None, memory_limit=None, threads=None, workers=None))]
     fn new(
         py: Python<'_>,
         location: Option<String>,
         at: Option<String>,
-        create: bool,
+        create: Option<&str>,
         memory_limit: Option<usize>,
         threads: Option<usize>,
         workers: Option<&str>,
@@ -124,6 +164,11 @@ impl Store {
                 near.map_err(|error| to_py_err(py, &error))?
             }
         };
+        let create = match create {
+            Some("new") => Creation::New,
+            Some(_) => Creation::IfMissing,
+            None => Creation::None,
+        };
         let mut options = SessionOptions::default();
         match (memory_limit, query::memory_guard_bytes()) {
             (Some(bytes), _) => options = options.memory_limit_bytes(bytes),
@@ -134,8 +179,7 @@ impl Store {
             options = options.threads(threads);
         }
         if let Some(workers) = workers {
-            let workers = tsql::cluster::Workers::parse(workers);
-            options = options.workers(workers.map_err(|error| to_py_err(py, &error))?);
+            options = options.workers(with_credentials(py, workers)?);
         }
         let store = wait(py, {
             let (location, at) = (location.clone(), at.clone());

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tsql::arrow::buffer::Buffer as Bytes;
 use tsql::arrow::datatypes::ArrowNativeType;
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::tpugraphs::{
-    Form, GraphArrays, GraphStep, GraphsIter, GraphsOptions, Pick, Picking, Tensor, TrainingGraphs,
+    Form, GraphArrays, GraphStep, GraphsOptions, Pick, Picking, Tensor, TrainingGraphs,
     training_files, training_graphs,
 };
-use tsql::training::{Position, RowsIter, RowsOptions, TrainingBatch, TrainingRows};
+use tsql::training::{Position, RowsOptions, Steps, TrainingBatch, TrainingRows};
 
 use crate::buffer::Buffer;
 use crate::errors::{argument_error, to_py_err};
@@ -78,13 +79,9 @@ impl Store {
             .pad(how.pad)
             .rank(how.rank, how.world)
             .prefetch(how.prefetch)
-            .threads(how.threads);
-        if let Some(group) = how.group {
-            options = options.group(group);
-        }
-        if let Some(column) = how.balance {
-            options = options.balance(column);
-        }
+            .threads(how.threads)
+            .set_if(how.group, RowsOptions::group)
+            .set_if(how.balance, RowsOptions::balance);
         for (name, value) in how.params {
             options = options.parameter(name, value);
         }
@@ -121,20 +118,16 @@ impl Store {
         } else {
             Form::Int8
         };
-        let mut options = GraphsOptions::new(picking)
+        let options = GraphsOptions::new(picking)
             .form(form)
             .shuffle(how.shuffle)
             .drop_last(how.drop_last)
             .pad(how.pad)
             .rank(how.rank, how.world)
             .prefetch(how.prefetch)
-            .threads(how.threads);
-        if let Some(split) = how.split {
-            options = options.split(split);
-        }
-        if let Some(family) = how.balance {
-            options = options.balance(family);
-        }
+            .threads(how.threads)
+            .set_if(how.split, GraphsOptions::split)
+            .set_if(how.balance, GraphsOptions::balance);
         let store = self.get(py)?;
         let graphs = wait(py, move || async move {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -210,25 +203,29 @@ impl RowLoader {
     }
 }
 
+/// Waits for the next step and handles signals meanwhile; `None` at the end.
+fn next_step<T: Send + 'static>(py: Python<'_>, steps: &Mutex<Steps<T>>) -> PyResult<Option<T>> {
+    loop {
+        let waited = py.detach(|| {
+            let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+            steps.wait(POLL_INTERVAL).then(|| steps.next())
+        });
+        if let Some(next) = waited {
+            return next.transpose().map_err(|error| to_py_err(py, &error));
+        }
+        raise_signals(py)?;
+    }
+}
+
 /// Iterator of the rest of an epoch of rows.
 #[pyclass(frozen, module = "tsql._native")]
-pub(crate) struct RowSteps(Mutex<RowsIter>);
+pub(crate) struct RowSteps(Mutex<Steps<TrainingBatch>>);
 
 #[pymethods]
 impl RowSteps {
     /// Returns the next batch; `None` at the end.
     fn next(&self, py: Python<'_>) -> PyResult<Option<RowBatch>> {
-        loop {
-            let waited = py.detach(|| {
-                let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                steps.wait(POLL_INTERVAL).then(|| steps.next())
-            });
-            if let Some(next) = waited {
-                let next = next.transpose().map_err(|error| to_py_err(py, &error))?;
-                return Ok(next.map(row_batch));
-            }
-            raise_signals(py)?;
-        }
+        Ok(next_step(py, &self.0)?.map(row_batch))
     }
 }
 
@@ -295,23 +292,14 @@ impl GraphLoader {
 
 /// Iterator of the rest of an epoch of graphs.
 #[pyclass(frozen, module = "tsql._native")]
-pub(crate) struct GraphSteps(Mutex<GraphsIter>);
+pub(crate) struct GraphSteps(Mutex<Steps<GraphStep>>);
 
 #[pymethods]
 impl GraphSteps {
     /// Returns the next step; `None` at the end.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        loop {
-            let waited = py.detach(|| {
-                let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                steps.wait(POLL_INTERVAL).then(|| steps.next())
-            });
-            if let Some(next) = waited {
-                let next = next.transpose().map_err(|error| to_py_err(py, &error))?;
-                return next.map(|step| arrays(py, step)).transpose();
-            }
-            raise_signals(py)?;
-        }
+        let next = next_step(py, &self.0)?;
+        next.map(|step| arrays(py, step)).transpose()
     }
 }
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use tsql::corrections::{CorrectionOptions, Label};
 use tsql::graphnet::{self, ReportOptions, SubsetOptions};
 use tsql::notes::Subject;
+use tsql::optional_setting::OptionalSetting as _;
 use tsql::{
     CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions,
     PublishOptions, Shard, VacuumOptions,
@@ -54,21 +55,13 @@ impl Store {
             .strict(how.strict)
             .dry_run(how.dry_run)
             .stop(Arc::clone(&stop))
-            .progress(move |event| told.note_event(event));
-        if let Some(platform) = how.platform {
-            options = options.platform(platform);
-        }
-        if let Some(format) = how.format {
-            options = options.format(format);
-        }
-        if let Some(threads) = how.threads {
-            options = options.threads(threads);
-        }
+            .progress(move |event| told.note_event(event))
+            .labels(how.labels)
+            .set_if(how.platform, IngestOptions::platform)
+            .set_if(how.format, IngestOptions::format)
+            .set_if(how.threads, IngestOptions::threads);
         if let Some((number, of)) = how.part {
             options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);
-        }
-        for (key, value) in how.labels {
-            options = options.label(key, value);
         }
         let store = self.get(py)?;
         let call = move || async move {
@@ -91,11 +84,12 @@ impl Store {
         json(py, &report?)
     }
 
-    #[pyo3(signature = (again, part, heard))]
+    #[pyo3(signature = (again, dry_run, part, heard))]
     fn optimize(
         &self,
         py: Python<'_>,
         again: bool,
+        dry_run: bool,
         part: Option<(u64, u64)>,
         heard: ProgressCallback,
     ) -> PyResult<String> {
@@ -103,6 +97,7 @@ impl Store {
         let told = progress.clone();
         let mut options = OptimizeOptions::default()
             .again(again)
+            .dry_run(dry_run)
             .progress(move |table, done, of| told.note(table, done, of));
         if let Some((number, of)) = part {
             options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);
@@ -140,11 +135,9 @@ impl Store {
     ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
-        let mut options =
-            CheckOptions::default().progress(move |what, done, of| told.note(what, done, of));
-        if let Some(bytes) = memory_limit {
-            options = options.memory_limit_bytes(bytes);
-        }
+        let options = CheckOptions::default()
+            .progress(move |what, done, of| told.note(what, done, of))
+            .set_if(memory_limit, CheckOptions::memory_limit_bytes);
         let store = self.get(py)?;
         let call = move || async move { store.check_with(&options).await };
         json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
@@ -163,13 +156,10 @@ impl Store {
         samples: Option<String>,
         overwrite: bool,
     ) -> PyResult<String> {
-        let mut options = ExportOptions::default().overwrite(overwrite);
-        if let Some(source) = source {
-            options = options.source(source);
-        }
-        if let Some(samples) = samples {
-            options = options.samples(samples);
-        }
+        let options = ExportOptions::default()
+            .overwrite(overwrite)
+            .set_if(source, ExportOptions::source)
+            .set_if(samples, ExportOptions::samples);
         let store = self.get(py)?;
         let call = move || async move { store.export(&folder, &options).await };
         json(py, &wait(py, call)?)
@@ -186,12 +176,10 @@ impl Store {
     ) -> PyResult<String> {
         let progress = Progress::default();
         let told = progress.clone();
-        let mut options = CopyOptions::default()
+        let options = CopyOptions::default()
             .dry_run(dry_run)
-            .progress(move |what, done, of| told.note(what, done, of));
-        if let Some(predicate) = predicate {
-            options = options.predicate(predicate);
-        }
+            .progress(move |what, done, of| told.note(what, done, of))
+            .set_if(predicate, CopyOptions::predicate);
         let (store, to) = (self.get(py)?, to.get(py)?);
         let call = move || async move { store.copy_to(&to, &options).await };
         json(py, &wait_with_progress(py, call, progress.reporter(heard))?)
@@ -214,7 +202,7 @@ impl Store {
         py: Python<'_>,
         text: String,
         about: (String, String),
-        who: Option<String>,
+        author: Option<String>,
     ) -> PyResult<String> {
         let subject = match about.0.as_str() {
             "where" => Subject::Where(about.1),
@@ -222,7 +210,7 @@ impl Store {
             _ => Subject::Platform(about.1),
         };
         let store = self.get(py)?;
-        let call = move || async move { store.add_note(&text, &subject, who.as_deref()).await };
+        let call = move || async move { store.add_note(&text, &subject, author.as_deref()).await };
         json(py, &wait(py, call)?)
     }
 
@@ -293,7 +281,7 @@ impl Store {
     }
 
     /// Compares two sides; a plot is drawn if a path is given.
-    #[pyo3(signature = (a, b, predicate, all, minimal_change, allowed_regression, top, picture))]
+    #[pyo3(signature = (a, b, predicate, all, minimum_change, allowed_regression, top, picture))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are the options of one call"
@@ -305,7 +293,7 @@ impl Store {
         b: String,
         predicate: Option<String>,
         all: bool,
-        minimal_change: Option<f64>,
+        minimum_change: Option<f64>,
         allowed_regression: Option<f64>,
         top: usize,
         picture: Option<PathBuf>,
@@ -314,15 +302,10 @@ impl Store {
         if all {
             options = options.record_choice(tsql::compare::RecordChoice::All);
         }
-        if let Some(predicate) = predicate {
-            options = options.predicate(predicate);
-        }
-        if let Some(share) = minimal_change {
-            options = options.minimal_change(share);
-        }
-        if let Some(share) = allowed_regression {
-            options = options.allowed_regression(share);
-        }
+        options = options
+            .set_if(predicate, CompareOptions::predicate)
+            .set_if(minimum_change, CompareOptions::minimum_change)
+            .set_if(allowed_regression, CompareOptions::allowed_regression);
         let store = self.get(py)?;
         let found = wait(py, move || async move {
             let found = store.compare(&a.parse()?, &b.parse()?, &options).await?;
@@ -336,22 +319,13 @@ impl Store {
 
     /// Scores benchmark runs; plots and tables are written if a folder is given.
     fn report(&self, py: Python<'_>, how: ReportArgs) -> PyResult<String> {
-        let mut options = ReportOptions::default().mismatch_extended(how.mismatch_extended);
-        if let Some(predicate) = how.predicate {
-            options = options.predicate(predicate);
-        }
-        if let Some(by) = how.by {
-            options = options.group_by(by);
-        }
-        if let Some(category) = how.category {
-            options = options.category(category);
-        }
-        if let Some(power) = how.penalty {
-            options = options.p(power);
-        }
-        if let Some(speedup) = how.failure {
-            options = options.b(speedup);
-        }
+        let options = ReportOptions::default()
+            .mismatch_extended(how.mismatch_extended)
+            .set_if(how.predicate, ReportOptions::predicate)
+            .set_if(how.by, ReportOptions::group_by)
+            .set_if(how.category, ReportOptions::category)
+            .set_if(how.penalty, ReportOptions::p)
+            .set_if(how.failure, ReportOptions::b);
         let store = self.get(py)?;
         let (folder, width) = (how.folder, how.width);
         let report = wait(py, move || async move {
@@ -417,20 +391,18 @@ struct ReportArgs {
 #[pyo3(from_item_all)]
 struct CorrectionArgs {
     why: Option<String>,
-    who: Option<String>,
+    author: Option<String>,
     all: bool,
     dry_run: bool,
 }
 
 impl CorrectionArgs {
     fn options(self) -> CorrectionOptions {
-        let mut options = match self.why {
+        let options = match self.why {
             Some(why) => CorrectionOptions::why(why),
             None => CorrectionOptions::default(),
         };
-        if let Some(who) = self.who {
-            options = options.who(who);
-        }
+        let options = options.set_if(self.author, CorrectionOptions::author);
         options.all(self.all).dry_run(self.dry_run)
     }
 }

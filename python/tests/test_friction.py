@@ -226,6 +226,38 @@ def test_sizes_are_bytes_or_texts(location: str) -> None:
         tsql.open(location, memory_limit="1MB").sql("SELECT * FROM records ORDER BY runtime_ns").rows()
 
 
+def test_the_class_of_stores_names_the_calls_that_open_one() -> None:
+    with pytest.raises(TypeError, match=r"hint: `tsql\.open\('mine'\)` opens"):
+        tsql.Store("mine")  # type: ignore[arg-type]
+
+
+def test_an_existing_store_is_opened_or_rejected(tmp_path: Path) -> None:
+    place = tmp_path / "mine"
+    with pytest.raises(tsql.errors.NotAStore, match="hint: "):
+        tsql.open(place)
+    tsql.create(place, exist_ok=False).close()
+    tsql.create(place).close()
+    with pytest.raises(tsql.errors.CannotCreate, match="is a tsql store already\nhint: `tsql.open` opens it"):
+        tsql.create(place, exist_ok=False)
+
+
+def test_the_token_of_workers_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TSQL_TOKEN", "secret")
+    assert len(tsql.workers("localhost:1")) == 1
+    monkeypatch.setenv("TSQL_TOKEN_FILE", str(tmp_path / "token"))
+    for call in (lambda: tsql.workers("localhost:1"), lambda: tsql.open("sample:", workers="localhost:1")):
+        with pytest.raises(tsql.errors.Error, match="TSQL_TOKEN and TSQL_TOKEN_FILE are both set"):
+            call()
+
+
+def test_outputs_inside_a_store_are_rejected(tmp_path: Path) -> None:
+    store = tsql.create(tmp_path / "mine")
+    for write in (store.report_html, store.export, store.publish):
+        with pytest.raises(tsql.errors.Error, match="belongs to the store"):
+            write(tmp_path / "mine" / "x.html")
+    assert not (tmp_path / "mine" / "x.html").exists()
+
+
 def test_a_file_is_no_store(tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     file.write_text("a\n1\n")

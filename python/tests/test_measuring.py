@@ -142,8 +142,8 @@ def test_records_are_measured_again_where_their_programs_are_trusted(own: tsql.S
     medians = "SELECT c.steps, median(t) FROM (SELECT config_id, unnest(repeats_ns) AS t FROM records) JOIN configurations AS c USING (config_id) GROUP BY 1"
     before = {row["steps"]: row["median(t)"] for row in own.sql(medians).arrow().to_pylist()}
     again = own.measure_repeat("platform = 'here'", change=9.0, trust=True, platform="here")
-    assert len(again.records) == 3 and again.left_out == 0 and again.run.failed == 0 and again.run.platform == "here"
-    assert {record.verdict for record in again.records} <= {"same", "unclear"} and not any(record.differs for record in again.records)
+    assert len(again.records) == 3 and again.skipped == 0 and again.run.failed == 0 and again.run.platform == "here"
+    assert {record.verdict for record in again.records} <= {"same", "unclear"} and not any(record.machine_differences for record in again.records)
     assert {record.steps: record.old_ns for record in again.records} == pytest.approx(before)
     assert own.sql("SELECT count(*) FROM records").scalar() == 6
     with pytest.raises(tsql.errors.ArgumentError, match="no selected record can be measured again"):

@@ -16,9 +16,11 @@ from conftest import CHECKOUT
 
 import tsql
 
+OPTIONAL = ("__main__", "_magic", "_native", "_torch", "sqlalchemy")
+
 MODULES = [
     "tsql",
-    *(f"tsql.{one.name}" for one in pkgutil.iter_modules(tsql.__path__) if one.name not in ("_native", "_torch", "__main__")),
+    *(f"tsql.{one.name}" for one in pkgutil.iter_modules(tsql.__path__) if one.name not in OPTIONAL),
 ]
 
 
@@ -60,10 +62,10 @@ def test_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def public_things() -> dict[str, Any]:
     """Public classes and functions, with their methods and properties, by name."""
     found: dict[str, Any] = {}
-    for module in (tsql, tsql.errors, tsql.measure, tsql.reports):
+    for module in (tsql, tsql.dbapi, tsql.errors, tsql.measure, tsql.reports):
         for name in module.__all__:
             thing = getattr(module, name)
-            if not inspect.isclass(thing) and not inspect.isfunction(thing):
+            if not (inspect.isclass(thing) or inspect.isfunction(thing)) or not thing.__module__.startswith("tsql"):
                 continue
             found[f"{module.__name__}.{name}"] = thing
             for member, value in inspect.getmembers(thing) if inspect.isclass(thing) else []:
@@ -112,6 +114,13 @@ def test_all_errors_of_the_library_have_a_class() -> None:
     assert defined - known == {"interrupted", "internal"} and known <= defined
 
 
+def test_dir_lists_the_public_names_alone() -> None:
+    for module in (tsql, tsql.errors, tsql.measure, tsql.reports):
+        assert dir(module) == sorted(module.__all__), module.__name__
+        assert all(hasattr(module, name) for name in dir(module))
+    assert not hasattr(tsql, "Any") and not hasattr(tsql, "TYPE_CHECKING") and not hasattr(tsql, "importlib")
+
+
 def test_earlier_names_of_classes_and_attributes_warn() -> None:
     for earlier, now in tsql.reports._EARLIER_NAMES.items():
         with pytest.warns(DeprecationWarning, match=now):
@@ -125,6 +134,10 @@ def test_earlier_names_of_classes_and_attributes_warn() -> None:
         assert store.mend() == []  # type: ignore[attr-defined]
     with pytest.warns(DeprecationWarning, match="repairs"):
         assert store.check().mendable == []  # type: ignore[attr-defined]
+    with pytest.raises(tsql.errors.UnknownName) as unknown:
+        store.sql("SELECT $platform", {"platfrom": "t4"})
+    with pytest.warns(DeprecationWarning, match="known_names"):
+        assert unknown.value.known == ["platform"]  # type: ignore[attr-defined]
 
 
 def test_earlier_names_of_arguments_warn() -> None:
@@ -156,11 +169,11 @@ def test_the_reference_lists_all_public_names() -> None:
     page = (CHECKOUT / "docs" / "reference" / "python.md").read_text()
     listed = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
     assert len(listed) == len(set(listed)) and not [name for name in listed if "._" in name]
-    modules = {"errors", "measure", "reports", "Error", "__version__"}
+    modules = {"dbapi", "errors", "measure", "reports", "Error", "__version__"}
     expected = {f"tsql.{name}" for name in tsql.__all__ if name not in modules}
     expected |= {f"tsql.reports.{name}" for name in tsql.reports.__all__ if name not in tsql.measure.__all__}
     aliases = tsql.Store._earlier_names  # type: ignore[attr-defined]
     expected |= {f"tsql.Store.{name}" for name in dir(tsql.Store) if not name.startswith("_") and name not in aliases}
-    assert set(listed) == expected | {"tsql.errors", "tsql.measure"}
+    assert set(listed) == expected | {"tsql.dbapi", "tsql.errors", "tsql.measure"}
     members = re.search(r"^::: tsql.measure\n    options:\n      heading_level: 2\n      members: \[(.*)\]$", page, re.MULTILINE)
     assert members is not None and set(members[1].split(", ")) == set(tsql.measure.__all__)

@@ -118,7 +118,7 @@ def test_parameters_that_do_not_fit(store: tsql.Store) -> None:
         store.sql(sql)
     with pytest.raises(tsql.errors.UnknownName) as unknown:
         store.sql(sql, {"platfrom": "x"})
-    assert unknown.value.known == ["platform"] and unknown.value.kind == "unknown_name"
+    assert unknown.value.known_names == ["platform"] and unknown.value.kind == "unknown_name"
     with pytest.raises(tsql.errors.ArgumentError, match="`object`"):
         store.sql(sql, {"platform": object()})
 

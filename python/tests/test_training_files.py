@@ -13,7 +13,7 @@ def test_rows_become_files_that_numpy_reads(tmp_path: Path) -> None:
     store = tsql.sample()
     manifest = store.write_training_files(tmp_path / "rows", ["schedule_numbers", "workload_shape"], file_format="npz")
     (part,) = manifest.parts
-    assert part.rows + manifest.left_out.failed == 480
+    assert part.rows + manifest.excluded.failed == 480
     arrays = numpy.load(tmp_path / "rows" / "all" / "part-00000.npz")
     assert arrays["schedule_numbers"].shape == (part.rows, 113)
     assert arrays["group_sizes"].sum() == part.rows and len(arrays["group_sizes"]) == part.groups

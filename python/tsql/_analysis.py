@@ -25,7 +25,7 @@ class AnalysisMethods:
 
     _native: _native.Store
 
-    @earlier_arguments(picture="plot")
+    @earlier_arguments(picture="plot", minimal_change="minimum_change")
     def compare(
         self,
         a: str,
@@ -33,7 +33,7 @@ class AnalysisMethods:
         *,
         where: str | None = None,
         all: bool = False,
-        minimal_change: float | None = None,
+        minimum_change: float | None = None,
         allowed_regression: float | None = None,
         top: int = 10,
         plot: Path | None = None,
@@ -48,7 +48,7 @@ class AnalysisMethods:
             b: The second side.
             where: SQL predicate over the records of both sides.
             all: Whether to combine all records of a configuration. Otherwise the newest record counts.
-            minimal_change: Minimum relevant change as a fraction; the default is 0.02.
+            minimum_change: Minimum relevant change as a fraction; the default is 0.02.
             allowed_regression: Slowdown that is allowed, as a fraction. `Comparison.regression` has the result.
             top: Maximum number of configurations of each list.
             plot: File for a plot of the speedups: `NAME.svg` or `NAME.png`.
@@ -66,7 +66,7 @@ class AnalysisMethods:
             (True, 10)
         """
         path = None if plot is None else fspath(plot)
-        found = self._native.compare(a, b, where, all, minimal_change, allowed_regression, top, path)
+        found = self._native.compare(a, b, where, all, minimum_change, allowed_regression, top, path)
         return decoded(_comparison_reports.Comparison, found)
 
     def report_graphnet(

@@ -119,12 +119,14 @@ def tables() -> dict[str, Table]:
     """Returns all tables and views that a store has.
 
     Returns:
-        Tables and views by name.
+        Tables and views by name: the important ones first, then in the order of their names.
 
     Examples:
         >>> import tsql
         >>> tsql.tables()["records"].columns[0].name
         'dataset'
+        >>> list(tsql.tables())[:3]
+        ['records', 'graphs', 'configurations']
     """
     return {table.name: table for table in decoded_list(Table, _native.tables())}
 
@@ -213,7 +215,7 @@ def workers(addresses: str) -> list[WorkerStatus]:
         >>> worker.url, worker.error is not None
         ('http://localhost:1/', True)
     """
-    names = ("version", "running", "taken", "failed", "memory_bytes", "memory_limit_bytes", "stopping")
+    names = ("version", "running", "started", "failed", "memory_bytes", "memory_limit_bytes", "stopping")
     found = []
     for url, status, error in json.loads(_native.workers(addresses)):
         known = status or {}

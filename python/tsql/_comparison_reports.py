@@ -76,7 +76,7 @@ class Change:
         speedup_low: Lower bound of the 95 % interval; 0 for too few repeats.
         speedup_high: Upper bound of the interval; `None` for too few repeats.
         p: p-value of the test, corrected for all pairs.
-        verdict: `faster`, `slower`, `same` or `unclear`. `failed` if only side `b` failed, `mended` if only side `a`
+        verdict: `faster`, `slower`, `same` or `unclear`. `failed` if only side `b` failed, `fixed` if only side `a`
             failed.
         error_no: Error number of the side that failed.
     """
@@ -141,6 +141,7 @@ class Regression:
         return self.slower > 0 or self.is_slower_overall or self.newly_failing > 0
 
 
+@earlier_attributes(minimal_change="minimum_change", repairs="fixes")
 @dataclass(frozen=True)
 class Comparison:
     """Result of a comparison. A speedup is the time of `a` divided by the time of `b`: above 1, `b` is faster.
@@ -148,7 +149,7 @@ class Comparison:
     Attributes:
         a: The first side.
         b: The second side.
-        minimal_change: Minimum change that is significant, as a fraction.
+        minimum_change: Minimum change that is significant, as a fraction.
         is_by_platform: Whether both records of a pair have the same platform. Otherwise each side has one platform.
         only_a: Number of configurations that only side `a` has.
         only_b: Number of configurations that only side `b` has.
@@ -162,14 +163,14 @@ class Comparison:
         regressions: The largest slowdowns, significant ones first.
         gains: The largest speedups, significant ones first.
         failures: Some of the configurations that fail on side `b` only.
-        repairs: Some of the configurations that fail on side `a` only.
+        fixes: Some of the configurations that fail on side `a` only.
         histogram: Distribution of the speedups.
         regression: Whether side `b` is slower than allowed; `None` without a limit.
     """
 
     a: ComparedSide
     b: ComparedSide
-    minimal_change: float
+    minimum_change: float
     is_by_platform: bool
     only_a: int
     only_b: int
@@ -183,6 +184,6 @@ class Comparison:
     regressions: list[Change]
     gains: list[Change]
     failures: list[Change]
-    repairs: list[Change]
+    fixes: list[Change]
     histogram: list[SpeedupBin]
     regression: Regression | None

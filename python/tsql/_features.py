@@ -30,7 +30,9 @@ class RejectedRow:
     reason: str
 
 
-@earlier_attributes(version="revision", doubled="duplicates", refused="rejected", refused_rows="rejected_rows")
+@earlier_attributes(
+    version="revision", known="unchanged", doubled="duplicates", refused="rejected", refused_rows="rejected_rows"
+)
 @dataclass(frozen=True)
 class FeaturesImported:
     """Report of an import of features.
@@ -41,7 +43,7 @@ class FeaturesImported:
         number_count: Number of values of each row.
         rows: Number of rows that were read.
         added: Number of rows that are new in the store.
-        known: Number of rows that the store already had.
+        unchanged: Number of rows that the store already had.
         duplicates: Number of rows that repeat an earlier row.
         rejected: Number of rejected rows, by category.
         rejected_rows: The first rejected rows of each category.
@@ -54,7 +56,7 @@ class FeaturesImported:
     number_count: int
     rows: int
     added: int
-    known: int
+    unchanged: int
     duplicates: int
     rejected: dict[str, int]
     rejected_rows: list[RejectedRow]
@@ -88,7 +90,7 @@ class FeatureMethods:
             column: Column with the lists, if there are several.
 
         Returns:
-            Numbers of rows that were added, known and rejected.
+            Numbers of rows that were added, unchanged and rejected.
 
         Raises:
             tsql.errors.InputError: If the source cannot be read.

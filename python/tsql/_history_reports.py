@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ._deprecated import earlier_attributes
 
 
-@earlier_attributes(parts="partial", refused="rejected")
+@earlier_attributes(known="unchanged", parts="partial", refused="rejected")
 @dataclass(frozen=True)
 class Copied:
     """Report of a copy to another store.
@@ -16,7 +16,7 @@ class Copied:
         sources: Number of new sources.
         grown: Number of sources of which the other store had the first lines.
         other_names: Number of new names for the bytes of a source.
-        known: Number of sources that the other store had already.
+        unchanged: Number of sources that the other store had already.
         records: Number of new records.
         graphs: Number of new graphs.
         configurations: Number of new configurations.
@@ -29,7 +29,7 @@ class Copied:
     sources: int
     grown: int
     other_names: int
-    known: int
+    unchanged: int
     records: int
     graphs: int
     configurations: int
@@ -57,6 +57,7 @@ class Corrected:
     resumed: bool
 
 
+@earlier_attributes(who="author", made_at_us="started_at_us", done_at_us="finished_at_us")
 @dataclass(frozen=True)
 class Correction:
     """A row of the table `corrections`.
@@ -64,10 +65,10 @@ class Correction:
     Attributes:
         correction_id: Id of the correction.
         kind: Kind of the correction.
-        who: User.
+        author: Author.
         why: Reason.
-        made_at_us: Start in microseconds since 1970.
-        done_at_us: End in microseconds since 1970; `None` if the correction runs or was interrupted.
+        started_at_us: Start in microseconds since 1970.
+        finished_at_us: End in microseconds since 1970; `None` if the correction runs or was interrupted.
         predicate: SQL predicate of the selection.
         changes: Labels that were set, one `platform=k80` per line.
         record_count: Number of affected records.
@@ -76,10 +77,10 @@ class Correction:
 
     correction_id: str
     kind: str
-    who: str
+    author: str
     why: str | None
-    made_at_us: int
-    done_at_us: int | None
+    started_at_us: int
+    finished_at_us: int | None
     predicate: str
     changes: str | None
     record_count: int | None
@@ -139,6 +140,7 @@ class NoteTarget:
     record_count: int
 
 
+@earlier_attributes(who="author")
 @dataclass(frozen=True)
 class Note:
     """A text about records, sources or a platform.
@@ -146,7 +148,7 @@ class Note:
     Attributes:
         note_id: Id of the note.
         note: Text of the note.
-        who: Author.
+        author: Author.
         noted_at_us: Time of creation in microseconds since 1970.
         predicate: SQL predicate that selected the targets.
         targets: Sources or platform that the note is about.
@@ -154,19 +156,19 @@ class Note:
 
     note_id: int
     note: str
-    who: str | None
+    author: str | None
     noted_at_us: int
     predicate: str | None
     targets: list[NoteTarget]
 
 
-@earlier_attributes(taken_away="removed")
+@earlier_attributes(what="kind", taken_away="removed")
 @dataclass(frozen=True)
 class Difference:
     """Numbers of rows in two versions.
 
     Attributes:
-        what: A table, or `platforms`.
+        kind: Kind of the counted items: a table, or `platforms`.
         platform: Platform of these rows; `None` for all rows.
         before: Number of rows in the first version.
         after: Number of rows in the second version.
@@ -174,7 +176,7 @@ class Difference:
         removed: Number of rows that only the first version has.
     """
 
-    what: str
+    kind: str
     platform: str | None
     before: int
     after: int

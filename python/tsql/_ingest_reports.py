@@ -27,7 +27,7 @@ class SkippedFile:
 
 
 @dataclass(frozen=True)
-class KnownSample:
+class SimilarSample:
     """A new sample of GraphNet that resembles a known one.
 
     Attributes:
@@ -75,6 +75,14 @@ class ReplacedFile:
     records: int
 
 
+@earlier_attributes(
+    unlabelled_files="ignored_label_files",
+    same_files="duplicate_files",
+    known_samples="similar_samples",
+    notes="warnings",
+    first_notes="first_warnings",
+    unmerged="merge_error",
+)
 @dataclass(frozen=True)
 class Ingested:
     """Report of an ingest, or of a stream that was closed.
@@ -83,8 +91,8 @@ class Ingested:
         kinds: Number of files by description, such as `a benchmark log`. Some folders count as one file.
         files: Number of files that were read.
         unchanged_files: Number of files that the store already had.
-        unlabelled_files: Number of unchanged files that keep their labels although the call gave others.
-        same_files: Number of files with the bytes of a stored file of another name. Only the name is added.
+        ignored_label_files: Number of unchanged files that keep their labels although the call gave others.
+        duplicate_files: Number of files with the bytes of a stored file of another name. Only the name is added.
         grown_files: Number of files of which only new lines at the end were read.
         renamed_files: Files whose name was in use: path, and name in the store.
         repeated_files: Files that repeat records of an earlier version.
@@ -104,12 +112,12 @@ class Ingested:
         rejects: Number of rejected lines.
         first_rejects: The first rejected lines: path, line and reason.
         samples: Number of GraphNet samples that the store did not have.
-        known_samples: New samples that resemble a known one.
-        notes: Number of irregularities of ingested inputs.
-        first_notes: The first irregularities: path, line (0 for the whole file) and reason.
+        similar_samples: New samples that resemble a known one.
+        warnings: Number of irregularities of ingested inputs.
+        first_warnings: The first irregularities: path, line (0 for the whole file) and reason.
         bytes_in: Number of bytes that were read, after decompression.
         bytes_out: Growth of the data files of the store in bytes.
-        unmerged: Error of merging small files, if there was one. A later call merges them.
+        merge_error: Error of merging small files, if there was one. A later call merges them.
         elapsed_s: Duration in seconds.
 
     Examples:
@@ -123,8 +131,8 @@ class Ingested:
     kinds: dict[str, int]
     files: int
     unchanged_files: int
-    unlabelled_files: int
-    same_files: int
+    ignored_label_files: int
+    duplicate_files: int
     grown_files: int
     renamed_files: list[tuple[str, str]]
     repeated_files: list[RepeatedFile]
@@ -144,12 +152,12 @@ class Ingested:
     rejects: int
     first_rejects: list[tuple[str, int, str]]
     samples: int
-    known_samples: list[KnownSample]
-    notes: int
-    first_notes: list[tuple[str, int, str]]
+    similar_samples: list[SimilarSample]
+    warnings: int
+    first_warnings: list[tuple[str, int, str]]
     bytes_in: int
     bytes_out: int
-    unmerged: str | None
+    merge_error: str | None
     elapsed_s: float
 
     @property
@@ -159,6 +167,7 @@ class Ingested:
         return self.rejects == 0 and not self.failed_files and not is_skipped
 
 
+@earlier_attributes(elsewhere="other_stores")
 @dataclass(frozen=True)
 class Resumed:
     """Measurements of interrupted runs that were stored.
@@ -166,11 +175,11 @@ class Resumed:
     Attributes:
         journals: Number of stored journals.
         records: Number of records that were new to the store.
-        elsewhere: Journals of other stores: path, and location of the store.
+        other_stores: Journals of other stores: path, and location of the store.
         damaged: Journals with unreadable lines: path, and line numbers.
     """
 
     journals: int
     records: int
-    elsewhere: list[tuple[str, str]]
+    other_stores: list[tuple[str, str]]
     damaged: list[tuple[str, list[int]]]

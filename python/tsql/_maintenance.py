@@ -35,6 +35,7 @@ class MaintenanceMethods:
         *,
         again: bool = False,
         shard: tuple[int, int] | None = None,
+        dry_run: bool = False,
         progress: bool | ProgressCallback = False,
     ) -> Optimized:
         """Merges, sorts and recompresses the data files of all tables. Optimized files are skipped.
@@ -43,6 +44,7 @@ class MaintenanceMethods:
             again: Whether to rewrite optimized files too, after an upgrade of tsql.
             shard: One of several shards of the partitions: `(3, 8)` is the third of eight. Other processes rewrite the
                 others.
+            dry_run: Whether to count the files that would be rewritten, and rewrite nothing.
             progress: `True` shows a line on standard error; a callable receives the current item, the completed
                 amount and the total amount.
 
@@ -56,7 +58,7 @@ class MaintenanceMethods:
             True
         """
         with ProgressReport(progress) as callback:
-            return decoded(_store_reports.Optimized, self._native.optimize(again, shard, callback))
+            return decoded(_store_reports.Optimized, self._native.optimize(again, dry_run, shard, callback))
 
     def vacuum(
         self,

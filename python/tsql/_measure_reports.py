@@ -74,22 +74,23 @@ class Measured:
         return min((trial for trial in trials if trial.median_ns is not None), key=_median, default=None)
 
 
+@earlier_attributes(then="recorded", now="current")
 @dataclass(frozen=True)
 class MachineDifference:
     """A fact of the machine or the compiler that differs from that of a record.
 
     Attributes:
         fact: Name of the fact, such as `processor`, `cores` or `compiler`.
-        then: Value in the record.
-        now: Current value.
+        recorded: Value in the record.
+        current: Current value.
     """
 
     fact: str
-    then: str
-    now: str
+    recorded: str
+    current: str
 
 
-@earlier_attributes(least_change="minimum_change")
+@earlier_attributes(least_change="minimum_change", differs="machine_differences")
 @dataclass(frozen=True)
 class RepeatedRecord:
     """A record that was measured again.
@@ -99,7 +100,7 @@ class RepeatedRecord:
     Attributes:
         workload_key: Workload key of the graph.
         steps: Steps of the configuration.
-        verdict: `same`, `faster`, `slower` or `unclear`. `failed` if only the new measurement failed, `mended` if only
+        verdict: `same`, `faster`, `slower` or `unclear`. `failed` if only the new measurement failed, `fixed` if only
             the old one failed.
         change: Change of the median; `None` if one of the measurements failed.
         change_low: Lower bound of the 95 % interval of `change`.
@@ -108,7 +109,7 @@ class RepeatedRecord:
         p: p-value of a Mann-Whitney test, with Holm's correction for the number of records.
         old_ns: Old time.
         new_ns: New time.
-        differs: Differences of machine and compiler, which can explain a change.
+        machine_differences: Differences of machine and compiler, which can explain a change.
     """
 
     workload_key: str
@@ -121,21 +122,22 @@ class RepeatedRecord:
     p: float | None
     old_ns: float | None
     new_ns: float | None
-    differs: list[MachineDifference]
+    machine_differences: list[MachineDifference]
 
 
+@earlier_attributes(left_out="skipped")
 @dataclass(frozen=True)
 class MeasuredAgain:
     """Report of `Store.measure_repeat`.
 
     Attributes:
         run: The run. Its timings are records, too.
-        left_out: Number of selected records without a program in the store.
+        skipped: Number of selected records without a program in the store.
         records: Results of the other records, the newest first.
     """
 
     run: Measured
-    left_out: int
+    skipped: int
     records: list[RepeatedRecord]
 
 

@@ -213,7 +213,7 @@ class MeasuringMethods:
             "seed": None,
             "skip_existing": False,
         }
-        selection = {"predicate": where, "limit": limit, "minimal_change": change, "trust": trust}
+        selection = {"predicate": where, "limit": limit, "minimum_change": change, "trust": trust}
         with ProgressReport(progress) as callback:
             measured = self._native.measure_repeat(selection, how, callback)
         return decoded(_measure_reports.MeasuredAgain, measured)

@@ -13,7 +13,7 @@ _CALLS = {
     "check --repair": "store.repair()",
     "compare": "store.compare({0}, {1})",
     "copy": "store.copy_to(...)",
-    "correct": "store.correct({set})",
+    "correct": "store.correct({label})",
     "describe": "tsql.tables()[{0}]",
     "diff": "store.diff(...)",
     "export": "store.export({output})",
@@ -81,7 +81,7 @@ _CALLS = {
 
 _ARGUMENTS = {
     "append": {"every": "group_s", "rows": "group_lines"},
-    "compare": {"of": "all", "change": "minimal_change", "fail-on-regression": "allowed_regression"},
+    "compare": {"of": "all", "change": "minimum_change", "fail-on-regression": "allowed_regression"},
     "export files": {"where": "samples"},
     "export hub": {"where": "samples"},
     "publish": {"dataset-version": "version"},
@@ -95,7 +95,6 @@ _OPTIONS = {
     "input-format": "format",
     "label": "labels",
     "param": "params",
-    "set": "labels",
     "unlisted": "force_unlisted",
 }
 """Arguments that differ from their options in all calls. Others have `_` in place of `-`."""
@@ -219,7 +218,7 @@ def _option(flag: re.Match[str]) -> str:
         return f"`{argument_name(option)}`{gap}{value}"
     if option in _OPENING:
         return _OPENING[option].format(_literal(option, value))
-    if option == "set" and not value.startswith(("platform=", "collection=", "split=")):
+    if option == "set":
         name, _, text = value.partition("=")
         return f"{name}={_quoted(text)}"
     return f"{argument_name(option)}={_literal(option, value)}"

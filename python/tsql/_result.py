@@ -187,8 +187,17 @@ class Result:
 
     def _cursor(self) -> Iterator[tuple[Any, ...]]:
         if self._fetched is None:
-            self._fetched = (row for batch in self for row in batch.rows())
+            self._fetched = self._fetched_rows()
         return self._fetched
+
+    def _fetched_rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yields all rows. After an error another call is an error, too, so that some rows do not look like all rows."""
+        try:
+            for batch in self:
+                yield from batch.rows()
+        except (Exception, KeyboardInterrupt):
+            self._fetched = None
+            raise
 
     def arrow(self) -> pyarrow.Table:
         """Returns all rows as a pyarrow table. Needs pyarrow.
@@ -341,6 +350,8 @@ class Result:
         annotate: str | None = None,
         log: str | None = None,
         title: str | None = None,
+        x_title: str | None = None,
+        y_title: str | None = None,
         theme: Theme = "light",
         size: str = "column",
     ) -> Plot:
@@ -363,6 +374,8 @@ class Result:
             log: Logarithmic axes: `"none"`, `"x"`, `"y"` or `"xy"`. Without it, axes of times over more than two
                 decades are logarithmic.
             title: Title above the plot.
+            x_title: Title of the horizontal axis, without the unit. Without it, the words of the column name.
+            y_title: Title of the vertical axis, without the unit.
             theme: `"light"` or `"dark"`.
             size: `"column"` (of a two-column article), `"slide"`, or `"WIDTHxHEIGHT"` in units.
 
@@ -388,9 +401,11 @@ class Result:
             high=high,
             value=value,
             limit=limit,
-            note=annotate,
+            annotate=annotate,
             log=log,
             title=title,
+            x_title=x_title,
+            y_title=y_title,
         )
         return Plot(self._native.plot(spec), theme, size)
 

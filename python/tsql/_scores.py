@@ -14,6 +14,7 @@ from ._deprecated import earlier_attributes
 Path = str | PathLike[str]
 
 
+@earlier_attributes(left_out="excluded_tasks")
 @dataclass(frozen=True)
 class PredictionScore:
     """A score with its confidence interval.
@@ -22,15 +23,16 @@ class PredictionScore:
         value: Score; `None` if no number would be meaningful.
         low: Lower bound of the interval with 95 % of the resamples; `None` for one task.
         high: Upper bound of the interval.
-        left_out: Number of tasks that do not count, by reason.
+        excluded_tasks: Number of tasks that do not count, by reason.
     """
 
     value: float | None
     low: float | None
     high: float | None
-    left_out: dict[str, int]
+    excluded_tasks: dict[str, int]
 
 
+@earlier_attributes(tasks_of_network="network_tasks")
 @dataclass(frozen=True)
 class PredictionScoreRow:
     """Scores of one predictor for a group of tasks.
@@ -40,7 +42,7 @@ class PredictionScoreRow:
         platform: Platform, if tasks have several.
         predictor: Source of the ranking, such as `predictions` or `random`.
         tasks: Number of scored tasks.
-        tasks_of_network: Number of tasks of the network, if it is known. The score covers only a part of the network if
+        network_tasks: Number of tasks of the network, if it is known. The score covers only a part of the network if
             fewer were scored.
         rows: Number of ranked records.
         failed: Number of failed records.
@@ -52,7 +54,7 @@ class PredictionScoreRow:
     platform: str | None
     predictor: str
     tasks: int
-    tasks_of_network: int | None
+    network_tasks: int | None
     rows: int
     failed: int
     missing: int

@@ -59,7 +59,9 @@ def open(
         memory_limit: Memory of a query in bytes, or a text like `"2GiB"`. Larger data is spilled to temporary files.
             Without it, a query may use 70 % of the available memory.
         threads: Number of threads; the default is one per core.
-        workers: Addresses of machines that run parts of queries, such as `"host:7700,host:7701"`.
+        workers: Addresses of machines that run parts of queries, such as `"host:7700,host:7701"`. The token comes from
+            the environment variable `TSQL_TOKEN` or `TSQL_TOKEN_FILE`, certificates from `TSQL_TLS_CERT`,
+            `TSQL_TLS_KEY`, `TSQL_TLS_CA` and `TSQL_TLS_NAME`.
 
     Returns:
         The store.
@@ -80,14 +82,17 @@ def open(
         hint = f"hint: tsql.sample().sql(\"FROM '{path}'\") queries the file, store.ingest({path!r}) ingests it"
         raise NotAStore(f"`{path}` is a file, expected the folder of a store\n{hint}", location=path)
     limit = size_bytes(memory_limit)
-    return Store(_native.Store(path, at, False, limit, threads, workers), limit, threads, workers)
+    return Store(_native.Store(path, at, None, limit, threads, workers), limit, threads, workers)
 
 
-def create(location: Path, *, memory_limit: Size | None = None, threads: int | None = None) -> Store:
-    """Opens the store at a location. Creates it if there is none.
+def create(
+    location: Path, *, exist_ok: bool = True, memory_limit: Size | None = None, threads: int | None = None
+) -> Store:
+    """Creates a store, or opens the store that the location has.
 
     Args:
         location: Folder, `s3://BUCKET/PATH`, or `"memory:"` for a store that ends with the process.
+        exist_ok: Whether to open an existing store. With `False`, it is an error.
         memory_limit: Memory of a query in bytes, or a text like `"2GiB"`.
         threads: Number of threads; the default is one per core.
 
@@ -95,7 +100,7 @@ def create(location: Path, *, memory_limit: Size | None = None, threads: int | N
         The store.
 
     Raises:
-        tsql.errors.CannotCreate: If the location has other files.
+        tsql.errors.CannotCreate: If the location has other files, or a store and `exist_ok` is false.
 
     Examples:
         >>> import tsql
@@ -103,7 +108,8 @@ def create(location: Path, *, memory_limit: Size | None = None, threads: int | N
         0
     """
     limit = size_bytes(memory_limit)
-    return Store(_native.Store(_path(location), None, True, limit, threads, None), limit, threads, None)
+    create = "open" if exist_ok else "new"
+    return Store(_native.Store(_path(location), None, create, limit, threads, None), limit, threads, None)
 
 
 def sample() -> Store:
@@ -154,8 +160,16 @@ class Store(
     """
 
     def __init__(
-        self, native: _native.Store, memory_limit: int | None, threads: int | None, workers: str | None
+        self,
+        native: _native.Store,
+        memory_limit: int | None = None,
+        threads: int | None = None,
+        workers: str | None = None,
     ) -> None:
+        if not isinstance(native, _native.Store):
+            location = repr(fspath(native)) if isinstance(native, (str, PathLike)) else "..."
+            hint = f"hint: `tsql.open({location})` opens a store, `tsql.create({location})` creates one"
+            raise TypeError(f"`tsql.Store` has no constructor for users\n{hint}")
         self._native = native
         self._limits = (memory_limit, threads, workers)
 
@@ -408,7 +422,7 @@ class Store(
         Examples:
             >>> import tsql
             >>> store = tsql.sample()
-            >>> [count.added for count in store.diff(store).counts if count.what == "records"]
+            >>> [count.added for count in store.diff(store).counts if count.kind == "records"]
             [0]
         """
         return decoded(_history_reports.Diff, self._native.diff(after._native))
@@ -436,4 +450,6 @@ def _path(location: Path) -> str:
         kind = type(location).__name__
         hint = "hint: a folder, or s3://BUCKET/PATH"
         raise ArgumentError(f"`{kind}` is not the location of a store\n{hint}", name="location")
+    if not fspath(location):
+        raise ArgumentError("the location of a store is empty\nhint: a folder, or s3://BUCKET/PATH", name="location")
     return fspath(location)

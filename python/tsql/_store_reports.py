@@ -79,7 +79,7 @@ class Checked:
         return not self.damage and not any(item.is_damage for item in self.repairs)
 
 
-@earlier_attributes(wanted="selected", refused="rejected")
+@earlier_attributes(wanted="selected", untouched="unchanged", refused="rejected")
 @dataclass(frozen=True)
 class Exported:
     """Report of an export.
@@ -87,7 +87,7 @@ class Exported:
     Attributes:
         selected: Number of selected sources.
         files: Number of files that exist with the right content.
-        untouched: Number of files among them that existed before.
+        unchanged: Number of files among them that existed before.
         bytes: Size of all files in bytes, after decompression.
         recompressed: Number of files that were compressed when they were ingested. Their content is the same, but the
             compressed bytes may differ.
@@ -98,7 +98,7 @@ class Exported:
 
     selected: int
     files: int
-    untouched: int
+    unchanged: int
     bytes: int
     recompressed: int
     renamed: list[tuple[str, str]]

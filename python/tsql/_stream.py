@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
 from ._decode import decoded, lazy_module
+from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from . import _ingest_reports
@@ -59,6 +60,7 @@ class Stream:
                 that export Arrow are accepted if their columns have these names: a frame of polars, a table of pyarrow.
 
         Raises:
+            tsql.errors.ArgumentError: If the value has no records.
             tsql.errors.ClosedError: If the stream is closed.
             tsql.errors.InputError: If the stream is strict, and a line was rejected.
 
@@ -76,9 +78,13 @@ class Stream:
         if isinstance(records, (str, bytes, Mapping)):
             self._native.write(_line(cast("str | bytes | Mapping[str, Any]", records)))
             return
+        if not isinstance(records, Iterable):
+            kind = type(records).__name__
+            hint = "hint: lines, dictionaries, or rows that export Arrow; `collect()` computes a lazy frame"
+            raise ArgumentError(f"`{kind}` has no records\n{hint}", name="records")
         lines: list[bytes] = []
         try:
-            for record in records:
+            for record in cast("Iterable[str | bytes | Mapping[str, Any]]", records):
                 lines.append(_line(record))
                 if len(lines) == _LINES_PER_WRITE:
                     self._native.write(b"".join(lines))

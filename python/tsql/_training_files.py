@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _native
 from ._decode import decoded
-from ._deprecated import earlier_arguments
+from ._deprecated import earlier_arguments, earlier_attributes
 
 Path = str | PathLike[str]
 
@@ -77,7 +77,7 @@ class FeatureInfo:
 
 
 @dataclass(frozen=True)
-class LabelInfo:
+class TargetInfo:
     """The target of a manifest, which a model learns.
 
     Attributes:
@@ -108,14 +108,15 @@ class SplitInfo:
     digest: str
 
 
+@earlier_attributes(without_cost="invalid_runtime")
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedRecords:
     """Numbers of records that are not among the rows, by reason.
 
     Attributes:
         failed: Failed measurements.
         unmeasured: Unmeasured or withheld records.
-        without_cost: Records whose time is not a number above 0.
+        invalid_runtime: Records whose time is not a number above 0.
         without_part: Records in no part of the split.
         other_parts: Records in parts that the call did not select.
         null_features: Records with a NULL feature, by feature.
@@ -125,7 +126,7 @@ class LeftOut:
 
     failed: int
     unmeasured: int
-    without_cost: int
+    invalid_runtime: int
     without_part: int
     other_parts: int
     null_features: dict[str, int]
@@ -133,6 +134,7 @@ class LeftOut:
     cut_groups: int
 
 
+@earlier_attributes(label="target", left_out="excluded")
 @dataclass(frozen=True)
 class TrainingManifest:
     """Manifest of training files: their content, and everything that determines it.
@@ -146,9 +148,9 @@ class TrainingManifest:
         sql: SQL of the rows.
         split: The split, if there is one.
         features: Features in the order of their columns.
-        label: The target, if there is one.
+        target: The target, if there is one.
         parts: Parts, one folder each.
-        left_out: Records that are not among the rows.
+        excluded: Records that are not among the rows.
     """
 
     manifest_version: int
@@ -159,9 +161,9 @@ class TrainingManifest:
     sql: str | None
     split: SplitInfo | None
     features: list[FeatureInfo]
-    label: LabelInfo | None
+    target: TargetInfo | None
     parts: list[ManifestPart]
-    left_out: LeftOut
+    excluded: ExcludedRecords
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class TrainingFileMethods:
         target: str = "valid",
         file_format: str = "parquet",
         group_rows: int = 10_000,
-        large_groups: str = "refused",
+        large_groups: str = "rejected",
         skip_null: bool = False,
         balance: str | None = None,
         seed: int = 0,
@@ -223,7 +225,7 @@ class TrainingFileMethods:
             target: Target that a model learns: `valid`, `tenset` or `metaschedule`.
             file_format: Format of the files: `parquet`, `arrow` or `npz`.
             group_rows: Maximum number of rows of a group.
-            large_groups: Treatment of groups with more rows: `refused` (an error), `cut` or `sampled`.
+            large_groups: Treatment of groups with more rows: `rejected` (an error), `cut` or `sampled`.
             skip_null: Whether to leave out rows without a value of a feature. Otherwise such rows are an error.
             balance: SQL expression over `records`. Rows get weights that balance its values.
             seed: Seed of sampled rows.
@@ -249,8 +251,8 @@ class TrainingFileMethods:
             "split": split,
             "parts": list(parts),
             "group": group,
-            "label": target,
-            "form": file_format,
+            "target": target,
+            "file_format": file_format,
             "group_rows": group_rows,
             "large_groups": large_groups,
             "skip_null": skip_null,

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from . import _native
+from ._convert import is_table
 from ._decode import decoded, decoded_list, lazy_module, pairs
 from ._deprecated import earlier_arguments
 from ._progress import ProgressCallback, ProgressReport
@@ -69,6 +70,7 @@ class WritingMethods:
             Numbers of files and records, and rejected lines.
 
         Raises:
+            tsql.errors.ArgumentError: If the inputs are a frame or a table, which `append` stores.
             tsql.errors.InputError: If an input does not exist, or with `strict` a line is rejected.
 
         Examples:
@@ -79,6 +81,10 @@ class WritingMethods:
             >>> ingested.files, ingested.records, ingested.platforms
             (1, 48, ['epyc-1t'])
         """
+        if is_table(inputs):
+            kind = type(inputs).__name__
+            hint = "hint: with store.append(NAME, platform=...) as stream: stream.write(rows)"
+            raise ArgumentError(f"`{kind}` has rows, expected paths of files\n{hint}", name="inputs")
         given = [inputs] if isinstance(inputs, (str, PathLike)) else list(inputs)
         how = {
             "platform": platform,
@@ -165,13 +171,14 @@ class WritingMethods:
         with ProgressReport(progress) as callback:
             return decoded(_history_reports.Copied, self._native.copy_to(to._native, where, dry_run, callback))
 
+    @earlier_arguments(who="author")
     def correct(
         self,
         labels: Mapping[str, str],
         *,
         where: str,
         why: str,
-        who: str | None = None,
+        author: str | None = None,
         all: bool = False,
         dry_run: bool = False,
     ) -> Corrected:
@@ -181,7 +188,7 @@ class WritingMethods:
             labels: Label and correct value, such as `{"platform": "k80"}`; an empty value removes the label.
             where: SQL predicate over `sources`; `source` is the name.
             why: Reason, which is stored with the correction.
-            who: Author; the default is the name of the user.
+            author: Author; the default is the name of the user.
             all: Whether to allow a predicate that selects everything.
             dry_run: Whether to report and change nothing.
 
@@ -198,19 +205,20 @@ class WritingMethods:
             >>> corrected.records, corrected.sources
             (240, 5)
         """
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
+        how = {"why": why, "author": author, "all": all, "dry_run": dry_run}
         texts = [f"{name}={value}" for name, value in labels.items()]
         return decoded(_history_reports.Corrected, self._native.correct(texts, where, how))
 
+    @earlier_arguments(who="author")
     def retract(
-        self, where: str, *, why: str, who: str | None = None, all: bool = False, dry_run: bool = False
+        self, where: str, *, why: str, author: str | None = None, all: bool = False, dry_run: bool = False
     ) -> Corrected:
         """Hides records from all queries. Exported files still contain them.
 
         Args:
             where: SQL predicate over `records`; `source` is the name of their file.
             why: Reason, which is stored with the correction.
-            who: Author; the default is the name of the user.
+            author: Author; the default is the name of the user.
             all: Whether to allow a predicate that selects everything.
             dry_run: Whether to report and change nothing.
 
@@ -228,15 +236,16 @@ class WritingMethods:
             >>> store.sql("SELECT count(*) FROM records").scalar()
             471
         """
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
+        how = {"why": why, "author": author, "all": all, "dry_run": dry_run}
         return decoded(_history_reports.Corrected, self._native.retract(where, how))
 
+    @earlier_arguments(who="author")
     def restore(
         self,
         where: str,
         *,
         why: str | None = None,
-        who: str | None = None,
+        author: str | None = None,
         all: bool = False,
         dry_run: bool = False,
     ) -> Corrected:
@@ -245,7 +254,7 @@ class WritingMethods:
         Args:
             where: SQL predicate over `retracted`; `source` is the name of their file.
             why: Reason, which is stored with the correction.
-            who: Author; the default is the name of the user.
+            author: Author; the default is the name of the user.
             all: Whether to allow a predicate that selects everything.
             dry_run: Whether to report and change nothing.
 
@@ -262,7 +271,7 @@ class WritingMethods:
             >>> store.restore("line = 1", all=True).records
             9
         """
-        how = {"why": why, "who": who, "all": all, "dry_run": dry_run}
+        how = {"why": why, "author": author, "all": all, "dry_run": dry_run}
         return decoded(_history_reports.Corrected, self._native.restore(where, how))
 
     @property
@@ -314,6 +323,7 @@ class WritingMethods:
         """All tags, by name."""
         return decoded_list(_history_reports.Tag, self._native.tags())
 
+    @earlier_arguments(who="author")
     def note(
         self,
         text: str,
@@ -321,7 +331,7 @@ class WritingMethods:
         where: str | None = None,
         source: str | None = None,
         platform: str | None = None,
-        who: str | None = None,
+        author: str | None = None,
     ) -> Note:
         """Creates a note about records, sources or a platform. A call has one of the three.
 
@@ -330,7 +340,7 @@ class WritingMethods:
             where: SQL predicate over `records`.
             source: Name of sources, or a pattern (`*` and `?`).
             platform: Platform with all its records.
-            who: Author; the default is the name of the user.
+            author: Author; the default is the name of the user.
 
         Returns:
             The note.
@@ -347,7 +357,7 @@ class WritingMethods:
         about = [(kind, value) for kind, value in (("where", where), ("source", source), ("platform", platform)) if value]
         if len(about) != 1:
             raise ArgumentError("a note needs exactly one of where, source and platform", name="where")
-        return decoded(_history_reports.Note, self._native.add_note(text, about[0], who))
+        return decoded(_history_reports.Note, self._native.add_note(text, about[0], author))
 
     def delete_note(self, note_id: int) -> None:
         """Deletes a note.

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._deprecated import earlier_attributes
+
 __all__ = [
     "ArgumentError",
     "CannotCreate",
@@ -32,6 +34,11 @@ __all__ = [
     "UnknownName",
     "UnsupportedError",
 ]
+
+
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return sorted(__all__)
 
 
 class Error(Exception):
@@ -96,26 +103,27 @@ class CannotCreate(Error):
     location: str
 
 
+@earlier_attributes(what="name_kind", known="known_names")
 class UnknownName(Error, LookupError):
     """There is no table, query, format or parameter of this name.
 
     Attributes:
-        what: Kind of the name.
+        name_kind: Kind of the name.
         name: The unknown name.
-        known: Known names.
+        known_names: Known names.
 
     Examples:
         >>> import tsql
         >>> try:
         ...     tsql.create("memory:").sql("SELECT $platform", {"platfrom": "t4"})
         ... except LookupError as error:
-        ...     print(error.name, error.known)
+        ...     print(error.name, error.known_names)
         platfrom ['platform']
     """
 
-    what: str
+    name_kind: str
     name: str
-    known: list[str]
+    known_names: list[str]
 
 
 class ArgumentError(Error, ValueError):

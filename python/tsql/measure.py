@@ -37,6 +37,11 @@ else:
 __all__ = ["Finding", "Run", "Template", "Timing", "callable", "devices", "doctor", "machine", "platform", "templates"]
 
 
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return sorted(__all__)
+
+
 class Run:
     """A run: a stream of records of callables that this process times.
 

@@ -19,7 +19,7 @@ from ._history_reports import (
     Tag,
     Version,
 )
-from ._ingest_reports import Ingested, KnownSample, RepeatedFile, ReplacedFile, Resumed, SkippedFile
+from ._ingest_reports import Ingested, RepeatedFile, ReplacedFile, Resumed, SimilarSample, SkippedFile
 from ._measure_reports import (
     Executed,
     MachineDifference,
@@ -45,12 +45,12 @@ from ._store_reports import (
     Verified,
 )
 from ._training_files import (
+    ExcludedRecords,
     FeatureInfo,
-    LabelInfo,
-    LeftOut,
     ManifestFile,
     ManifestPart,
     SplitInfo,
+    TargetInfo,
     TrainingFilesVerified,
     TrainingManifest,
 )
@@ -68,6 +68,7 @@ __all__ = [
     "CreatedSplit",
     "Diff",
     "Difference",
+    "ExcludedRecords",
     "Executed",
     "Exported",
     "ExportedDatabase",
@@ -76,10 +77,7 @@ __all__ = [
     "FeaturesImported",
     "Finding",
     "Ingested",
-    "KnownSample",
-    "LabelInfo",
     "Leaks",
-    "LeftOut",
     "MachineDifference",
     "ManifestFile",
     "ManifestPart",
@@ -110,6 +108,7 @@ __all__ = [
     "Scored",
     "ScoredCollection",
     "ScoredRow",
+    "SimilarSample",
     "SkippedFile",
     "SourceDifference",
     "SpeedupBin",
@@ -118,6 +117,7 @@ __all__ = [
     "SplitLeaks",
     "Subset",
     "Tag",
+    "TargetInfo",
     "Template",
     "Timing",
     "TrainingFilesVerified",
@@ -130,11 +130,19 @@ __all__ = [
 _EARLIER_NAMES = {
     "ComparedPart": "PairGroup",
     "FeatureTold": "FeatureInfo",
-    "LabelTold": "LabelInfo",
+    "KnownSample": "SimilarSample",
+    "LabelInfo": "TargetInfo",
+    "LabelTold": "TargetInfo",
+    "LeftOut": "ExcludedRecords",
     "Mendable": "RepairItem",
     "RefusedRow": "RejectedRow",
     "SplitTold": "SplitInfo",
 }
+
+
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

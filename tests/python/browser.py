@@ -57,7 +57,7 @@ for (let one = 0; one < texts.length; one++) for (let other = one + 1; other < t
   const across = Math.min(x.right, y.right) - Math.max(x.left, y.left), down = Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top);
   if (across > 2 && down > 4) faults.push("overlapping: " + named(a) + " and " + named(b));
 }
-for (const svg of document.querySelectorAll(".picture svg, #plot svg")) {
+for (const svg of document.querySelectorAll(".chart svg, #plot svg")) {
   if (!shown(svg) || svg.closest("figure.wide")) continue;
   const room = svg.getBoundingClientRect();
   for (const text of svg.querySelectorAll("text")) {

@@ -446,7 +446,7 @@ fn a_regression_over_the_limit_exits_with_code_3() {
         (&found["newly_working"], &found["newly_failing"]),
         (&json!(1), &json!(0))
     );
-    assert_eq!(found["repairs"][0]["error_no"], 4);
+    assert_eq!(found["fixes"][0]["error_no"], 4);
 }
 
 #[test]
@@ -490,7 +490,7 @@ fn single_repeats_are_unclear_but_pooled_ones_are_not() {
         ran.stderr
     );
     assert!(
-        ran.stdout.starts_with("what,name,pairs,speedup,"),
+        ran.stdout.starts_with("kind,name,pairs,speedup,"),
         "{}",
         ran.stdout
     );
@@ -560,5 +560,5 @@ fn results_are_tables_documents_and_plots() {
         "found.PNG",
     ]);
     assert!(place.read("found.PNG").starts_with(b"\x89PNG"));
-    assert!(place.read("found.csv").starts_with(b"what,name,pairs,"));
+    assert!(place.read("found.csv").starts_with(b"kind,name,pairs,"));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::graphnet;
 use crate::npz::{layout_file, members, npz, tile_file};
-use crate::support::{Place, log, shared, wanted};
+use crate::support::{Place, file_contents, log, shared, wanted};
 
 const RECORDS: &str = "SELECT dataset, platform, split, count(*), sum(runtime_ns), count(DISTINCT (graph_id, config_id)) FROM records \
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
@@ -85,7 +85,7 @@ fn three_stores_merge_into_one() {
     let stderr = place.ok(&["copy", "a.store", "all"]).stderr;
     assert!(stderr.contains("created the store all"), "{stderr}");
     assert!(
-        stderr.contains("3 sources new, 0 grown, 0 other names, 0 known"),
+        stderr.contains("3 sources new, 0 grown, 0 other names, 0 unchanged"),
         "{stderr}"
     );
     assert_eq!(
@@ -94,7 +94,7 @@ fn three_stores_merge_into_one() {
     );
     let stderr = place.ok(&["copy", "b.store", "all"]).stderr;
     assert!(
-        stderr.contains("2 sources new, 0 grown, 1 other names, 1 known"),
+        stderr.contains("2 sources new, 0 grown, 1 other names, 1 unchanged"),
         "{stderr}"
     );
     let stderr = place.ok(&["copy", "c.store", "all"]).stderr;
@@ -160,7 +160,7 @@ fn three_stores_merge_into_one() {
     }
     assert_eq!(place.ok(&["--store", "all", "history"]).stdout, versions);
     let stderr = place.ok(&["copy", "all", "a.store", "--dry-run"]).stderr;
-    assert!(stderr.contains("3 known"), "{stderr}");
+    assert!(stderr.contains("3 unchanged"), "{stderr}");
     place.ok(&["copy", "all", "a.store"]);
     assert_eq!(
         rows_of(&place, "a.store", RECORDS),
@@ -206,7 +206,7 @@ fn grown_files_are_extended() {
     place.ok(&["ingest", "-q", "logs", "--store", "fresh"]);
     let stderr = place.ok(&["copy", "fresh", "other"]).stderr;
     assert!(
-        stderr.contains("0 sources new, 0 grown, 0 other names, 1 known"),
+        stderr.contains("0 sources new, 0 grown, 0 other names, 1 unchanged"),
         "{stderr}"
     );
     // A file that grows in the target store.
@@ -514,7 +514,7 @@ fn copies_export_real_files_unchanged() {
         let stderr = place.ok(&["--store", store, "export", "--to", &to]).stderr;
         assert!(stderr.contains(" 0 differ"), "{stderr}");
     }
-    for (name, bytes) in graphnet::files(&data.join("tenset")) {
+    for (name, bytes) in file_contents(&data.join("tenset")) {
         let back = place.path().join("back/fresh/tenset").join(&name);
         if let Ok(back) = std::fs::read(&back) {
             assert_eq!(back, bytes, "{name}");

@@ -175,7 +175,7 @@ fn a_corrected_store_equals_one_ingested_correctly() {
         "SELECT split, count(*) FROM records WHERE dataset = 'tpugraphs' GROUP BY 1 ORDER BY 1";
     assert_eq!(wrong.rows(splits), ["test,3", "valid,2"]);
     assert_eq!(
-        wrong.rows("SELECT kind, changes, record_count, source_count, why FROM corrections WHERE done_at IS NOT NULL ORDER BY made_at"),
+        wrong.rows("SELECT kind, changes, record_count, source_count, why FROM corrections WHERE finished_at IS NOT NULL ORDER BY started_at"),
         ["correct,platform=k80,70,2,typed wrong", "correct,split=test,3,1,typed wrong"]
     );
     let history = wrong.ok(&["history"]).stdout;
@@ -200,7 +200,7 @@ fn retracted_records_are_in_no_result_but_in_exports() {
             predicate,
             "--why",
             "the fan was broken",
-            "--who",
+            "--author",
             "eva",
         ])
     };
@@ -210,7 +210,7 @@ fn retracted_records_are_in_no_result_but_in_exports() {
         "{stderr}"
     );
     assert_same(&place, &without);
-    let retractions = "SELECT who, why, record_count, still_out FROM retractions";
+    let retractions = "SELECT author, why, record_count, retracted_count FROM retractions";
     assert_eq!(place.rows(retractions), ["eva,the fan was broken,32,32"]);
     assert_eq!(
         place.rows("SELECT platform, count(*) FROM retracted GROUP BY 1 ORDER BY 1"),
@@ -429,7 +429,8 @@ fn killed_corrections_complete_when_rerun() {
                     "{file}"
                 );
             }
-            let unfinished = place.rows("SELECT count(*) FROM corrections WHERE done_at IS NULL");
+            let unfinished =
+                place.rows("SELECT count(*) FROM corrections WHERE finished_at IS NULL");
             if unfinished == ["1"] {
                 let other = place.tsql(&["retract", "--where", "line = 7", "--why", "y"]);
                 assert_reports(

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tsql::{IngestOptions, OptimizeOptions, SessionOptions, Store, VacuumOptions};
 
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, log, wanted as campaign_size};
+use crate::support::{Place, files_below, log, wanted as campaign_size};
 
 /// Default number of cases.
 const USUAL: u64 = 80;
@@ -183,30 +183,18 @@ fn query_hashes(
 
 /// Returns the files of a table that belong to a target.
 fn files(folder: &Path, table: &str, target: Target) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.join(table)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.file_name().unwrap().to_str().unwrap();
-            let in_log = path.parent().unwrap().ends_with("_delta_log");
-            let is_it = match target {
-                Target::Ingested => name.starts_with("part-"),
-                Target::Optimized => name.starts_with("optimized-"),
-                Target::Preaggregates | Target::Footer => !in_log,
-                Target::Entry => in_log && name.ends_with(".json"),
-                Target::Checkpoint => in_log && !name.ends_with(".json"),
-            };
-            if is_it {
-                found.push(path);
-            }
+    let mut found = files_below(&folder.join(table));
+    found.retain(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let in_log = path.parent().unwrap().ends_with("_delta_log");
+        match target {
+            Target::Ingested => name.starts_with("part-"),
+            Target::Optimized => name.starts_with("optimized-"),
+            Target::Preaggregates | Target::Footer => !in_log,
+            Target::Entry => in_log && name.ends_with(".json"),
+            Target::Checkpoint => in_log && !name.ends_with(".json"),
         }
-    }
-    found.sort();
+    });
     if target == Target::Entry {
         // A checkpoint contains older entries.
         found.drain(..found.len().saturating_sub(READ_ENTRIES));

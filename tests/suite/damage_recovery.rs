@@ -3,26 +3,16 @@
 
 use std::path::PathBuf;
 
-use crate::support::{Place, Ran, log};
+use crate::support::{Place, Ran, file_contents, files_below, has_extension, log};
 
 const ROWS: &str = "SELECT platform, line, runtime_ns FROM records ORDER BY 1, 3";
 
 /// Returns the data files below a folder of a store in the order of their writes.
 fn data_files(place: &Place, folder: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![place.path().join(".tsql").join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ends| ends == "parquet")
-                && !path.to_str().unwrap().contains("_delta_log")
-            {
-                files.push(path);
-            }
-        }
-    }
+    let mut files = files_below(&place.path().join(".tsql").join(folder));
+    files.retain(|path| {
+        has_extension(path, "parquet") && !path.to_str().unwrap().contains("_delta_log")
+    });
     files.sort_by_key(|file| file.metadata().unwrap().modified().unwrap());
     files
 }
@@ -243,7 +233,7 @@ const CONTENT: &str = "SELECT (SELECT count(*) FROM samples), (SELECT count(*) F
 fn all_files_of_a_sample_are_restored_together() {
     let place = Place::new();
     let from = crate::graphnet::own();
-    for (name, bytes) in crate::graphnet::files(&from) {
+    for (name, bytes) in file_contents(&from) {
         place.write(&format!("in/{name}"), bytes);
     }
     place.ok(&["ingest", "-q", "in"]);

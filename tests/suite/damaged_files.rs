@@ -11,7 +11,7 @@ use fastrand::Rng;
 use crate::metaschedule;
 use crate::networks::{NETWORK, RELAY};
 use crate::npz::{layout_file, npz, tile_file};
-use crate::support::{Place, log, wanted};
+use crate::support::{Place, file_contents, log, wanted};
 
 /// Default number of cases.
 const USUAL: u64 = 4;
@@ -89,20 +89,8 @@ fn ingest(place: &Place, runs: &[Vec<String>]) {
 
 /// Returns the files below a folder with their bytes.
 fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let inside = path.strip_prefix(root).unwrap().to_owned();
-                found.insert(inside, std::fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
+    let found = file_contents(root).into_iter();
+    found.map(|(name, bytes)| (name.into(), bytes)).collect()
 }
 
 fn write_all(root: &Path, files: &BTreeMap<PathBuf, Vec<u8>>) {

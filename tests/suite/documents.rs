@@ -9,11 +9,11 @@
 //! - `<!-- test: output -->`: the output is compared; `...` matches any text.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use crate::support::{Place, log, shared};
+use crate::support::{Place, files_below, has_extension, log, shared};
 
 /// Console block of a page.
 struct Block {
@@ -88,19 +88,13 @@ fn blocks(name: &str, text: &str) -> Vec<Block> {
 
 /// Returns the pages of the user documentation, by path in the checkout.
 fn pages() -> Vec<String> {
-    fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("dev") {
-                files_below(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
-        }
-    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = vec![root.join("README.md"), root.join("data/README.md")];
-    files_below(&root.join("docs"), &mut found);
+    let docs = files_below(&root.join("docs"));
+    let user_pages = docs
+        .into_iter()
+        .filter(|path| has_extension(path, "md") && !path.starts_with(root.join("docs/dev")));
+    found.extend(user_pages);
     let names = found.iter().map(|path| path.strip_prefix(root).unwrap());
     let mut names: Vec<String> = names.map(|path| path.display().to_string()).collect();
     names.sort();
@@ -367,10 +361,25 @@ fn the_readme_is_short() {
     );
 }
 
-/// Plots of the documentation equal the output of the command. `ui.png` is a screenshot of `tests/python/browser.py`,
-/// which writes screenshots to the folder `TSQL_TEST_SHOTS`.
+/// `docs/pictures.py` writes the SVG files again, and compares them with those of `docs/images`.
+#[cfg(unix)]
 #[test]
-fn plots_of_the_documentation_are_current() {
+#[ignore = "full tier"]
+fn images_of_the_documentation_are_current() {
+    let Some(python) = crate::engines::python() else {
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pictures.py");
+    let mut check = Command::new(python);
+    check.args([script, env!("CARGO_BIN_EXE_tsql"), "--check"]);
+    let output = check.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+}
+
+/// The plot of the README, in the fast tier and without Python.
+#[test]
+fn the_plot_of_the_readme_is_current() {
     let place = Place::new();
     let command = [
         "--sample",
@@ -382,11 +391,7 @@ fn plots_of_the_documentation_are_current() {
     ];
     place.ok(&command);
     let current = include_bytes!("../../docs/images/compare.svg");
-    assert!(
-        place.read("compare.svg") == current,
-        "run `tsql {}` in docs/images",
-        command.join(" ")
-    );
+    assert!(place.read("compare.svg") == current, "run docs/pictures.py");
 }
 
 /// Links of pages point to files, and images are small.
@@ -417,7 +422,7 @@ fn links_resolve() {
                 || target.contains("notebooks/");
             if !path.exists() && !is_made {
                 wrong.push(format!("{page}: {target}"));
-            } else if page == "README.md" && target.starts_with("docs/images/") {
+            } else if target.contains("images/") {
                 let bytes = fs::metadata(&path).unwrap().len();
                 assert!(bytes <= 200_000, "{target} has {bytes} bytes");
             }

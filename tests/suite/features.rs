@@ -54,7 +54,7 @@ fn matching_rows_are_imported_once_and_others_reported_by_line() {
         "x.csv:9: number 1 is NULL".to_owned(),
         "x.csv:10: number 1 is outside the range of float32".to_owned(),
         "rejected: 3 rows with a NULL, infinite or missing number".to_owned(),
-        "ansor@1: 9 rows of 2 numbers, 2 new, 0 known, 1 repeated".to_owned(),
+        "ansor@1: 9 rows of 2 numbers, 2 new, 0 unchanged, 1 repeated".to_owned(),
         "missing: 2 configurations of the same graphs; 2 have these features".to_owned(),
     ] {
         assert!(stderr.contains(&line), "{line}: {stderr}");
@@ -64,7 +64,10 @@ fn matching_rows_are_imported_once_and_others_reported_by_line() {
     assert_eq!(place.rows(sql), ["1,ansor,1,1.0,0.5", "2,ansor,1,2.0,-3.0"]);
     let versions = "SELECT count(*), count(DISTINCT config_key) FROM features";
     let stderr = import(&place, "x.csv", &[], 1);
-    assert!(stderr.contains("0 new, 3 known, 0 repeated"), "{stderr}");
+    assert!(
+        stderr.contains("0 new, 3 unchanged, 0 repeated"),
+        "{stderr}"
+    );
     assert_eq!(place.rows(versions), ["2,2"]);
     // Rows of another length belong to another revision.
     let lists: String = keys

@@ -327,6 +327,6 @@ fn blocks_of_known_networks_match_their_layers() {
     // and a plain one (7). The first stage has two plain blocks.
     assert_eq!(blocks("torchvision/resnet18"), ["3,16,1", "2,7,1"]);
     let members = "SELECT count(*), count(DISTINCT node), count(DISTINCT n.op) FROM block_members AS m JOIN nodes AS n USING (graph_id, node) \
-                   JOIN samples AS s USING (graph_id) WHERE s.path LIKE '%torchvision/resnet50' AND m.block = 0 AND m.place = 0";
+                   JOIN samples AS s USING (graph_id) WHERE s.path LIKE '%torchvision/resnet50' AND m.block = 0 AND m.position = 0";
     assert_eq!(place.rows(members), ["12,12,1"]);
 }

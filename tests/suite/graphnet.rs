@@ -1,44 +1,20 @@
 //! GraphNet: ingest, queries and export of small samples, and of real ones if present.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Place, shared};
+use crate::support::{Place, file_contents, shared};
 
 /// Returns the folder of samples and logs of this repository.
 pub(crate) fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/graphnet")
 }
 
-/// Returns the path below `root` and the content of every file.
-pub(crate) fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path
-                    .strip_prefix(root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned();
-                found.insert(name, fs::read(path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 fn assert_same_files(one: &Path, other: &Path) {
-    let (one, other) = (files(one), files(other));
+    let (one, other) = (file_contents(one), file_contents(other));
     assert_eq!(
         one.keys().collect::<Vec<_>>(),
         other.keys().collect::<Vec<_>>()
@@ -56,7 +32,7 @@ fn samples_and_logs_round_trip_and_are_stored_once() {
     let input = own.to_str().unwrap();
     let stderr = place.ok(&["ingest", input]).stderr;
     assert!(
-        stderr.contains("samples          3 (1 similar to another, 0 notes)"),
+        stderr.contains("samples          3 (1 similar to another, 0 warnings)"),
         "{stderr}"
     );
     assert!(
@@ -215,7 +191,7 @@ fn one_sample_exports_alone_and_subsets_are_stored() {
     let place = Place::new();
     place.ok(&["ingest", own().to_str().unwrap()]);
     place.ok(&["export", "--to", "one", "--where", "path LIKE '%/tiny'"]);
-    let mut names = files(&place.path().join("one"));
+    let mut names = file_contents(&place.path().join("one"));
     assert!(names.remove("tsql-export.json").is_some());
     let names: Vec<String> = names.into_keys().collect();
     assert_eq!(names.len(), 7, "with its variant: {names:?}");
@@ -325,7 +301,7 @@ fn leftovers_of_an_interrupted_ingest_do_not_replace_a_changed_file() {
     let third = whole.match_indices("[Processing]").nth(2).unwrap().0;
     let model = "paddle_samples/ours/tiny/model.py";
     place.write("logs/run.log", &whole[..third + 300]);
-    for (name, bytes) in files(&own().join("paddle_samples")) {
+    for (name, bytes) in file_contents(&own().join("paddle_samples")) {
         place.write(&format!("paddle_samples/{name}"), bytes);
     }
     place.ok(&["ingest", "logs", "paddle_samples"]);
@@ -394,7 +370,7 @@ fn reports_contain_plots_and_scores() {
     place.ok(&["ingest", own().to_str().unwrap()]);
     let ran = place.ok(&["report", "graphnet", "--to", "report", "--by", "compiler"]);
     assert!(ran.stdout.contains("inductor,7,"), "{}", ran.stdout);
-    let found = files(&place.path().join("report"));
+    let found = file_contents(&place.path().join("report"));
     assert_eq!(found.len(), 8);
     let svg = String::from_utf8(found["error_aware_speedup_score.svg"].clone()).unwrap();
     assert!(svg.contains("inductor (7)"));
@@ -454,7 +430,7 @@ fn plots_have_the_requested_size() {
         (ran.code, ran.stderr)
     };
     assert_eq!(report("3200").0, Some(0));
-    let found = files(&place.path().join("report"));
+    let found = file_contents(&place.path().join("report"));
     assert_eq!(found["speedups.png"][16..24], [0, 0, 12, 128, 0, 0, 7, 8]);
     let (code, stderr) = report("80");
     assert_eq!(code, Some(2));

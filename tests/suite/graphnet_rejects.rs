@@ -3,29 +3,15 @@
 use std::fs;
 
 use crate::graphnet::own;
-use crate::support::Place;
+use crate::support::{Place, file_contents};
 
 const SAMPLE: &str = "in/samples/ours/convnet";
 
 /// Returns a copy of the samples and logs of this repository in `in`.
 fn place() -> Place {
     let place = Place::new();
-    let mut folders = vec![own()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path
-                    .strip_prefix(own())
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned();
-                place.write(&format!("in/{name}"), fs::read(path).unwrap());
-            }
-        }
+    for (name, bytes) in file_contents(&own()) {
+        place.write(&format!("in/{name}"), bytes);
     }
     place
 }

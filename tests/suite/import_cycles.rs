@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::slice::Iter;
 
 /// Path of a module or an item from the root of its crate.
-pub(crate) type Names = Vec<String>;
+type Names = Vec<String>;
 
 /// Edge between two files of one folder: the folder, the importing file, the imported file.
 type Edge = (String, String, String);
@@ -22,7 +22,7 @@ struct Module {
 /// Returns the references between modules of a crate.
 ///
 /// A reference through `pub use` counts for the defining module. Tests are ignored.
-pub(crate) fn references(sources: &[(String, String)]) -> BTreeSet<(Names, Names)> {
+fn references(sources: &[(String, String)]) -> BTreeSet<(Names, Names)> {
     let modules = modules(sources);
     let edges = modules.iter().flat_map(|(path, module)| {
         let targets = module

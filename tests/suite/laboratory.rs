@@ -189,7 +189,7 @@ fn a_year_of_measurements_becomes_a_published_dataset() {
     let diff = query_json(&place, &["--store", "all", "diff", "v1.0", "v1.1"]);
     let added = |what: &str| {
         let rows = diff.as_array().unwrap().iter();
-        let mut rows = rows.filter(|row| row["what"] == what && row["platform"].is_null());
+        let mut rows = rows.filter(|row| row["kind"] == what && row["platform"].is_null());
         rows.next().unwrap()["added"].clone()
     };
     assert_eq!(
@@ -291,19 +291,19 @@ fn assert_nothing_is_lost(place: &Place, broken_lines: &str, count: u64) {
         place,
         &[
             all.as_slice(),
-            &["SELECT why, record_count, still_out FROM retractions"],
+            &["SELECT why, record_count, retracted_count FROM retractions"],
         ]
         .concat(),
     );
     assert_eq!(
         retracted,
-        json!([{"why": "the fan was broken", "record_count": count, "still_out": count}])
+        json!([{"why": "the fan was broken", "record_count": count, "retracted_count": count}])
     );
     let kinds = query_json(
         place,
         &[
             all.as_slice(),
-            &["SELECT kind, changes FROM corrections ORDER BY made_at"],
+            &["SELECT kind, changes FROM corrections ORDER BY started_at"],
         ]
         .concat(),
     );

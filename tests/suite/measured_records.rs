@@ -127,7 +127,7 @@ fn a_program_appends_batches() {
         let sql = "SELECT workload_key, steps, runtime_ns FROM records \
             JOIN graphs USING (graph_id) JOIN configurations USING (graph_id, config_id)";
         let batches = context.sql(sql).await.unwrap().collect().await.unwrap();
-        let options = AppendOptions::new("mine", "p").format(StreamFormat::Measured);
+        let options = AppendOptions::new("mine", "p").format(StreamFormat::MEASURED);
         let mut appender = store.appender(&options).await.unwrap();
         for batch in &batches {
             appender.write_batch(batch).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::networks::NETWORK;
-use crate::support::{Place, shared};
+use crate::support::{Place, files_below, shared};
 
 /// Returns a module of one function over `p0` and `p1` with `extent` elements each, as a node graph of TVM.
 fn module(extent: u32) -> String {
@@ -320,19 +320,6 @@ fn text_of(path: &Path) -> Vec<u8> {
         return text;
     }
     bytes
-}
-
-/// Returns all files below a folder.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let below = entries.map(|entry| entry.unwrap().path()).map(|path| {
-        if path.is_dir() {
-            files_below(&path)
-        } else {
-            vec![path]
-        }
-    });
-    below.flatten().collect()
 }
 
 /// One command ingests all log formats: detected formats, contents, and the exported files.

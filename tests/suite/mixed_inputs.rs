@@ -5,11 +5,11 @@ use std::fs;
 use tsql::{IngestOptions, Store};
 
 use crate::autotvm::LINES as AUTOTVM;
-use crate::graphnet::{files, own};
+use crate::graphnet::own;
 use crate::ingest_sources::tar;
 use crate::networks::{NETWORK, RELAY};
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, log};
+use crate::support::{Place, file_contents, log};
 
 const MEASURED: &str =
     "{\"workload_key\": [\"mm\", 8], \"steps\": {\"T\": 1}, \"repeats_ns\": [100.5, 7]}\n";
@@ -20,7 +20,7 @@ const ENTRY: &str = "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"CREATE TAB
 
 /// Copies files of `data/graphnet` to a folder.
 fn copy(place: &Place, below: &str, to: &str) {
-    for (name, bytes) in files(&own().join(below)) {
+    for (name, bytes) in file_contents(&own().join(below)) {
         place.write(&format!("{to}/{name}"), bytes);
     }
 }
@@ -112,7 +112,7 @@ fn formats_of_a_mixed_tree_are_detected_by_content() {
     assert_eq!(report_line(&again, "formats"), kinds, "{again}");
     assert_eq!(report_line(&again, "records"), "records          0");
     let sql = "SELECT dataset, count(*) FROM files GROUP BY 1 ORDER BY 1";
-    let graphnet = files(&own().join("samples/ours/convnet")).len() + 1;
+    let graphnet = file_contents(&own().join("samples/ours/convnet")).len() + 1;
     let wanted = [
         "autotvm,1".to_owned(),
         format!("graphnet,{graphnet}"),
@@ -282,17 +282,17 @@ fn a_dry_run_reports_like_a_run_and_writes_nothing() {
         "tree/npz.tar",
         tar(&[("npz/tile/xla/train/net_2.npz", &kernel)]),
     );
-    let samples = files(&own().join("samples"));
+    let samples = file_contents(&own().join("samples"));
     let samples: Vec<(&str, &[u8])> = samples
         .iter()
         .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
         .collect();
     place.write("tree/samples.tar", tar(&samples));
-    let before = files(place.path());
+    let before = file_contents(place.path());
     let dry = ["ingest", "--dry-run", "tree"];
     let would = place.tsql(&dry);
     assert_eq!(would.code, Some(1), "{}", would.stderr);
-    assert!(files(place.path()) == before, "nothing is written");
+    assert!(file_contents(place.path()) == before, "nothing is written");
     assert!(!place.path().join(".tsql").exists());
     let store = report_line(&would.stderr, "store");
     assert_eq!(store, "store            none yet, it would be .tsql");
@@ -314,9 +314,9 @@ fn a_dry_run_reports_like_a_run_and_writes_nothing() {
     place.write("tree/logs/a100/one.json", log(1, 3) + &log(91, 1));
     place.write("tree/logs/a100/new.json", log(71, 2));
     place.write("tree/logs/a100/same.json", log(10, 2));
-    let before = files(place.path());
+    let before = file_contents(place.path());
     let would = place.tsql(&dry);
-    assert!(files(place.path()) == before, "nothing is written");
+    assert!(file_contents(place.path()) == before, "nothing is written");
     let told_files = report_line(&would.stderr, "files");
     assert!(
         told_files.starts_with("files            2 (1 grown, ")

@@ -40,7 +40,7 @@ fn notes_apply_to_existing_records() {
     let slow = "runtime_ns > 1011500 -- tile 12, 20, 21";
     let stderr = add(
         &place,
-        &["the fan was broken", "--where", slow, "--who", "ann"],
+        &["the fan was broken", "--where", slow, "--author", "ann"],
     );
     assert_eq!(
         stderr,
@@ -61,9 +61,9 @@ fn notes_apply_to_existing_records() {
         "4,shared,k80,,7",
     ];
     assert_eq!(place.rows(ALL), all);
-    let whos = "SELECT DISTINCT note_id, who, predicate FROM notes ORDER BY note_id";
+    let authors = "SELECT DISTINCT note_id, author, predicate FROM notes ORDER BY note_id";
     assert_eq!(
-        place.rows(whos),
+        place.rows(authors),
         [&format!("1,ann,\"{slow}\""), "2,,", "3,,", "4,,"]
     );
     let noted = "SELECT count(*) FROM records WHERE source_id IN (SELECT source_id FROM notes WHERE note_id = 1) \
@@ -124,7 +124,7 @@ fn the_author_defaults_to_the_user() {
             .success()
     );
     assert_eq!(
-        place.rows("SELECT who, platform, record_count FROM notes"),
+        place.rows("SELECT author, platform, record_count FROM notes"),
         ["bob,t4,2"]
     );
 }
@@ -220,7 +220,7 @@ fn notes_are_shown_with_tables_and_queries() {
             "the fan\u{1b}[2J was broken",
             "--platform",
             "k80",
-            "--who",
+            "--author",
             "ann",
         ],
     );

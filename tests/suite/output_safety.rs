@@ -7,6 +7,7 @@ const COUNT: &str = "SELECT count(*) FROM records";
 #[test]
 fn names_cannot_control_the_terminal() {
     let place = Place::new();
+    place.ok(&["init"]);
     let name = "größe\u{1b}]0;owned\u{7}\u{9b}2J.json";
     place.write(&format!("logs/{name}"), "no record\n");
     place.write(&format!("logs/{name}.txt"), "no log\n");

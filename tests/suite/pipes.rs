@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use tsql::{IngestOptions, Store};
 
-use crate::graphnet::{files, own};
+use crate::graphnet::own;
 use crate::ingest_sources::{gzip, tar};
 use crate::metaschedule::workloads;
 use crate::mixed_inputs::tree;
 use crate::networks::NETWORK;
 use crate::npz::{npz, tile_file};
-use crate::support::{Place, log};
+use crate::support::{Place, file_contents, log};
 
 /// Returns a file of each kind that is read as a stream or as a whole, by name.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let (one, two) = (log(1, 5), log(10, 7));
     let kernel = |runtime| npz(&tile_file(2, &[(4.0, runtime, 100.0)]));
-    let samples = files(&own().join("samples"));
+    let samples = file_contents(&own().join("samples"));
     let samples: Vec<(&str, &[u8])> = samples
         .iter()
         .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))

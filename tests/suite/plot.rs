@@ -178,20 +178,28 @@ fn impossible_plots_are_errors_with_hints() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
     }
-    // An empty result is a plot with a message.
-    place.ok(&[
-        "--sample",
-        "plot",
-        &format!("{sql} WHERE false"),
-        "--kind",
-        "ecdf",
-        "-x",
-        "runtime_ns",
-        "-o",
-        "none.svg",
-    ]);
-    let svg = String::from_utf8(place.read("none.svg")).unwrap();
-    assert!(svg.contains("There is nothing to draw: the result has no rows."));
+    // An empty result is an error, and writes no file.
+    let empty = format!("{sql} WHERE false");
+    for args in [
+        &[
+            "--sample",
+            "plot",
+            &empty,
+            "--kind",
+            "ecdf",
+            "-x",
+            "runtime_ns",
+            "-o",
+            "none.svg",
+        ][..],
+        &["--sample", "plot", "@graphnet-speedups", "-o", "none.svg"],
+    ] {
+        let ran = place.tsql(args);
+        assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.stderr);
+        let expected = "error: the result has no rows, so there is nothing to plot";
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+    assert!(!place.path().join("none.svg").exists());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::engines::{python, run};
 use crate::metaschedule;
 use crate::mixed_inputs;
 use crate::npz::{layout_file, npz};
-use crate::support::{Place, log, shared, wanted};
+use crate::support::{Place, file_contents, log, shared, wanted};
 
 /// Metadata that avoids all warnings of readers.
 const DESCRIPTION: [&str; 12] = [
@@ -73,29 +73,6 @@ fn publish(place: &Place, to: &str, more: &[&str]) {
         .chain(more.iter().copied())
         .collect();
     place.ok(&args);
-}
-
-/// Returns all files of a folder, by path.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(inner) = waiting.pop() {
-        for entry in fs::read_dir(inner).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-                continue;
-            }
-            let name = path
-                .strip_prefix(folder)
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned();
-            found.insert(name, fs::read(path).unwrap());
-        }
-    }
-    found
 }
 
 /// Reads the publication `out` with other tools, and compares it with results of the store. Returns the rows of each
@@ -190,11 +167,11 @@ fn a_version_is_always_published_with_the_same_bytes() {
     let place = store();
     place.ok(&["tag", "create", "v2.0"]);
     publish(&place, "out", &[]);
-    let first = files(&place.path().join("out"));
+    let first = file_contents(&place.path().join("out"));
     // Other files with the same rows, and a smaller memory limit.
     place.ok(&["optimize", "--again"]);
     publish(&place, "out", &["--overwrite", "--memory-limit", "100MB"]);
-    let second = files(&place.path().join("out"));
+    let second = file_contents(&place.path().join("out"));
     assert_eq!(
         first.keys().collect::<Vec<_>>(),
         second.keys().collect::<Vec<_>>()
@@ -211,7 +188,7 @@ fn a_version_is_always_published_with_the_same_bytes() {
         .chain(at)
         .collect();
     place.ok(&args);
-    let tagged = files(&place.path().join("tagged"));
+    let tagged = file_contents(&place.path().join("tagged"));
     let of_rows = |name: &&String| name.ends_with(".parquet");
     assert!(
         first
@@ -362,7 +339,7 @@ fn interrupted_publications_fail_verify_and_restart() {
     place.ok(&["ingest", "-q", "logs"]);
     let start = Instant::now();
     place.ok(&["publish", "whole", "--title", "t"]);
-    let whole = files(&place.path().join("whole"));
+    let whole = file_contents(&place.path().join("whole"));
     let lasts = start.elapsed();
     let (mut broken_off, kills) = (0, wanted("TSQL_TEST_KILLS", 8));
     for kill in 0..kills {
@@ -401,7 +378,7 @@ fn interrupted_publications_fail_verify_and_restart() {
         }
         if place.path().join("out/SHA256SUMS").exists() {
             place.ok(&["verify", "out"]);
-            let out = files(&place.path().join("out"));
+            let out = file_contents(&place.path().join("out"));
             let all = out.keys().chain(whole.keys());
             // Partial files have names that listings ignore.
             let shown = all.filter(|name| !name.contains('#'));

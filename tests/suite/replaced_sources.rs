@@ -263,7 +263,7 @@ fn a_killed_replacement_shows_one_version_and_completes() {
         place.ok(&act);
         assert_eq!(place.rows(state), new, "after {after:?}");
         assert_eq!(
-            place.rows("SELECT count(*) FROM corrections WHERE done_at IS NULL"),
+            place.rows("SELECT count(*) FROM corrections WHERE finished_at IS NULL"),
             ["0"]
         );
         place.ok(&["check"]);

@@ -143,7 +143,7 @@ fn copies_and_corrections_work_in_a_bucket() {
         assert!(
             again
                 .stderr
-                .contains("0 sources new, 0 grown, 0 other names, 2 known"),
+                .contains("0 sources new, 0 grown, 0 other names, 2 unchanged"),
             "{}",
             again.stderr
         );

@@ -107,7 +107,7 @@ fn scores_match_hand_computation() {
     // A single program has no rank, and its latency counts.
     let one = score(&tenset, m, "predictions", "pairwise_accuracy");
     assert_eq!(
-        (&one["value"], &one["left_out"]["one row"]),
+        (&one["value"], &one["excluded_tasks"]["one row"]),
         (&Value::Null, &1.into())
     );
     close(value(&tenset, m, "predictions", "top_1"), 1.0);
@@ -166,7 +166,7 @@ fn scores_match_hand_computation() {
         value(&tenset, "mean of networks", "predictions", "top_1"),
         0.5,
     );
-    assert_eq!(tenset["rows"][0]["tasks_of_network"], 1);
+    assert_eq!(tenset["rows"][0]["network_tasks"], 1);
 }
 
 #[test]

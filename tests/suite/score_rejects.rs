@@ -164,8 +164,8 @@ fn infinite_and_nan_predictions_get_no_score() {
         let found = report(&place, &["tenset", "p.csv", "--variant", variant]);
         let all = score(&found, "ratio of sums", "predictions", "pairwise_accuracy");
         assert_eq!(all["value"], Value::Null);
-        assert_eq!(all["left_out"]["all rows failed"], 1);
-        assert_eq!(all["left_out"]["all labels are equal"], 1);
+        assert_eq!(all["excluded_tasks"]["all rows failed"], 1);
+        assert_eq!(all["excluded_tasks"]["all labels are equal"], 1);
         assert_eq!(value(&found, "[\"f\", 4]", "predictions", "top_1"), None);
     }
 }

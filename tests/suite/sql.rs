@@ -37,6 +37,25 @@ fn computed_columns_match_the_line() {
     );
 }
 
+/// Parameters of lambda functions are not mistaken for columns of the files.
+#[test]
+fn lambda_functions_read_lists_of_records() {
+    let place = store();
+    let rows = place.rows(
+        "SELECT array_to_string(list_transform(repeats_ns, x -> x / 1000), ' '), \
+         len(list_filter(repeats_ns, x -> x > min_ns)) FROM records WHERE platform = 'k80' AND line = 1",
+    );
+    assert_eq!(rows, ["1000 2000 3000,2"]);
+    let sql = "SET tsql.rules.lambda_projections = false; \
+               SELECT list_transform(repeats_ns, x -> x + 1) FROM records";
+    let without = place.tsql(&[sql]);
+    assert_ne!(
+        without.code,
+        Some(0),
+        "DataFusion is right without `lambda_projections`: remove the workaround"
+    );
+}
+
 #[test]
 fn runtimes_are_exact() {
     let rows = store().rows("SELECT runtime_ns FROM records WHERE platform = 't4' ORDER BY line");

@@ -134,7 +134,7 @@ fn a_line_is_visible_soon_after_it_arrives() {
 fn an_interrupted_stream_stores_its_whole_lines() {
     let place = Place::new();
     let mut child = place
-        .command(&append(&["--every", "1h"]))
+        .command(&append(&["--every", "1h", "--rows", "3"]))
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -144,7 +144,7 @@ fn an_interrupted_stream_stores_its_whole_lines() {
         .write_all((log(1, 5) + "{\"i\": [[").as_bytes())
         .unwrap();
     input.flush().unwrap();
-    // The store exists once lines are read.
+    // The first group of lines creates the store.
     let start = Instant::now();
     while !place.path().join(".tsql/tsql-store.toml").exists() {
         assert!(start.elapsed() < Duration::from_secs(20));
@@ -256,6 +256,9 @@ fn a_program_appends_flushes_and_continues() {
                 .contains("that differ from the beginning of this input"),
             "{error}"
         );
+        // The reason is returned once. Further calls fail, too.
+        appender.flush().await.unwrap_err();
+        appender.close().await.unwrap_err();
     });
     assert_eq!(place.rows(COUNTED), ["16,16,16"]);
 }

@@ -1,5 +1,6 @@
 //! Runs of the command, and synthetic log lines.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -110,6 +111,38 @@ fn ran(output: std::process::Output) -> Ran {
 /// Returns the number in an environment variable of a test campaign, or the default `usual`.
 pub(crate) fn wanted(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("a number"))
+}
+
+/// Returns all files below a folder, sorted.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns the content of all files below a folder, by relative path.
+pub(crate) fn file_contents(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        (name.to_owned(), fs::read(&path).unwrap())
+    };
+    files_below(root).into_iter().map(named).collect()
+}
+
+/// Returns whether the name of a file has this extension.
+pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
 /// Returns the folder of real logs beside some checkouts. `.ci/run` requires it.

@@ -235,7 +235,7 @@ fn diff_reports_added_and_removed_rows() {
     );
     let json = place.ok(&["diff", "v1", "v2", "--format", "json"]).stdout;
     assert!(
-        json.contains(r#""what":"records","platform":"t4","before":0,"after":5"#),
+        json.contains(r#""kind":"records","platform":"t4","before":0,"after":5"#),
         "{json}"
     );
 }

@@ -379,7 +379,7 @@ fn dot_commands_match_their_help() {
         (".maxrows", &["5"]),
         (".maxrows all", &[]),
         (".queries", &["widest-tasks"]),
-        (".queries top-k-per-graph k=1", &["config_id"]),
+        (".queries top-k-per-graph k=1", &["times_slower_than_best"]),
         (".queries platform-sumary", &["error: ", "platform-summary"]),
         (
             ".tabels",
@@ -427,6 +427,28 @@ fn colors_are_used_only_if_enabled_and_supported() {
         let count = colors.as_array().unwrap().len();
         assert_eq!(count >= 4, is_colored, "{environment:?}: {colors}");
         assert_eq!(count > 0, is_colored, "{environment:?}: {colors}");
+    }
+}
+
+#[test]
+fn a_terminal_confirms_the_deletion_of_unlisted_files() {
+    let place = lab();
+    place.write(
+        "lab/graphs/part-0123456789abcdef0123456789abcde1.parquet",
+        "",
+    );
+    let file = place
+        .path()
+        .join("lab/graphs/part-0123456789abcdef0123456789abcde1.parquet");
+    let args = ["--store", "lab", "vacuum", "--force-unlisted"];
+    for (answer, is_deleted) in [("n", false), ("y", true)] {
+        let Some(mut terminal) = Terminal::start(&place, &args, &[]) else {
+            return;
+        };
+        terminal.until("[y/N]");
+        terminal.keys(answer).keys(ENTER);
+        assert_eq!(terminal.code(), json!(0));
+        assert_eq!(file.exists(), !is_deleted, "{answer}");
     }
 }
 

@@ -106,6 +106,22 @@ fn graphs_and_configurations_are_stored_once() {
 }
 
 #[test]
+fn graphs_are_drawn_by_the_id_of_their_file() {
+    let place = ingested();
+    for name in [
+        "layout:xla:default:net",
+        "default:net",
+        "tile:xla:00ff",
+        "00ff",
+    ] {
+        place.ok(&["plot", "graph", name, "-o", "graph.svg"]);
+        assert!(place.read("graph.svg").starts_with(b"<svg"), "{name}");
+    }
+    let unknown = place.tsql(&["plot", "graph", "layout:xla:default:other", "-o", "x.svg"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
+}
+
+#[test]
 fn nodes_and_edges_can_be_queried() {
     let place = ingested();
     assert_eq!(

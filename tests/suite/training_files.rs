@@ -47,12 +47,12 @@ async fn labels_groups_and_features_match_hand_computation() {
         let to = path(place.path(), form.name());
         let options =
             TrainingFilesOptions::new(["schedule_numbers", "workload_shape", "tlp_tokens"])
-                .form(form)
+                .file_format(form)
                 .balance("graph_id");
         let manifest = store.write_training_files(&to, &options).await.unwrap();
         let report = run(&python, "training_files.py", &[&to]);
         let part = &report["all"];
-        assert_eq!((manifest.left_out.failed, manifest.parts[0].rows), (1, 5));
+        assert_eq!((manifest.excluded.failed, manifest.parts[0].rows), (1, 5));
         let mut sizes: Vec<u64> = serde_json::from_value(part["sizes"].clone()).unwrap();
         sizes.sort_unstable();
         assert_eq!(sizes, [2, 3]);
@@ -93,7 +93,7 @@ async fn labels_groups_and_features_match_hand_computation() {
     }
     // In TenSet's variant the failed record is a row, too.
     let to = path(place.path(), "tenset");
-    let options = TrainingFilesOptions::new(["schedule_numbers"]).label(Label::Tenset);
+    let options = TrainingFilesOptions::new(["schedule_numbers"]).target(Label::Tenset);
     let manifest = store.write_training_files(&to, &options).await.unwrap();
     let part = &manifest.parts[0];
     assert_eq!(
@@ -101,7 +101,7 @@ async fn labels_groups_and_features_match_hand_computation() {
             part.rows,
             part.failed,
             part.largest_group,
-            manifest.left_out.failed
+            manifest.excluded.failed
         ),
         (6, 1, 4, 0)
     );
@@ -170,7 +170,7 @@ async fn check_parts(python: PathBuf) {
     let expected = frame.count().await.unwrap() as u64;
     let rows: u64 = manifest.parts.iter().map(|part| part.rows).sum();
     assert_eq!(rows, expected);
-    assert_eq!(rows + manifest.left_out.failed, 480);
+    assert_eq!(rows + manifest.excluded.failed, 480);
     // A single part has the same rows.
     let alone = path(place.path(), "alone");
     let only = options.clone().parts(["test"]);
@@ -182,7 +182,7 @@ async fn check_parts(python: PathBuf) {
         .unwrap();
     assert_eq!((one.parts.len(), &one.parts[0].keys), (1, &test.keys));
     assert_eq!(
-        one.left_out.other_parts + one.left_out.failed + one.parts[0].rows,
+        one.excluded.other_parts + one.excluded.failed + one.parts[0].rows,
         480
     );
     // A grown store has other rows now, and the same rows at the earlier version.
@@ -264,9 +264,24 @@ async fn changed_files_are_reported() {
     // A changed manifest.
     let manifest = Path::new(&to).join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
+    // Keys with the names of the fields.
+    let fields = [
+        ("label", "target"),
+        ("left_out", "excluded"),
+        ("form", "file_format"),
+        ("without_cost", "invalid_runtime"),
+        ("refused", "rejected"),
+    ];
+    let renamed = fields.iter().fold(text.clone(), |text, (key, field)| {
+        let (key, field) = (format!("\"{key}\""), format!("\"{field}\""));
+        assert!(text.contains(&key), "{key} in {text}");
+        text.replace(&key, &field)
+    });
+    fs::write(&manifest, renamed).unwrap();
+    assert!(store.verify_training_files(&to).await.unwrap().is_same());
     let mut known: TrainingManifest = serde_json::from_str(&text).unwrap();
     known.parts[0].keys = "0".repeat(32);
-    known.left_out.failed = 7;
+    known.excluded.failed = 7;
     fs::write(&manifest, serde_json::to_string(&known).unwrap()).unwrap();
     let differences = store
         .verify_training_files(&to)
@@ -275,7 +290,7 @@ async fn changed_files_are_reported() {
         .differences
         .join("\n");
     assert!(
-        differences.contains("left out: ") && differences.contains("all: the rows differ"),
+        differences.contains("excluded: ") && differences.contains("all: the rows differ"),
         "{differences}"
     );
     // Another store.
@@ -334,7 +349,7 @@ async fn bad_input_leaves_no_complete_export() {
         (options.clone().parts(["train"]), "parts need a split"),
         (options.clone().split("none@1"), "tsql split create"),
         (
-            options.clone().group_rows(2, LargeGroups::Refused),
+            options.clone().group_rows(2, LargeGroups::Rejected),
             "has 3 rows, expected at most 2",
         ),
         (
@@ -356,7 +371,7 @@ async fn bad_input_leaves_no_complete_export() {
     let cut = options.clone().group_rows(2, LargeGroups::Cut);
     let manifest = store.write_training_files(&to, &cut).await.unwrap();
     assert_eq!(
-        (manifest.parts[0].groups, manifest.left_out.cut_groups),
+        (manifest.parts[0].groups, manifest.excluded.cut_groups),
         (3, 1)
     );
     let message = store
@@ -375,7 +390,7 @@ async fn bad_input_leaves_no_complete_export() {
         .overwrite(true);
     let manifest = store.write_training_files(&to, &sampled).await.unwrap();
     assert_eq!(
-        (manifest.parts[0].rows, manifest.left_out.over_limit),
+        (manifest.parts[0].rows, manifest.excluded.over_limit),
         (4, 1)
     );
     assert!(store.verify_training_files(&to).await.unwrap().is_same());

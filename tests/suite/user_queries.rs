@@ -161,7 +161,7 @@ fn results_of_built_in_queries_match_hand_counts() {
         Some("tenset,epyc-1t,5,100.0,218,100.0,0"),
         "{coverage}"
     );
-    let convergence = run(&["search-convergence", "--set", "least=1"]);
+    let convergence = run(&["search-convergence", "--set", "min_trials=1"]);
     assert!(convergence.lines().count() > 5, "{convergence}");
     for line in convergence.lines().skip(1) {
         // Trials until 20, 10, 5, 1 percent and the best: a smaller distance never has fewer trials.

@@ -24,7 +24,13 @@ fn stop_in_write_queue(place: &Place, child: &Child) -> String {
             "it never held a turn"
         );
         for entry in std::fs::read_dir(&queues).into_iter().flatten().flatten() {
-            let is_held = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err());
+            // A holder writes its process id after it has the lock, so it can be stopped before it has a name.
+            let holder = format!("{} ", child.id());
+            let is_held = || {
+                File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err())
+                    && std::fs::read_to_string(entry.path())
+                        .is_ok_and(|text| text.starts_with(&holder))
+            };
             if !is_held() {
                 continue;
             }

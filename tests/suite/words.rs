@@ -234,6 +234,7 @@ fn documents_for_contributors_name_existing_files() {
         "CONTRIBUTING.md",
         "docs/dev/architecture.md",
         "docs/dev/formats.md",
+        "docs/dev/new-format.md",
     ] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         for span in text.split('`').skip(1).step_by(2) {

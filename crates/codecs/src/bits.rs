@@ -5,11 +5,11 @@
 
 /// Appends `values` with the bit width that the largest of them needs.
 pub fn write(values: &[i64], out: &mut Vec<u8>) {
-    let folded: Vec<u64> = values
+    let encoded: Vec<u64> = values
         .iter()
         .map(|&value| ((value << 1) ^ (value >> 63)).cast_unsigned())
         .collect();
-    let needed = folded
+    let needed = encoded
         .iter()
         .map(|value| 64 - value.leading_zeros())
         .max()
@@ -18,18 +18,18 @@ pub fn write(values: &[i64], out: &mut Vec<u8>) {
     let Some(width) = bit_width(length, values.len()) else {
         return;
     };
-    let (mut held, mut count) = (0_u128, 0);
-    for value in folded {
-        held |= u128::from(value) << count;
+    let (mut buffer, mut count) = (0_u128, 0);
+    for value in encoded {
+        buffer |= u128::from(value) << count;
         count += width;
         while count >= 8 {
-            out.push(u8::try_from(held & 0xff).unwrap_or(0));
-            held >>= 8;
+            out.push(u8::try_from(buffer & 0xff).unwrap_or(0));
+            buffer >>= 8;
             count -= 8;
         }
     }
     if count > 0 {
-        out.push(u8::try_from(held & 0xff).unwrap_or(0));
+        out.push(u8::try_from(buffer & 0xff).unwrap_or(0));
     }
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn read_each(
         }
         return Some(());
     }
-    for number in 0..count {
-        let first = number * width as usize;
+    for index in 0..count {
+        let first = index * width as usize;
         let (low, shift) = (Words::new(bytes).at_byte(first / 8), first % 8);
         let high = bytes.get(first / 8 + 8).copied().unwrap_or(0);
         let wide = (u128::from(high) << 64 | u128::from(low)) >> shift;
@@ -110,25 +110,25 @@ impl<'a> Words<'a> {
         Self::One(bytes.fold(0, |word, &byte| (word << 8) | u64::from(byte)))
     }
 
-    /// The little-endian 64-bit word at byte offset `at`.
+    /// The little-endian 64-bit word at byte `offset`.
     #[inline]
-    fn at_byte(&self, at: usize) -> u64 {
-        let (word, past) = match self {
-            Self::One(word) => (*word, at),
+    fn at_byte(&self, offset: usize) -> u64 {
+        let (word, excess) = match self {
+            Self::One(word) => (*word, offset),
             Self::Many(bytes) => {
                 // Reading inside the slice and shifting is faster than a copy padded with zeros.
-                let begin = at.min(bytes.len() - 8);
-                let word = bytes.get(begin..).and_then(<[u8]>::first_chunk);
-                (u64::from_le_bytes(*word.unwrap_or(&[0; 8])), at - begin)
+                let start = offset.min(bytes.len() - 8);
+                let word = bytes.get(start..).and_then(<[u8]>::first_chunk);
+                (u64::from_le_bytes(*word.unwrap_or(&[0; 8])), offset - start)
             }
         };
-        if past < 8 { word >> (past * 8) } else { 0 }
+        if excess < 8 { word >> (excess * 8) } else { 0 }
     }
 }
 
 #[inline]
-fn zigzag_decode(folded: u64) -> i64 {
-    (folded >> 1).cast_signed() ^ -((folded & 1).cast_signed())
+fn zigzag_decode(encoded: u64) -> i64 {
+    (encoded >> 1).cast_signed() ^ -((encoded & 1).cast_signed())
 }
 
 #[cfg(test)]

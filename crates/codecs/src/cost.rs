@@ -62,17 +62,17 @@ pub fn flop_count(opcode: i64, features: &Features, operands: &[Features]) -> Op
         return dot_flops(features, a, b);
     }
     // The operand that fits is the kernel. If both fit, the smaller count is used.
-    let ways = [
+    let assignments = [
         convolution_flops(features, a, b),
         convolution_flops(features, b, a),
     ];
-    ways.into_iter().flatten().min()
+    assignments.into_iter().flatten().min()
 }
 
 /// Output bytes of an operation. Returns `None` for a tuple or a token.
 pub fn byte_count(features: &Features) -> Option<i64> {
     let mut types = features.iter().skip(INVALID).zip(ELEMENT_BYTES);
-    let (_, bytes) = types.find(|(is_it, bytes)| **is_it == 1 && *bytes > 0)?;
+    let (_, bytes) = types.find(|(flag, bytes)| **flag == 1 && *bytes > 0)?;
     element_count(features).checked_mul(bytes)
 }
 
@@ -85,54 +85,54 @@ fn dimensions(features: &Features) -> impl Iterator<Item = i64> + Clone + '_ {
 /// Number of output elements.
 fn element_count(features: &Features) -> i64 {
     let sizes = dimensions(features);
-    // For more dimensions only their product is known, rounded to 24 bits.
+    // A shape may have more dimensions than the features list. Then only their product is known, rounded to 24 bits.
     if sizes.clone().count() == MAX_DIMENSIONS {
         return feature_at(features, ELEMENTS, 0);
     }
     sizes.product()
 }
 
-fn feature_at(features: &Features, start: usize, place: usize) -> i64 {
-    features.get(start + place).copied().unwrap_or_default()
+fn feature_at(features: &Features, start: usize, index: usize) -> i64 {
+    features.get(start + index).copied().unwrap_or_default()
 }
 
-/// Size of the dimension whose index is the feature at `place`.
-fn size_of_dimension(of: &Features, features: &Features, place: usize) -> Option<i64> {
-    let dimension = usize::try_from(feature_at(features, place, 0)).ok()?;
-    (dimension < MAX_DIMENSIONS).then(|| feature_at(of, DIMENSIONS, dimension))
+/// Size in `shape` of the dimension whose number is the feature at `index`.
+fn size_of_dimension(shape: &Features, features: &Features, index: usize) -> Option<i64> {
+    let dimension = usize::try_from(feature_at(features, index, 0)).ok()?;
+    (dimension < MAX_DIMENSIONS).then(|| feature_at(shape, DIMENSIONS, dimension))
 }
 
 /// FLOPs of a `dot`.
 ///
-/// The output shape is the batch dimensions, then those of `a` only, then those of `b` only. Dimensions
-/// that both have besides the batch are contracted.
+/// The output shape is the batch dimensions, then the dimensions of `a` only, then those of `b` only. Dimensions that
+/// both have besides the batch are contracted.
 fn dot_flops(product: &Features, a: &Features, b: &Features) -> Option<i64> {
     let sizes = |features| dimensions(features).collect::<Vec<i64>>();
-    let (given, a, b) = (sizes(product), sizes(a), sizes(b));
-    let shared = (a.len() + b.len()).checked_sub(given.len())?;
-    (1..=shared / 2).find_map(|contracted| {
-        let (batch, own) = given.split_at_checked(shared - 2 * contracted)?;
-        let of_one = |one: &[i64], other: &[i64]| {
-            let count = one.len().checked_sub(batch.len() + contracted)?;
-            let (of_one, of_other) = own.split_at_checked(count)?;
-            let left = remove_sizes(one, [batch, of_one])?;
-            (left == remove_sizes(other, [batch, of_other])?).then_some(left)
+    let (output_sizes, a, b) = (sizes(product), sizes(a), sizes(b));
+    let common = (a.len() + b.len()).checked_sub(output_sizes.len())?;
+    (1..=common / 2).find_map(|contracted| {
+        let (batch, unbatched) = output_sizes.split_at_checked(common - 2 * contracted)?;
+        let contracted_sizes = |left: &[i64], right: &[i64]| {
+            let count = left.len().checked_sub(batch.len() + contracted)?;
+            let (left_sizes, right_sizes) = unbatched.split_at_checked(count)?;
+            let lengths = remove_sizes(left, [batch, left_sizes])?;
+            (lengths == remove_sizes(right, [batch, right_sizes])?).then_some(lengths)
         };
-        let left = of_one(&a, &b).or_else(|| of_one(&b, &a))?;
-        let length = left.into_iter().try_fold(1_i64, i64::checked_mul)?;
+        let lengths = contracted_sizes(&a, &b).or_else(|| contracted_sizes(&b, &a))?;
+        let length = lengths.into_iter().try_fold(1_i64, i64::checked_mul)?;
         element_count(product).checked_mul(length)?.checked_mul(2)
     })
 }
 
-/// Removes the `taken` sizes from `sizes` and sorts the rest. Returns `None` if one is missing.
-fn remove_sizes(sizes: &[i64], taken: [&[i64]; 2]) -> Option<Vec<i64>> {
-    let mut left = sizes.to_vec();
-    for size in taken.concat() {
-        let place = left.iter().position(|other| *other == size)?;
-        left.remove(place);
+/// Removes the sizes `removed` from `sizes` and sorts the rest. Returns `None` if one is missing.
+fn remove_sizes(sizes: &[i64], removed: [&[i64]; 2]) -> Option<Vec<i64>> {
+    let mut remaining = sizes.to_vec();
+    for size in removed.concat() {
+        let position = remaining.iter().position(|other| *other == size)?;
+        remaining.remove(position);
     }
-    left.sort_unstable();
-    Some(left)
+    remaining.sort_unstable();
+    Some(remaining)
 }
 
 fn convolution_flops(output: &Features, input: &Features, kernel: &Features) -> Option<i64> {
@@ -150,31 +150,31 @@ fn convolution_flops(output: &Features, input: &Features, kernel: &Features) -> 
         return None;
     }
     let is_spatial = |dimension: &usize| {
-        let others = [OUTPUT_BATCH, OUTPUT_FEATURE].map(|place| feature_at(output, place, 0));
+        let others = [OUTPUT_BATCH, OUTPUT_FEATURE].map(|feature| feature_at(output, feature, 0));
         others
             .iter()
             .all(|other| usize::try_from(*other) != Ok(*dimension))
     };
     // The spatial dimensions of the output are not in the features. They are the remaining ones, in order.
-    let places = (0..MAX_DIMENSIONS).filter(is_spatial).take(spatial);
+    let spatial_dimensions = (0..MAX_DIMENSIONS).filter(is_spatial).take(spatial);
     let mut flops = 2_i64
         .checked_mul(size_of_dimension(output, output, OUTPUT_BATCH)?)?
         .checked_mul(size_of_dimension(output, output, OUTPUT_FEATURE)?)?
         .checked_mul(channels)?;
-    for (place, dimension) in places.enumerate() {
+    for (axis, dimension) in spatial_dimensions.enumerate() {
         let window = Window {
-            size: feature_at(output, WINDOW, place),
-            stride: feature_at(output, STRIDE, place).max(1),
-            padding_low: feature_at(output, PADDING_LOW, place),
-            dilation: feature_at(output, WINDOW_DILATION, place).max(1),
-            base_dilation: feature_at(output, BASE_DILATION, place).max(1),
+            size: feature_at(output, WINDOW, axis),
+            stride: feature_at(output, STRIDE, axis).max(1),
+            padding_low: feature_at(output, PADDING_LOW, axis),
+            dilation: feature_at(output, WINDOW_DILATION, axis).max(1),
+            base_dilation: feature_at(output, BASE_DILATION, axis).max(1),
         };
-        if size_of_dimension(kernel, output, KERNEL_SPATIAL + place)? != window.size {
+        if size_of_dimension(kernel, output, KERNEL_SPATIAL + axis)? != window.size {
             return None;
         }
-        let from = size_of_dimension(input, output, INPUT_SPATIAL + place)?;
-        let to = feature_at(output, DIMENSIONS, dimension);
-        flops = flops.checked_mul(window.count_reads(from, to)?)?;
+        let input_size = size_of_dimension(input, output, INPUT_SPATIAL + axis)?;
+        let output_size = feature_at(output, DIMENSIONS, dimension);
+        flops = flops.checked_mul(window.count_reads(input_size, output_size)?)?;
     }
     Some(flops)
 }
@@ -189,47 +189,52 @@ struct Window {
 }
 
 impl Window {
-    /// Number of reads of an element of the input (size `from`) over all `to` window positions. Returns
+    /// Number of reads of an element of the input (of `input_size`) over all `output_size` window positions. Returns
     /// `None` beyond [`MAX_STEPS`].
-    fn count_reads(&self, from: i64, to: i64) -> Option<i64> {
-        if from < 1 || to < 1 || self.size < 1 {
+    fn count_reads(&self, input_size: i64, output_size: i64) -> Option<i64> {
+        if input_size < 1 || output_size < 1 || self.size < 1 {
             return Some(0);
         }
-        // Element `e` is at `e * spread`. It is read if `place * stride + step * dilation - padding` equals
-        // that. Positions and steps are interchangeable, so the loop runs over the smaller set and counts
-        // matches in the larger.
-        let (places, steps) = ((to, self.stride), (self.size, self.dilation));
-        let ((few, pace), (many, stride)) = if to < self.size {
-            (places, steps)
+        // Element `e` is at `e * spacing`. It is read if `position * stride + step * dilation - padding` equals that.
+        // Positions and steps are interchangeable, so the loop runs over the smaller set and counts matches in the
+        // larger.
+        let (positions, steps) = ((output_size, self.stride), (self.size, self.dilation));
+        let ((count, step_size), (matched_count, matched_stride)) = if output_size < self.size {
+            (positions, steps)
         } else {
-            (steps, places)
+            (steps, positions)
         };
-        let [few, pace, many, stride] = [few, pace, many, stride].map(i128::from);
-        let spread = i128::from(self.base_dilation);
-        if few.max(spread) > MAX_STEPS {
+        let [count, step_size, matched_count, matched_stride] =
+            [count, step_size, matched_count, matched_stride].map(i128::from);
+        let spacing = i128::from(self.base_dilation);
+        if count.max(spacing) > MAX_STEPS {
             return None;
         }
-        let last = (i128::from(from) - 1) * spread;
-        let common = gcd(stride, spread);
-        let period = spread / common;
-        let inverse = (0..period).find(|it| it * (stride / common) % period == 1 % period)?;
-        let fitting = |step: i128| {
-            let start = step * pace - i128::from(self.padding_low);
-            if start % common != 0 {
+        let last = (i128::from(input_size) - 1) * spacing;
+        let divisor = gcd(matched_stride, spacing);
+        let period = spacing / divisor;
+        let inverse = (0..period)
+            .find(|candidate| candidate * (matched_stride / divisor) % period == 1 % period)?;
+        let matches = |step: i128| {
+            let start = step * step_size - i128::from(self.padding_low);
+            if start % divisor != 0 {
                 return 0;
             }
-            let least = (-start).div_euclid(stride) + i128::from((-start).rem_euclid(stride) > 0);
-            let least = least.max(0);
-            let most = (last - start).div_euclid(stride).min(many - 1);
-            let first = (-start / common * inverse).rem_euclid(period);
-            let first = least + (first - least).rem_euclid(period);
-            if first > most {
+            let min_match = (-start).div_euclid(matched_stride)
+                + i128::from((-start).rem_euclid(matched_stride) > 0);
+            let min_match = min_match.max(0);
+            let max_match = (last - start)
+                .div_euclid(matched_stride)
+                .min(matched_count - 1);
+            let first = (-start / divisor * inverse).rem_euclid(period);
+            let first = min_match + (first - min_match).rem_euclid(period);
+            if first > max_match {
                 0
             } else {
-                (most - first) / period + 1
+                (max_match - first) / period + 1
             }
         };
-        i64::try_from((0..few).map(fitting).sum::<i128>()).ok()
+        i64::try_from((0..count).map(matches).sum::<i128>()).ok()
     }
 }
 
@@ -331,14 +336,14 @@ mod tests {
         base_dilation: i64,
     ) -> Features {
         let mut features = features_of_shape(output);
-        for (place, dimension) in (0..2).zip(0..) {
-            features[WINDOW + place] = window;
-            features[STRIDE + place] = stride;
-            features[PADDING_LOW + place] = padding;
-            features[WINDOW_DILATION + place] = 1;
-            features[BASE_DILATION + place] = base_dilation;
-            features[INPUT_SPATIAL + place] = 1 + dimension;
-            features[KERNEL_SPATIAL + place] = dimension;
+        for (axis, dimension) in (0..2).zip(0..) {
+            features[WINDOW + axis] = window;
+            features[STRIDE + axis] = stride;
+            features[PADDING_LOW + axis] = padding;
+            features[WINDOW_DILATION + axis] = 1;
+            features[BASE_DILATION + axis] = base_dilation;
+            features[INPUT_SPATIAL + axis] = 1 + dimension;
+            features[KERNEL_SPATIAL + axis] = dimension;
         }
         features[INPUT_FEATURE] = 3;
         features[KERNEL_INPUT] = 2;
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn convolutions_do_not_count_what_is_padded() {
+    fn convolutions_do_not_count_padding() {
         // The first convolution of ResNet-50: 112 positions times 7, minus 3 + 1 padded reads at the start
         // and 2 at the end.
         let first = convolution_features(&[1, 112, 112, 64], 7, 2, 3, 1);
@@ -376,7 +381,8 @@ mod tests {
         let mut compared = 0;
         for case in 0..20_000_i64 {
             // Digits of a multiplied case number, as a cheap pseudo-random choice.
-            let digit = |place: u32, base: i64| (case * 7_919 + 13) / 11_i64.pow(place) % base;
+            let digit =
+                |position: u32, base: i64| (case * 7_919 + 13) / 11_i64.pow(position) % base;
             let window = Window {
                 size: 1 + digit(0, 7),
                 stride: 1 + digit(1, 4),
@@ -384,17 +390,22 @@ mod tests {
                 dilation: 1 + digit(3, 3),
                 base_dilation: 1 + digit(4, 6),
             };
-            let (from, to) = (1 + digit(5, 5), 1 + case % 9);
-            let end = (from - 1) * window.base_dilation + 1;
+            let (input_size, output_size) = (1 + digit(5, 5), 1 + case % 9);
+            let end = (input_size - 1) * window.base_dilation + 1;
             let mut reads = 0;
-            for place in 0..to {
+            for position in 0..output_size {
                 for step in 0..window.size {
-                    let at = place * window.stride - window.padding_low + step * window.dilation;
-                    let is_read = (0..end).contains(&at) && at % window.base_dilation == 0;
+                    let offset =
+                        position * window.stride - window.padding_low + step * window.dilation;
+                    let is_read = (0..end).contains(&offset) && offset % window.base_dilation == 0;
                     reads += i64::from(is_read);
                 }
             }
-            assert_eq!(window.count_reads(from, to), Some(reads), "case {case}");
+            assert_eq!(
+                window.count_reads(input_size, output_size),
+                Some(reads),
+                "case {case}"
+            );
             compared += i64::from(reads > 0);
         }
         assert!(compared > 10_000, "{compared}");

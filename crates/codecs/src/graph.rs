@@ -88,11 +88,11 @@ impl Graph {
 pub fn pack_features(row: &[i64]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(96);
     let mut last = -1;
-    for (place, &value) in (0_i64..).zip(row) {
+    for (index, &value) in (0_i64..).zip(row) {
         if value != 0 {
-            varint::write_unsigned(place - last - 1, &mut packed);
+            varint::write_unsigned(index - last - 1, &mut packed);
             varint::write(value, &mut packed);
-            last = place;
+            last = index;
         }
     }
     packed
@@ -101,11 +101,11 @@ pub fn pack_features(row: &[i64]) -> Vec<u8> {
 /// Undoes [`pack_features`]. Returns `None` for other bytes.
 pub fn unpack_features(mut packed: &[u8]) -> Option<[i64; FEATURE_COUNT]> {
     let mut row = [0; FEATURE_COUNT];
-    let mut place = 0_usize;
+    let mut index = 0_usize;
     while !packed.is_empty() {
-        place = place.checked_add(usize::try_from(varint::read_unsigned(&mut packed)?).ok()?)?;
-        *row.get_mut(place)? = varint::read(&mut packed)?;
-        place += 1;
+        index = index.checked_add(usize::try_from(varint::read_unsigned(&mut packed)?).ok()?)?;
+        *row.get_mut(index)? = varint::read(&mut packed)?;
+        index += 1;
     }
     Some(row)
 }
@@ -162,13 +162,13 @@ const UNSORTED: u8 = 0;
 /// In real graphs users ascend and follow their operands. Then the operand count of each node is stored,
 /// and for each edge the distance to the operand.
 pub fn pack_edges(edges: &[(u32, u32)], nodes: usize) -> Vec<u8> {
-    let rising = edges
+    let is_ascending = edges
         .iter()
         .zip(edges.iter().skip(1))
         .all(|(a, b)| a.0 <= b.0);
-    let sorted = rising && edges.iter().all(|(user, operand)| user > operand);
+    let is_sorted = is_ascending && edges.iter().all(|(user, operand)| user > operand);
     let mut packed = Vec::with_capacity(nodes + edges.len() * 2);
-    if sorted {
+    if is_sorted {
         packed.push(SORTED);
         let mut degrees = vec![0_i64; nodes];
         for &(user, _) in edges {
@@ -197,9 +197,9 @@ pub fn pack_edges(edges: &[(u32, u32)], nodes: usize) -> Vec<u8> {
 
 /// Undoes [`pack_edges`].
 pub fn unpack_edges(packed: &[u8], nodes: usize) -> Option<Vec<(u32, u32)>> {
-    let (&form, mut rest) = packed.split_first()?;
+    let (&marker, mut rest) = packed.split_first()?;
     let mut edges = Vec::with_capacity(rest.len());
-    if form == UNSORTED {
+    if marker == UNSORTED {
         let mut user = 0_i64;
         while !rest.is_empty() {
             user = user.checked_add(varint::read(&mut rest)?)?;

@@ -49,12 +49,12 @@ pub fn graph_key(dataset: &str, workload_key: &str) -> Key {
 /// Key of an environment: XXH3-128 of its known fields, each with its field index.
 ///
 /// Unknown fields are skipped, so adding a field later changes no key.
-pub fn environment_key<'a>(known: impl IntoIterator<Item = Option<&'a str>>) -> Key {
-    let places = (0_u32..).zip(known);
-    let known: Vec<([u8; 4], &[u8])> = places
-        .filter_map(|(place, text)| Some((place.to_le_bytes(), text?.as_bytes())))
+pub fn environment_key<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> Key {
+    let indexed = (0_u32..).zip(fields);
+    let fields: Vec<([u8; 4], &[u8])> = indexed
+        .filter_map(|(index, text)| Some((index.to_le_bytes(), text?.as_bytes())))
         .collect();
-    let parts = known.iter().flat_map(|(place, text)| [&place[..], *text]);
+    let parts = fields.iter().flat_map(|(index, text)| [&index[..], *text]);
     let parts: Vec<&[u8]> = parts.collect();
     Key(XxHash3_128::oneshot(&canonical(
         "environment-key/1",
@@ -95,8 +95,8 @@ impl Key {
 }
 
 impl std::fmt::Display for Key {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{:032x}", self.0)
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:032x}", self.0)
     }
 }
 
@@ -142,8 +142,8 @@ impl ProgramHash {
     /// bytes, then the 18 numbers.
     pub fn from_slot(slot: u32, vector: &[u8; 18]) -> Self {
         let mut bytes = [0; 22];
-        let (place, numbers) = bytes.split_at_mut(4);
-        place.copy_from_slice(&slot.to_le_bytes());
+        let (prefix, numbers) = bytes.split_at_mut(4);
+        prefix.copy_from_slice(&slot.to_le_bytes());
         numbers.copy_from_slice(vector);
         Self(XxHash3_128::oneshot(&bytes))
     }
@@ -154,18 +154,18 @@ impl ProgramHash {
         if program.is_none() && build.is_none() {
             return self;
         }
-        let known = [u8::from(program.is_some()), u8::from(build.is_some())];
+        let present = [u8::from(program.is_some()), u8::from(build.is_some())];
         let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
         let (program, build) = (text(program), text(build));
         let steps = self.0.to_le_bytes();
-        let parts = [&steps[..], &known, program.as_bytes(), build.as_bytes()];
+        let parts = [&steps[..], &present, program.as_bytes(), build.as_bytes()];
         Self(XxHash3_128::oneshot(&canonical("kernel/1", &parts)))
     }
 
     /// Key of this configuration of a graph: XXH3-128 of the graph identifier and the hash.
     ///
-    /// The key does not depend on numbers that a store assigns or on how a sketch is packed: `graph_id`
-    /// follows from the graph's content, the hash from the unpacked steps.
+    /// The key does not depend on numbers that a store assigns or on how a sketch is packed. `graph_id` follows from
+    /// the graph's content, and the hash from the unpacked steps.
     pub fn key(self, graph_id: i64) -> Key {
         let (graph, steps) = (graph_id.to_le_bytes(), self.0.to_le_bytes());
         Key(XxHash3_128::oneshot(&canonical(
@@ -212,12 +212,12 @@ impl ContentHasher {
         let (mut hasher, mut bytes) = (Self::new(), 0);
         let mut buffer = vec![0; 1 << 18];
         loop {
-            let read = stream.read(&mut buffer)?;
-            if read == 0 {
+            let length = stream.read(&mut buffer)?;
+            if length == 0 {
                 return Ok((bytes, hasher.hex()));
             }
-            hasher.update(buffer.get(..read).unwrap_or(&[]));
-            bytes += read as u64;
+            hasher.update(buffer.get(..length).unwrap_or(&[]));
+            bytes += length as u64;
         }
     }
 
@@ -257,7 +257,7 @@ mod tests {
             0xc681_ca7e_c1c0_f2eb_150a_c9d5_6f98_c246
         );
         assert_eq!(
-            ProgramHash::from_slot(7, &std::array::from_fn(|place| [1, 0, 255][place.min(2)])).0,
+            ProgramHash::from_slot(7, &std::array::from_fn(|index| [1, 0, 255][index.min(2)])).0,
             0x9f41_e4b1_d785_c6c2_3fa7_75ac_972b_ab3c
         );
         assert_eq!(
@@ -305,23 +305,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_of_an_environment_changes_no_key() {
-        let known = [Some("tenset"), None, Some("llvm")];
-        let later = known.into_iter().chain([None, None]);
-        assert_eq!(environment_key(known), environment_key(later));
+    fn unknown_fields_change_no_environment_key() {
+        let fields = [Some("tenset"), None, Some("llvm")];
+        let later = fields.into_iter().chain([None, None]);
+        assert_eq!(environment_key(fields), environment_key(later));
         assert_ne!(
-            environment_key(known),
+            environment_key(fields),
             environment_key([Some("tenset"), Some("llvm"), None])
         );
     }
 
     #[test]
-    fn parts_do_not_run_together() {
+    fn parts_are_separated() {
         assert_ne!(source_id("a", "bc", "d"), source_id("ab", "c", "d"));
     }
 
     #[test]
-    fn hashing_in_pieces_is_hashing_at_once() {
+    fn incremental_hashes_equal_hashes_of_all_bytes() {
         let mut pieces = ContentHasher::new();
         pieces.update(b"ab");
         pieces.update(b"c");

@@ -4,16 +4,22 @@
 
 /// Length of the JSON string at the start of `text`, including quotes.
 pub fn string_length(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
+    let mut offset = 1;
     loop {
-        let rest = text.get(at..)?;
-        let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-        at += rest.iter().position(ends)?;
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
+        let rest = text.get(offset..)?;
+        let is_end = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+        offset += rest.iter().position(is_end)?;
+        match text.get(offset)? {
+            b'"' => return Some(offset + 1),
             b'\\' => {
-                at += match text.get(at + 1)? {
-                    b'u' if text.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => 6,
+                offset += match text.get(offset + 1)? {
+                    b'u' if text
+                        .get(offset + 2..offset + 6)?
+                        .iter()
+                        .all(u8::is_ascii_hexdigit) =>
+                    {
+                        6
+                    }
                     b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
                     _ => return None,
                 }
@@ -25,59 +31,59 @@ pub fn string_length(text: &[u8]) -> Option<usize> {
 
 /// Length of the JSON number at the start of `text`.
 pub fn number_length(text: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        text.get(from..)
+    let digits = |start: usize| {
+        text.get(start..)
             .unwrap_or(&[])
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count()
     };
-    let mut at = usize::from(text.first() == Some(&b'-'));
-    let whole = digits(at);
-    if whole == 0 || (whole > 1 && text.get(at) == Some(&b'0')) {
+    let mut position = usize::from(text.first() == Some(&b'-'));
+    let integer = digits(position);
+    if integer == 0 || (integer > 1 && text.get(position) == Some(&b'0')) {
         return None;
     }
-    at += whole;
-    if text.get(at) == Some(&b'.') {
-        let fraction = digits(at + 1);
-        at += (fraction > 0).then_some(fraction + 1)?;
+    position += integer;
+    if text.get(position) == Some(&b'.') {
+        let fraction = digits(position + 1);
+        position += (fraction > 0).then_some(fraction + 1)?;
     }
-    if matches!(text.get(at), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
-        let exponent = digits(at + 1 + sign);
-        at += (exponent > 0).then_some(exponent + sign + 1)?;
+    if matches!(text.get(position), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(position + 1), Some(b'+' | b'-')));
+        let exponent = digits(position + 1 + sign);
+        position += (exponent > 0).then_some(exponent + sign + 1)?;
     }
-    Some(at)
+    Some(position)
 }
 
 /// Rewrites `text` (valid JSON) with `, ` and `: ` as separators and no other spaces, as TVM and Python
 /// write it.
 pub fn normalize_spacing(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 4);
-    let (mut start, mut at) = (0, 0);
-    while let Some(&byte) = text.get(at) {
+    let (mut start, mut position) = (0, 0);
+    while let Some(&byte) = text.get(position) {
         match byte {
-            b'"' => at += length_at(text, at) - 1,
+            b'"' => position += length_at(text, position) - 1,
             b' ' | b'\t' | b'\r' | b'\n' => {
-                out.extend_from_slice(text.get(start..at).unwrap_or(&[]));
-                start = at + 1;
+                out.extend_from_slice(text.get(start..position).unwrap_or(&[]));
+                start = position + 1;
             }
             b',' | b':' => {
-                out.extend_from_slice(text.get(start..=at).unwrap_or(&[]));
+                out.extend_from_slice(text.get(start..=position).unwrap_or(&[]));
                 out.push(b' ');
-                start = at + 1;
+                start = position + 1;
             }
             _ => {}
         }
-        at += 1;
+        position += 1;
     }
     out.extend_from_slice(text.get(start..).unwrap_or(&[]));
     out
 }
 
-/// Length of the string at `at`, or of the rest of the text if it does not end.
-fn length_at(text: &[u8], at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or(&[]);
+/// Length of the string at `position`, or of the rest of the text if it does not end.
+fn length_at(text: &[u8], position: usize) -> usize {
+    let rest = text.get(position..).unwrap_or(&[]);
     string_length(rest).unwrap_or(rest.len())
 }
 
@@ -106,17 +112,17 @@ pub fn write_ascii_string(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `text` (valid JSON) without spaces between tokens.
 pub fn write_compact(text: &[u8], out: &mut Vec<u8>) {
-    let (mut start, mut at) = (0, 0);
-    while let Some(&byte) = text.get(at) {
+    let (mut start, mut position) = (0, 0);
+    while let Some(&byte) = text.get(position) {
         match byte {
-            b'"' => at += length_at(text, at) - 1,
+            b'"' => position += length_at(text, position) - 1,
             b' ' => {
-                out.extend_from_slice(text.get(start..at).unwrap_or(&[]));
-                start = at + 1;
+                out.extend_from_slice(text.get(start..position).unwrap_or(&[]));
+                start = position + 1;
             }
             _ => {}
         }
-        at += 1;
+        position += 1;
     }
     out.extend_from_slice(text.get(start..).unwrap_or(&[]));
 }
@@ -162,27 +168,27 @@ fn split_top_level(inner: &str) -> Option<Vec<&str>> {
 
 /// Splits the inside of a list or object, and of the nested ones, up to `depth` levels.
 fn split_nested(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
-    let (bytes, mut parts, mut at) = (inner.as_bytes(), Vec::new(), 0);
+    let (bytes, mut parts, mut position) = (inner.as_bytes(), Vec::new(), 0);
     let (mut level, mut starts) = (0_usize, vec![0; depth]);
-    while let Some(&byte) = bytes.get(at) {
+    while let Some(&byte) = bytes.get(position) {
         match byte {
             b'"' => {
-                at += string_length(bytes.get(at..)?)?;
+                position += string_length(bytes.get(position..)?)?;
                 continue;
             }
             b'[' | b'{' => {
                 level += 1;
                 if let Some(start) = starts.get_mut(level) {
-                    *start = at + 1;
+                    *start = position + 1;
                 }
             }
             b']' | b'}' | b',' => {
                 if let Some(start) = starts.get_mut(level) {
-                    let part = inner.get(*start..at)?.trim();
+                    let part = inner.get(*start..position)?.trim();
                     if byte == b',' || !part.is_empty() {
                         parts.push((level, part));
                     }
-                    *start = at + 1;
+                    *start = position + 1;
                 }
                 if byte != b',' {
                     level = level.checked_sub(1)?;
@@ -190,7 +196,7 @@ fn split_nested(inner: &str, depth: usize) -> Option<Vec<(usize, &str)>> {
             }
             _ => {}
         }
-        at += 1;
+        position += 1;
     }
     let last = inner.get(starts.first().copied()?..)?.trim();
     if !last.is_empty() {
@@ -207,13 +213,14 @@ pub fn canonical(text: &str) -> Option<String> {
         b'{' => {
             let mut members = members(text)?;
             members.sort_unstable();
-            let spelled = members.into_iter();
-            let spelled = spelled.map(|(key, value)| Some(format!("{key}: {}", canonical(value)?)));
-            Some(format!("{{{}}}", joined(spelled.collect())?))
+            let formatted = members.into_iter();
+            let formatted =
+                formatted.map(|(key, value)| Some(format!("{key}: {}", canonical(value)?)));
+            Some(format!("{{{}}}", joined(formatted.collect())?))
         }
         b'[' => {
-            let spelled = elements(text)?.into_iter().map(canonical);
-            Some(format!("[{}]", joined(spelled.collect())?))
+            let formatted = elements(text)?.into_iter().map(canonical);
+            Some(format!("[{}]", joined(formatted.collect())?))
         }
         _ => {
             serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
@@ -261,11 +268,11 @@ mod tests {
         );
         assert_eq!(elements_unchecked(text), elements(text));
         assert_eq!(elements_unchecked("{}"), None);
-        let within = |depth| nested_elements(r#"[1, [[2, 3] , "]"], []]"#, depth);
+        let nested = |depth| nested_elements(r#"[1, [[2, 3] , "]"], []]"#, depth);
         let first = [(0, "1"), (0, r#"[[2, 3] , "]"]"#), (0, "[]")];
-        assert_eq!(within(1), Some(first.to_vec()));
+        assert_eq!(nested(1), Some(first.to_vec()));
         let second = [first[0], (1, "[2, 3]"), (1, r#""]""#), first[1], first[2]];
-        assert_eq!(within(2), Some(second.to_vec()));
+        assert_eq!(nested(2), Some(second.to_vec()));
         assert_eq!(nested_elements("{}", 2), None);
         assert_eq!(
             (elements("[]"), elements("{}"), elements("[1")),

@@ -215,23 +215,23 @@ pub fn ratio(digits: i64, divisor: i64, exponent: i32) -> f64 {
         .and_then(|index| POWERS.get(index));
     if let Some(&power) = power {
         #[expect(clippy::cast_precision_loss, reason = "both are exact: checked below")]
-        let (above, below) = (digits as f64, divisor as f64);
+        let (numerator, denominator) = (digits as f64, divisor as f64);
         #[expect(clippy::cast_precision_loss, reason = "a bound")]
         let exact = MAX_EXACT_INTEGER as f64;
         if digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs()
             && exponent < 0
-            && below * power <= exact
+            && denominator * power <= exact
         {
-            return above / (below * power);
+            return numerator / (denominator * power);
         }
-        if exponent >= 0 && above.abs() * power <= exact {
-            return above * power / below;
+        if exponent >= 0 && numerator.abs() * power <= exact {
+            return numerator * power / denominator;
         }
         if digits.unsigned_abs() <= MAX_EXACT_INTEGER.unsigned_abs() && divisor == 1 {
             return if exponent < 0 {
-                above / power
+                numerator / power
             } else {
-                above * power
+                numerator * power
             };
         }
     }
@@ -298,8 +298,8 @@ fn write_fixed(digits: &[u8], exponent: i32, leading: i32, out: &mut Vec<u8>) {
         out.extend_from_slice(digits);
     } else {
         let split = usize::try_from(leading + 1).unwrap_or(0).min(digits.len());
-        let (whole, fraction) = digits.split_at(split);
-        out.extend_from_slice(whole);
+        let (integer, fraction) = digits.split_at(split);
+        out.extend_from_slice(integer);
         out.push(b'.');
         out.extend_from_slice(fraction);
     }
@@ -346,13 +346,13 @@ impl std::fmt::Write for Buffer {
 
 /// Parses a non-negative integer in the exact form that [`write_integer`] writes.
 pub(crate) fn parse_integer(text: &[u8]) -> Option<i64> {
-    let plain = match text {
+    let is_canonical = match text {
         [] | [b'0', _, ..] => false,
         _ => text.len() <= 18 && text.iter().all(u8::is_ascii_digit),
     };
     let digit = |byte: &u8| i64::from(byte.wrapping_sub(b'0'));
     let value = |text: &[u8]| text.iter().fold(0, |value, byte| value * 10 + digit(byte));
-    plain.then(|| value(text))
+    is_canonical.then(|| value(text))
 }
 
 #[cfg(test)]
@@ -425,10 +425,10 @@ mod tests {
             "9.99999e-9",
         ] {
             let decimal = Decimal::parse(text.as_bytes()).unwrap();
-            let wanted: f64 = format!("{}e{}", decimal.digits, decimal.exponent + 9)
+            let expected: f64 = format!("{}e{}", decimal.digits, decimal.exponent + 9)
                 .parse()
                 .unwrap();
-            assert_eq!(decimal.to_f64(9).to_bits(), wanted.to_bits(), "{text}");
+            assert_eq!(decimal.to_f64(9).to_bits(), expected.to_bits(), "{text}");
         }
     }
 

@@ -62,30 +62,32 @@ impl OpGraph {
     /// Content hash of the graph: XXH3-128 in hex.
     pub fn content_hash(&self) -> String {
         let mut types = Vec::new();
-        for one in &self.types {
-            write_text(&one.signature, &mut types);
-            varint::write_unsigned(i64::from(one.outputs), &mut types);
+        for op_type in &self.types {
+            write_text(&op_type.signature, &mut types);
+            varint::write_unsigned(i64::from(op_type.outputs), &mut types);
         }
         self.hash(&types, &pack_numbers(&self.type_of_node))
     }
 
     /// Content hash without the numbers in calls. It is equal for shape variants of a model.
     pub fn shape_free_hash(&self) -> String {
-        let mut places: std::collections::HashMap<(&str, u32), u32> = Default::default();
+        let mut merged_types: std::collections::HashMap<(&str, u32), u32> = Default::default();
         let mut types = Vec::new();
         let mut merged = Vec::with_capacity(self.types.len());
-        for (one, shape_free) in self.types.iter().zip(&self.shape_free) {
-            let next = u32::try_from(places.len()).unwrap_or(u32::MAX);
-            let place = *places.entry((shape_free, one.outputs)).or_insert(next);
-            if place == next {
+        for (op_type, shape_free) in self.types.iter().zip(&self.shape_free) {
+            let next = u32::try_from(merged_types.len()).unwrap_or(u32::MAX);
+            let index = *merged_types
+                .entry((shape_free, op_type.outputs))
+                .or_insert(next);
+            if index == next {
                 write_text(shape_free, &mut types);
-                varint::write_unsigned(i64::from(one.outputs), &mut types);
+                varint::write_unsigned(i64::from(op_type.outputs), &mut types);
             }
-            merged.push(place);
+            merged.push(index);
         }
         let nodes = self.type_of_node.iter();
         let nodes: Vec<u32> = nodes
-            .filter_map(|&place| merged.get(place as usize).copied())
+            .filter_map(|&index| merged.get(index as usize).copied())
             .collect();
         self.hash(&types, &pack_numbers(&nodes))
     }
@@ -102,7 +104,7 @@ impl OpGraph {
     /// Operation names in order.
     pub fn ops(&self) -> impl Iterator<Item = Option<&str>> {
         let nodes = self.type_of_node.iter();
-        nodes.map(|&place| self.types.get(place as usize)?.op.as_deref())
+        nodes.map(|&index| self.types.get(index as usize)?.op.as_deref())
     }
 
     /// Number of uses of values by nodes.
@@ -202,19 +204,19 @@ impl Packer {
     fn write(&mut self, node: u32, operand: Operand, out: &mut Vec<u8>) {
         let code = |distance: u32, kind: i64| i64::from(distance) * 4 + kind;
         match operand {
-            Operand::Node(from, 0) => {
-                varint::write_unsigned(code(node.saturating_sub(from), 0), out);
+            Operand::Node(producer, 0) => {
+                varint::write_unsigned(code(node.saturating_sub(producer), 0), out);
             }
-            Operand::Node(from, output) => {
-                varint::write_unsigned(code(node.saturating_sub(from), 3), out);
+            Operand::Node(producer, output) => {
+                varint::write_unsigned(code(node.saturating_sub(producer), 3), out);
                 varint::write_unsigned(i64::from(output), out);
             }
-            Operand::Argument(place) if place >= self.arguments => {
-                varint::write_unsigned(code(place - self.arguments, 1), out);
-                self.arguments = place + 1;
+            Operand::Argument(index) if index >= self.arguments => {
+                varint::write_unsigned(code(index - self.arguments, 1), out);
+                self.arguments = index + 1;
             }
-            Operand::Argument(place) => {
-                varint::write_unsigned(code(self.arguments - 1 - place, 2), out);
+            Operand::Argument(index) => {
+                varint::write_unsigned(code(self.arguments - 1 - index, 2), out);
             }
         }
     }
@@ -225,9 +227,9 @@ impl Packer {
         match code & 3 {
             0 => Some(Operand::Node(node.checked_sub(distance)?, 0)),
             1 => {
-                let place = self.arguments.checked_add(distance)?;
-                self.arguments = place.checked_add(1)?;
-                Some(Operand::Argument(place))
+                let index = self.arguments.checked_add(distance)?;
+                self.arguments = index.checked_add(1)?;
+                Some(Operand::Argument(index))
             }
             2 => {
                 let last = self.arguments.checked_sub(1)?;
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     fn graph() -> OpGraph {
-        let one = |signature: &str, op: &str, outputs| OpType {
+        let op_type = |signature: &str, op: &str, outputs| OpType {
             signature: signature.to_owned(),
             op: Some(op.to_owned()),
             outputs,
@@ -256,8 +258,8 @@ mod tests {
             framework: "torch",
             argument_count: 4,
             types: vec![
-                one("?.view(1, 7)", "Tensor.view", 1),
-                one("max(?, ?)", "max", 2),
+                op_type("?.view(1, 7)", "Tensor.view", 1),
+                op_type("max(?, ?)", "max", 2),
             ],
             shape_free: vec!["?.view(#, #)".to_owned(), "max(?, ?)".to_owned()],
             type_of_node: vec![0, 1, 0, 1],
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_stay_what_they_are() {
+    fn hashes_never_change() {
         let mut graph = graph();
         let (content, free) = (graph.content_hash(), graph.shape_free_hash());
         assert_eq!(content, "a444049af6a004b961c8e1268931f79d");

@@ -200,13 +200,13 @@ pub fn minimum_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f
             repeats.into_iter().min_by(f64::total_cmp)
         }
         RepeatsEncoding::Differences(packed) => {
-            let mut least = i64::MAX;
+            let mut minimum = i64::MAX;
             packed.for_each(|difference| {
-                least = least.min(difference);
+                minimum = minimum.min(difference);
                 Some(())
             })?;
             let scale = Scale::new(packed.exponent.checked_add(NANO_PLACES)?);
-            Some(scale.apply(packed.base.checked_add(least)?))
+            Some(scale.apply(packed.base.checked_add(minimum)?))
         }
     }
 }
@@ -227,11 +227,11 @@ pub fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
             }
             #[expect(clippy::cast_precision_loss, reason = "a few digits")]
             let (sum, squares) = (sum as f64, squares as f64);
-            let share = 1.0 / f64::from(count);
+            let inverse_count = 1.0 / f64::from(count);
             #[expect(clippy::cast_precision_loss, reason = "a mean")]
-            let mean = packed.base as f64 + sum * share;
+            let mean = packed.base as f64 + sum * inverse_count;
             // The differences are from the mean, so the subtraction loses no precision.
-            let variance = (squares - sum * sum * share) * share;
+            let variance = (squares - sum * sum * inverse_count) * inverse_count;
             Some(variance.max(0.0).sqrt() / mean)
         }
         RepeatsEncoding::Differences(_) | RepeatsEncoding::Raw => {
@@ -261,7 +261,7 @@ struct Differences<'a> {
     /// The rounded mean; 0 for explicit digits.
     base: i64,
     /// Number of repeats in `bytes`.
-    kept: usize,
+    stored_count: usize,
     /// Sum of all differences, from which the last one follows. `None` if the last one is stored too.
     sum: Option<i64>,
     bytes: &'a [u8],
@@ -278,12 +278,12 @@ impl<'a> RepeatsEncoding<'a> {
             return Some(Self::Raw);
         }
         let exponent = i32::try_from(head >> 1).ok()?;
-        let kept = checked_count(count)?;
+        let stored_count = checked_count(count)?;
         if head & 1 == 1 {
             return Some(Self::Differences(Differences {
                 exponent,
                 base: 0,
-                kept,
+                stored_count,
                 sum: None,
                 bytes,
             }));
@@ -294,7 +294,7 @@ impl<'a> RepeatsEncoding<'a> {
         Some(Self::Differences(Differences {
             exponent,
             base,
-            kept: kept.checked_sub(1)?,
+            stored_count: stored_count.checked_sub(1)?,
             sum: Some(total.checked_sub(base.checked_mul(count)?)?),
             bytes,
         }))
@@ -306,9 +306,9 @@ impl Differences<'_> {
     #[inline]
     fn for_each(&self, mut each: impl FnMut(i64) -> Option<()>) -> Option<()> {
         let Some(mut last) = self.sum else {
-            return bits::read_each(self.bytes, self.kept, each);
+            return bits::read_each(self.bytes, self.stored_count, each);
         };
-        bits::read_each(self.bytes, self.kept, |difference| {
+        bits::read_each(self.bytes, self.stored_count, |difference| {
             last = last.checked_sub(difference)?;
             each(difference)
         })?;
@@ -369,11 +369,17 @@ mod tests {
 
     fn round_trip(costs: &[Decimal]) -> PackedRepeats {
         let packed = pack(costs).unwrap();
-        let mut back = Vec::new();
+        let mut unpacked = Vec::new();
         let count = i32::try_from(costs.len()).unwrap();
-        unpack(packed.runtime_ns, count, packed.bytes.as_deref(), &mut back).unwrap();
+        unpack(
+            packed.runtime_ns,
+            count,
+            packed.bytes.as_deref(),
+            &mut unpacked,
+        )
+        .unwrap();
         assert!(is_mean(packed.runtime_ns, count, packed.bytes.as_deref()));
-        assert_eq!(back, costs);
+        assert_eq!(unpacked, costs);
         let mut repeats = Vec::new();
         unpack_ns(
             packed.runtime_ns,
@@ -385,8 +391,8 @@ mod tests {
         let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO_PLACES)).collect();
         assert_eq!(repeats, nanoseconds);
         let (runtime_ns, bytes) = (packed.runtime_ns, packed.bytes.as_deref());
-        let least = nanoseconds.iter().copied().min_by(f64::total_cmp);
-        assert_eq!(minimum_ns(runtime_ns, count, bytes), least);
+        let minimum = nanoseconds.iter().copied().min_by(f64::total_cmp);
+        assert_eq!(minimum_ns(runtime_ns, count, bytes), minimum);
         let noise = noise(runtime_ns, count, bytes).unwrap();
         assert!(
             (noise - stats::coefficient_of_variation(&nanoseconds)).abs() < 1e-12 * noise.max(1.0)

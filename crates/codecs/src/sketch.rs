@@ -1,4 +1,4 @@
-//! Splits a program into a *sketch* (shared by many programs) and *parameters* (its own).
+//! Splits a program into a *sketch* (common to many programs) and *parameters* (of one program).
 //!
 //! The transform steps of a program are JSON text in TVM's spelling. In the sketch, a hole replaces every
 //! non-negative integer outside of strings, and the number after `$` at the end of a pragma name:
@@ -9,11 +9,10 @@
 //!         2  0  1000 8  1  1  1         3   0  3            2  0                        64
 //! ```
 //!
-//! `[?..?]` is a run of consecutive numbers, given by its first number and its count. The number of loops
-//! that a `FU` step fuses is tuned, and would otherwise yield a separate sketch for each count.
-//! [`CommonNumbers`] then writes the numbers that all programs of a sketch share back into it, so only
-//! tuned numbers remain as parameters. Text that contains `?` or `..` itself is its own sketch, without
-//! parameters.
+//! `[?..?]` is a run of consecutive numbers: its first number and its count. The number of loops that a `FU` step fuses
+//! is tuned, and would otherwise yield a separate sketch for each count. [`CommonNumbers`] then writes the numbers that
+//! all programs of a sketch have in common back into it, so that only tuned numbers remain as parameters. Text that
+//! contains `?` or `..` itself is its own sketch, without parameters.
 
 mod common;
 mod open;
@@ -58,7 +57,7 @@ pub struct Scan {
 pub fn scan(text: &[u8], scan: &mut Scan) -> Result<usize, String> {
     let mut scanner = Scanner::new(text, scan, false);
     scanner.list(0)?;
-    Ok(scanner.at)
+    Ok(scanner.position)
 }
 
 /// Scans a JSON list or object, which may contain objects: `{"tile": [8, 4]}`.
@@ -72,7 +71,7 @@ pub fn scan_values(text: &[u8], scan: &mut Scan) -> Result<(), String> {
 
 struct Scanner<'a> {
     text: &'a [u8],
-    at: usize,
+    position: usize,
     scan: &'a mut Scan,
     /// Inside a `FU` step, where runs are folded.
     fuse: bool,
@@ -89,7 +88,7 @@ impl<'a> Scanner<'a> {
         scan.literal = false;
         Self {
             text,
-            at: 0,
+            position: 0,
             scan,
             fuse: false,
             objects,
@@ -97,16 +96,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn peek(&self) -> u8 {
-        self.text.get(self.at).copied().unwrap_or(0)
+        self.text.get(self.position).copied().unwrap_or(0)
     }
 
-    fn fail<T>(&self, wanted: &str) -> Result<T, String> {
-        match self.text.get(self.at) {
+    fn fail<T>(&self, expected: &str) -> Result<T, String> {
+        match self.text.get(self.position) {
             None => Err(format!(
-                "the line ends inside of the transform steps, {wanted} expected"
+                "the line ends inside of the transform steps, {expected} expected"
             )),
             Some(byte) => Err(format!(
-                "`{}` in the transform steps, {wanted} expected",
+                "`{}` in the transform steps, {expected} expected",
                 char::from(*byte).escape_default()
             )),
         }
@@ -115,7 +114,7 @@ impl<'a> Scanner<'a> {
     fn skip_space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\r') {
             self.scan.respell = true;
-            self.at += 1;
+            self.position += 1;
         }
     }
 
@@ -185,7 +184,7 @@ impl<'a> Scanner<'a> {
 
     /// Parses a member name, which is never a hole, and the colon.
     fn key(&mut self) -> Result<(), String> {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let rest = self.text.get(self.position..).unwrap_or(&[]);
         let length = (self.peek() == b'"').then(|| string_length(rest)).flatten();
         let Some(length) = length else {
             return self.fail("a name");
@@ -198,9 +197,9 @@ impl<'a> Scanner<'a> {
             return self.fail("`:`");
         }
         self.scan.sketch.extend_from_slice(b": ");
-        self.at += 1;
+        self.position += 1;
         if self.peek() == b' ' {
-            self.at += 1;
+            self.position += 1;
         } else {
             self.scan.respell = true;
         }
@@ -210,9 +209,9 @@ impl<'a> Scanner<'a> {
 
     fn comma(&mut self) {
         self.scan.sketch.extend_from_slice(b", ");
-        self.at += 1;
+        self.position += 1;
         if self.peek() == b' ' {
-            self.at += 1;
+            self.position += 1;
         } else {
             self.scan.respell = true;
         }
@@ -220,11 +219,11 @@ impl<'a> Scanner<'a> {
     }
 
     fn copy(&mut self, count: usize) {
-        let end = self.at + count;
+        let end = self.position + count;
         self.scan
             .sketch
-            .extend_from_slice(self.text.get(self.at..end).unwrap_or(&[]));
-        self.at = end;
+            .extend_from_slice(self.text.get(self.position..end).unwrap_or(&[]));
+        self.position = end;
     }
 
     fn value(&mut self, depth: usize, first: bool) -> Result<(), String> {
@@ -232,36 +231,36 @@ impl<'a> Scanner<'a> {
             b'[' => self.list(depth + 1),
             b'{' if self.objects => self.object(depth + 1),
             b'"' => {
-                let start = self.at;
+                let start = self.position;
                 self.string()?;
                 if first && depth == 1 {
-                    self.fuse = self.text.get(start..self.at) == Some(b"\"FU\"");
+                    self.fuse = self.text.get(start..self.position) == Some(b"\"FU\"");
                 }
                 Ok(())
             }
             b'-' | b'0'..=b'9' => self.number(),
-            b't' => self.word(b"true"),
-            b'f' => self.word(b"false"),
-            b'n' => self.word(b"null"),
+            b't' => self.literal(b"true"),
+            b'f' => self.literal(b"false"),
+            b'n' => self.literal(b"null"),
             _ => self.fail("a value"),
         }
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), String> {
+    fn literal(&mut self, literal: &[u8]) -> Result<(), String> {
         if !self
             .text
-            .get(self.at..)
-            .is_some_and(|rest| rest.starts_with(word))
+            .get(self.position..)
+            .is_some_and(|rest| rest.starts_with(literal))
         {
             return self.fail("a value");
         }
-        self.copy(word.len());
+        self.copy(literal.len());
         Ok(())
     }
 
     /// Parses a JSON string. Digits after `$` at its end become a hole.
     fn string(&mut self) -> Result<(), String> {
-        let start = self.at;
+        let start = self.position;
         let length = string_length(self.text.get(start..).unwrap_or(&[]))
             .ok_or_else(|| "an unterminated string in the transform steps".to_owned())?;
         let body = self.text.get(start..start + length - 1).unwrap_or(&[]);
@@ -278,7 +277,7 @@ impl<'a> Scanner<'a> {
                 self.copy(split);
                 self.scan.sketch.extend_from_slice(b"?\"");
                 self.scan.numbers.push(number);
-                self.at = start + length;
+                self.position = start + length;
             }
             _ => self.copy(length),
         }
@@ -287,29 +286,33 @@ impl<'a> Scanner<'a> {
 
     /// Parses a JSON number. A non-negative integer becomes a hole, any other number is copied.
     fn number(&mut self) -> Result<(), String> {
-        let rest = self.text.get(self.at..).unwrap_or(&[]);
+        let rest = self.text.get(self.position..).unwrap_or(&[]);
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let ends = !matches!(rest.get(digits), Some(b'.' | b'e' | b'E'));
-        if let Some(value) = rest.get(..digits).filter(|_| ends).and_then(parse_integer) {
+        let is_integer = !matches!(rest.get(digits), Some(b'.' | b'e' | b'E'));
+        if let Some(value) = rest
+            .get(..digits)
+            .filter(|_| is_integer)
+            .and_then(parse_integer)
+        {
             self.scan.sketch.push(b'?');
             self.scan.numbers.push(value);
-            self.at += digits;
+            self.position += digits;
             return Ok(());
         }
-        let broken = || "an invalid number in the transform steps".to_owned();
-        self.copy(number_length(rest).ok_or_else(broken)?);
+        let invalid = || "an invalid number in the transform steps".to_owned();
+        self.copy(number_length(rest).ok_or_else(invalid)?);
         Ok(())
     }
 
     /// Folds a list of consecutive numbers into its first number and its count.
     fn fold_run(&mut self) -> bool {
-        let Some((first, count, length)) = parse_run(self.text.get(self.at..).unwrap_or(&[]))
+        let Some((first, count, length)) = parse_run(self.text.get(self.position..).unwrap_or(&[]))
         else {
             return false;
         };
         self.scan.sketch.extend_from_slice(b"[?..?]");
         self.scan.numbers.extend([first, count]);
-        self.at += length;
+        self.position += length;
         true
     }
 }
@@ -320,10 +323,10 @@ fn parse_run(text: &[u8]) -> Option<(i64, i64, usize)> {
     if text.first() != Some(&b'[') {
         return None;
     }
-    let mut at = 1;
+    let mut position = 1;
     let (mut first, mut count) = (0, 0_i64);
     loop {
-        let rest = text.get(at..).unwrap_or(&[]);
+        let rest = text.get(position..).unwrap_or(&[]);
         let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let value = rest.get(..length).and_then(parse_integer)?;
         if count == 0 {
@@ -332,10 +335,10 @@ fn parse_run(text: &[u8]) -> Option<(i64, i64, usize)> {
             return None;
         }
         count += 1;
-        at += length;
+        position += length;
         match (rest.get(length), rest.get(length + 1)) {
-            (Some(b','), Some(b' ')) => at += 2,
-            (Some(b']'), _) => return Some((first, count, at + 1)),
+            (Some(b','), Some(b' ')) => position += 2,
+            (Some(b']'), _) => return Some((first, count, position + 1)),
             _ => return None,
         }
     }
@@ -349,7 +352,7 @@ pub fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
         return true;
     };
     let mut rest = sketch;
-    let longest = out.len().saturating_add(MAX_PROGRAM_BYTES);
+    let max_length = out.len().saturating_add(MAX_PROGRAM_BYTES);
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         match byte {
@@ -360,7 +363,7 @@ pub fn fill(sketch: &[u8], params: Option<&[u8]>, out: &mut Vec<u8>) -> bool {
             b'.' if after.first() == Some(&b'.') && !is_decimal_point(after) => {
                 let count = after.get(1..).unwrap_or(&[]);
                 match fill_run(count, &mut params, out) {
-                    Some(after) if out.len() <= longest => rest = after,
+                    Some(after) if out.len() <= max_length => rest = after,
                     _ => return false,
                 }
             }

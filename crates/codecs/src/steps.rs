@@ -16,7 +16,11 @@ impl StepsWriter {
         if !layout::is_layout(sketch) {
             return sketch::fill(sketch.as_bytes(), params, text);
         }
-        if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
+        if self
+            .last
+            .as_ref()
+            .is_none_or(|(cached_sketch, _)| cached_sketch != sketch)
+        {
             self.last = Layouts::parse(sketch).map(|layouts| (sketch.to_owned(), layouts));
         }
         let layouts = self.last.as_ref().map(|(_, layouts)| layouts);
@@ -43,7 +47,11 @@ impl StepsHasher {
             return sketch::fill(sketch.as_bytes(), params, &mut self.text)
                 .then(|| ProgramHash::from_steps(&self.text));
         }
-        if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
+        if self
+            .last
+            .as_ref()
+            .is_none_or(|(cached_sketch, _)| cached_sketch != sketch)
+        {
             let layouts = Layouts::parse(sketch)?;
             self.last = Some((sketch.to_owned(), layouts.hasher()));
         }
@@ -77,7 +85,11 @@ impl StepsNumbers {
             self.text.clear();
             return sketch::hole_numbers(sketch.as_bytes(), params, &mut self.text);
         }
-        if self.last.as_ref().is_none_or(|(known, _)| known != sketch) {
+        if self
+            .last
+            .as_ref()
+            .is_none_or(|(cached_sketch, _)| cached_sketch != sketch)
+        {
             self.last = Some((sketch.to_owned(), Layouts::parse(sketch)?));
         }
         let (_, layouts) = self.last.as_ref()?;

@@ -55,9 +55,9 @@ pub fn parse_steps(steps: &str) -> Option<Tile> {
 fn parse_canonical(steps: &[u8]) -> Option<Tile> {
     let mut tile = [0; WIDTH];
     let mut rest = steps.strip_prefix(b"[")?;
-    let places = tile.chunks_mut(WIDTH / BOUNDS.len());
-    for (place, (name, bound)) in BOUNDS.iter().zip(places).enumerate() {
-        if place > 0 {
+    let bounds = tile.chunks_mut(WIDTH / BOUNDS.len());
+    for (index, (name, bound)) in BOUNDS.iter().zip(bounds).enumerate() {
+        if index > 0 {
             rest = rest.strip_prefix(b", ")?;
         }
         rest = rest.strip_prefix(b"[\"")?.strip_prefix(name.as_bytes())?;
@@ -90,9 +90,9 @@ fn split_integer(text: &[u8]) -> Option<(i64, &[u8])> {
         .iter()
         .take_while(|digit| digit.is_ascii_digit())
         .count();
-    let (own, rest) = digits.split_at_checked(length).filter(|_| length > 0)?;
+    let (number_digits, rest) = digits.split_at_checked(length).filter(|_| length > 0)?;
     let add = |sum: i64, digit: &u8| sum.checked_mul(10)?.checked_add(i64::from(digit - b'0'));
-    let number = own.iter().try_fold(0_i64, add)?;
+    let number = number_digits.iter().try_fold(0_i64, add)?;
     Some((if is_negative { -number } else { number }, rest))
 }
 
@@ -100,7 +100,7 @@ fn parse_json(steps: &str) -> Option<Tile> {
     let steps: Vec<Vec<serde_json::Value>> = serde_json::from_str(steps).ok()?;
     let mut tile = [0; WIDTH];
     let width = WIDTH / BOUNDS.len();
-    for ((name, place), step) in BOUNDS.iter().zip(tile.chunks_mut(width)).zip(&steps) {
+    for ((name, bound), step) in BOUNDS.iter().zip(tile.chunks_mut(width)).zip(&steps) {
         let (first, numbers) = step.split_first()?;
         if first.as_str()? != *name || ![DIMENSIONS, width].contains(&numbers.len()) {
             return None;
@@ -111,7 +111,7 @@ fn parse_json(steps: &str) -> Option<Tile> {
             let derived = sum_and_product(&numbers);
             numbers.extend(derived);
         }
-        place.copy_from_slice(&numbers);
+        bound.copy_from_slice(&numbers);
     }
     (steps.len() >= BOUNDS.len()).then_some(tile)
 }

@@ -19,12 +19,14 @@ mod nearest;
 mod plain_message;
 pub mod redact;
 mod resource_exhausted;
+mod server_error;
 mod sql_error;
 
 pub use nearest::{nearest, with_similar_file};
 pub use plain_message::plain_message;
 use redact::redact_urls;
 use resource_exhausted::resource_exhausted_message;
+use server_error::server_message;
 pub use sql_error::{SqlError, SqlSpan};
 
 /// `Result` with the crate's [`Error`].
@@ -89,7 +91,7 @@ pub enum Error {
         kind: &'static str,
         /// The given name.
         name: String,
-        /// Valid names, comma separated.
+        /// Valid names, comma separated; or `none yet` or `no ...`, with a way to create one.
         known: String,
     },
 
@@ -356,15 +358,23 @@ impl DamagedFile {
     }
 }
 
-fn storage_message(error: &object_store::Error) -> String {
+/// Returns the message of a storage error, with a hint for rejected requests.
+pub fn storage_message(error: &object_store::Error) -> String {
     let text = error.to_string();
-    DamagedFile::message_in(&text).unwrap_or_else(|| format!("storage: {}", redact_urls(&text)))
+    if let Some(found) = DamagedFile::message_in(&text) {
+        return found;
+    }
+    let text = redact_urls(&text);
+    server_message(&text).unwrap_or_else(|| format!("storage: {text}"))
 }
 
 /// Returns the most similar known name, or all names.
 fn suggestion(name: &str, known: &str) -> String {
     if known.is_empty() {
-        return "there is none".to_owned();
+        return "there are none".to_owned();
+    }
+    if is_sentence(known) {
+        return format!("there are {known}");
     }
     let names = known.split(", ").map(|name| name.trim_matches('`'));
     match nearest(name, names) {
@@ -373,11 +383,21 @@ fn suggestion(name: &str, known: &str) -> String {
     }
 }
 
+/// Returns whether a text states that there are no names, instead of listing them. It is no name to suggest.
+fn is_sentence(known: &str) -> bool {
+    ["no ", "none yet"]
+        .iter()
+        .any(|begin| known.starts_with(begin))
+}
+
 /// Returns the message of an engine error without back traces and prefixes, with a hint.
 pub fn query_message(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
     let text = redact_urls(text.trim_end());
     if let Some(found) = DamagedFile::message_in(&text) {
+        return found;
+    }
+    if let Some(found) = server_message(&text) {
         return found;
     }
     match error.find_root() {
@@ -396,9 +416,17 @@ pub fn sql_hint(text: &str) -> Option<&'static str> {
 }
 
 /// Engine messages for unsupported SQL, and the alternative for each.
-const SQL_HINTS: [(&str, &str); 11] = [
+const SQL_HINTS: [(&str, &str); 13] = [
     (
         "Physical plan does not support logical expression ScalarSubquery",
+        "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
+    ),
+    (
+        "orrelated scalar subquery can only be used in",
+        "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
+    ),
+    (
+        "__correlated_sq_",
         "a join with a subquery that has GROUP BY or row_number() OVER (PARTITION BY ...)",
     ),
     (

@@ -27,7 +27,7 @@ const ADVICE: [&str; 2] = [
 ];
 
 /// Messages that print a syntax tree, and their plain form.
-const FACTS: [(&str, &str); 11] = [
+const FACTS: [(&str, &str); 13] = [
     (
         "Physical plan does not support logical expression InSubquery",
         "`IN (SELECT ...)` is not supported at this position",
@@ -42,6 +42,15 @@ const FACTS: [(&str, &str); 11] = [
     ),
     (
         "Physical plan does not support logical expression OuterReferenceColumn",
+        "this correlated subquery is not supported",
+    ),
+    (
+        "orrelated scalar subquery can only be used in",
+        "this correlated subquery is not supported",
+    ),
+    // The planner lost a column of a correlated subquery. The user did not write this name.
+    (
+        "__correlated_sq_",
         "this correlated subquery is not supported",
     ),
     (
@@ -143,6 +152,10 @@ mod tests {
                 "`EXISTS (SELECT ...)` is not supported at this position",
             ),
             ("", ""),
+            (
+                "Schema error: No field named __correlated_sq_1.c. Valid fields are t.a.",
+                "this correlated subquery is not supported",
+            ),
             (
                 "type_coercion\ncaused by\nError during planning: Cannot coerce arithmetic expression Int64 + Utf8 to valid types",
                 "cannot coerce arithmetic expression Int64 + Utf8 to valid types",

@@ -45,8 +45,8 @@ pub fn settings() -> Option<PathBuf> {
     xdg_folder("XDG_CONFIG_HOME", ".config")
 }
 
-fn own_folder(ours: &str, desktop: &str, below_home: &str) -> Option<PathBuf> {
-    env_path(ours).or_else(|| xdg_folder(desktop, below_home))
+fn own_folder(variable: &str, desktop: &str, below_home: &str) -> Option<PathBuf> {
+    env_path(variable).or_else(|| xdg_folder(desktop, below_home))
 }
 
 fn xdg_folder(desktop: &str, below_home: &str) -> Option<PathBuf> {
@@ -99,10 +99,10 @@ pub fn owner(_: &std::fs::Metadata) -> String {
 pub fn create_private(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt as _;
     create_owned(folder, variable)?;
-    let there = std::fs::metadata(folder).map_err(Error::io(folder))?;
-    if there.permissions().mode() & 0o077 != 0 {
-        let closed = std::fs::Permissions::from_mode(0o700);
-        std::fs::set_permissions(folder, closed).map_err(Error::io(folder))?;
+    let existing = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    if existing.permissions().mode() & 0o077 != 0 {
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(folder, private).map_err(Error::io(folder))?;
     }
     Ok(())
 }
@@ -114,13 +114,16 @@ pub fn create_private(folder: &Path, variable: &str) -> Result<(), Error> {
 #[cfg(unix)]
 pub fn create_owned(folder: &Path, variable: &str) -> Result<(), Error> {
     use std::os::unix::fs::DirBuilderExt as _;
-    let mut maker = std::fs::DirBuilder::new();
-    let made = maker.recursive(true).mode(0o700).create(folder);
-    made.map_err(Error::io(folder))?;
-    // A symbolic link would lead to a target of its creator's choice.
-    let there = std::fs::symlink_metadata(folder).map_err(Error::io(folder))?;
-    let named = std::fs::metadata(folder).map_err(Error::io(folder))?;
-    if let Some(foreign) = [&there, &named].into_iter().find(|file| !is_own(file)) {
+    let mut builder = std::fs::DirBuilder::new();
+    let created = builder.recursive(true).mode(0o700).create(folder);
+    created.map_err(Error::io(folder))?;
+    // A symbolic link could lead anywhere.
+    let link_metadata = std::fs::symlink_metadata(folder).map_err(Error::io(folder))?;
+    let target_metadata = std::fs::metadata(folder).map_err(Error::io(folder))?;
+    if let Some(foreign) = [&link_metadata, &target_metadata]
+        .into_iter()
+        .find(|file| !is_own(file))
+    {
         return Err(Error::Refused {
             folder: folder.to_owned(),
             reason: format!(
@@ -149,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_private_folder_is_closed_to_others() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("a/state");
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("a/state");
         create_private(&folder, "X").unwrap();
         let mode = |folder: &Path| folder.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&folder), 0o700);
@@ -164,22 +167,22 @@ mod tests {
     /// Only root can give a folder to another user.
     #[test]
     fn folders_of_other_users_are_rejected() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("state");
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("state");
         std::fs::create_dir(&folder).unwrap();
         if std::os::unix::fs::chown(&folder, Some(54_321), None).is_err() {
             return;
         }
-        let link = place.path().join("link");
+        let link = parent.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         for folder in [folder, link] {
-            let told = create_private(&folder, "TSQL_STATE")
+            let message = create_private(&folder, "TSQL_STATE")
                 .unwrap_err()
                 .to_string();
-            assert!(told.contains("belongs to uid 54321"), "{told}");
+            assert!(message.contains("belongs to uid 54321"), "{message}");
             assert!(
-                told.contains("hint: TSQL_STATE selects another folder"),
-                "{told}"
+                message.contains("hint: TSQL_STATE selects another folder"),
+                "{message}"
             );
         }
     }

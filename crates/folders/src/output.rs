@@ -8,7 +8,7 @@ use super::{Error, Scratch};
 
 /// A file that is being written.
 ///
-/// * The data is written in a temporary folder beside the target. The folder is removed on drop, at the signals that
+/// * The data is written in a temporary folder near_target the target. The folder is removed on drop, at the signals that
 ///   end the process, and, if the process was killed, with the next file that is written there.
 /// * A new file has the permissions that the umask gives. A replaced file keeps its permissions.
 /// * A symbolic link is preserved; its target is replaced.
@@ -26,7 +26,7 @@ struct StagedFile {
     /// Permissions of the file that is replaced.
     permissions: Option<fs::Permissions>,
     /// Whether the staged file is on the same file system, so that it can be renamed.
-    is_beside: bool,
+    is_near_target: bool,
     /// Held until drop, never read.
     _scratch: Scratch,
 }
@@ -37,16 +37,16 @@ impl OutputFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be written.
     pub fn create(path: &Path) -> Result<(Self, File), Error> {
-        let known = fs::metadata(path);
+        let existing = fs::metadata(path);
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let is_new = matches!(&known, Err(error) if error.kind() == io::ErrorKind::NotFound);
-        let is_replaced = known.as_ref().is_ok_and(fs::Metadata::is_file);
+        let is_new = matches!(&existing, Err(error) if error.kind() == io::ErrorKind::NotFound);
+        let is_replaced = existing.as_ref().is_ok_and(fs::Metadata::is_file);
         let folder = folder_of(&path);
-        let beside = match (is_new || is_replaced) && folder.is_dir() {
+        let near_target = match (is_new || is_replaced) && folder.is_dir() {
             true => Scratch::new_in(folder).ok(),
             false => None,
         };
-        let (scratch, is_beside) = match beside {
+        let (scratch, is_near_target) = match near_target {
             Some(scratch) => (scratch, true),
             None if is_replaced => {
                 File::options()
@@ -65,8 +65,8 @@ impl OutputFile {
         let file = File::create(&staged).map_err(Error::io(&staged))?;
         let staged = StagedFile {
             file: staged,
-            permissions: known.ok().map(|known| known.permissions()),
-            is_beside,
+            permissions: existing.ok().map(|existing| existing.permissions()),
+            is_near_target,
             _scratch: scratch,
         };
         let staged = Some(staged);
@@ -88,11 +88,11 @@ impl OutputFile {
         let Some(staged) = staged else {
             return Ok(());
         };
-        let given = match staged.is_beside {
+        let moved = match staged.is_near_target {
             true => rename_staged(&staged, &path),
             false => overwrite(&staged.file, &path),
         };
-        given.map_err(Error::io(&path))
+        moved.map_err(Error::io(&path))
     }
 }
 
@@ -149,18 +149,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_appears_whole_or_not_at_all() {
+    fn a_file_appears_complete_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.csv");
         let names = || fs::read_dir(folder.path()).unwrap().count();
-        let (half, mut file) = OutputFile::create(&path).unwrap();
+        let (unfinished, mut file) = OutputFile::create(&path).unwrap();
         file.write_all(b"a\n1").unwrap();
         assert!(!path.exists());
-        drop(half);
+        drop(unfinished);
         assert_eq!(names(), 0);
-        let (whole, mut file) = OutputFile::create(&path).unwrap();
+        let (complete, mut file) = OutputFile::create(&path).unwrap();
         file.write_all(b"a\n1\n").unwrap();
-        whole.finish().unwrap();
+        complete.finish().unwrap();
         assert_eq!((fs::read(&path).unwrap(), names()), (b"a\n1\n".to_vec(), 1));
         let missing = OutputFile::create(&folder.path().join("no/x.csv"));
         assert!(missing.is_err());
@@ -182,11 +182,11 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&path), 0o640);
         // A finished file has the permissions of any new file here.
-        let (plain, new) = (folder.path().join("plain"), folder.path().join("new"));
-        fs::write(&plain, "").unwrap();
+        let (created, new) = (folder.path().join("plain"), folder.path().join("new"));
+        fs::write(&created, "").unwrap();
         write_file(&new, "").unwrap();
-        assert_eq!(mode(&new), mode(&plain));
+        assert_eq!(mode(&new), mode(&created));
         let staged = named_temp_file_in(folder.path()).unwrap();
-        assert_eq!(mode(staged.path()), mode(&plain));
+        assert_eq!(mode(staged.path()), mode(&created));
     }
 }

@@ -119,7 +119,7 @@ pub fn check_below(root: &Path, path: &Path) -> Result<()> {
         }
         folder.push(part);
         match folder.symlink_metadata() {
-            Ok(found) if found.is_dir() => {}
+            Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => {
                 let reason = format!(
                     "{} is not a folder (a link?): nothing is written or deleted through it",
@@ -155,30 +155,30 @@ mod tests {
     #[test]
     fn nothing_but_a_regular_file_under_its_only_name_is_opened_for_writing() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let path_of = |name: &str| folder.path().join(name);
         let options = File::options().append(true).create(true).clone();
-        fs::write(at("own"), "precious").unwrap();
-        symlink(at("own"), at("link")).unwrap();
-        symlink(at("missing"), at("dangling")).unwrap();
-        fs::create_dir(at("folder")).unwrap();
+        fs::write(path_of("own"), "precious").unwrap();
+        symlink(path_of("own"), path_of("link")).unwrap();
+        symlink(path_of("missing"), path_of("dangling")).unwrap();
+        fs::create_dir(path_of("folder")).unwrap();
         let pipe = std::process::Command::new("mkfifo")
-            .arg(at("pipe"))
+            .arg(path_of("pipe"))
             .status();
         assert!(pipe.unwrap().success());
         for name in ["link", "dangling", "folder", "pipe"] {
-            assert!(open_regular(&at(name), &options).is_err(), "{name}");
+            assert!(open_regular(&path_of(name), &options).is_err(), "{name}");
         }
         for name in ["dangling", "folder", "pipe"] {
-            assert!(read_regular(&at(name)).is_err(), "{name}");
+            assert!(read_regular(&path_of(name)).is_err(), "{name}");
         }
-        assert_eq!(read_regular(&at("link")).unwrap(), b"precious");
-        assert!(!at("missing").exists());
-        open_own(&at("own"), &options).unwrap();
-        open_own(&at("new"), &options).unwrap();
-        fs::hard_link(at("own"), at("other")).unwrap();
-        let refused = open_own(&at("own"), &options).unwrap_err().to_string();
-        assert!(refused.contains("has 2 names"), "{refused}");
-        assert_eq!(fs::read(at("own")).unwrap(), b"precious");
+        assert_eq!(read_regular(&path_of("link")).unwrap(), b"precious");
+        assert!(!path_of("missing").exists());
+        open_own(&path_of("own"), &options).unwrap();
+        open_own(&path_of("new"), &options).unwrap();
+        fs::hard_link(path_of("own"), path_of("other")).unwrap();
+        let error = open_own(&path_of("own"), &options).unwrap_err().to_string();
+        assert!(error.contains("has 2 names"), "{error}");
+        assert_eq!(fs::read(path_of("own")).unwrap(), b"precious");
     }
 
     #[test]

@@ -196,13 +196,13 @@ fn is_abandoned(folder: &Path) -> std::io::Result<bool> {
         return is_unfinished(folder, &metadata);
     }
     let mut lock = super::open_own(&folder.join(LOCK), File::options().read(true))?;
-    let wanted = marker(folder);
-    let mut found = Vec::new();
-    let most = wanted.len() as u64 + 1;
+    let expected = marker(folder);
+    let mut content = Vec::new();
+    let max_length = expected.len() as u64 + 1;
     std::io::Read::by_ref(&mut lock)
-        .take(most)
-        .read_to_end(&mut found)?;
-    Ok(found == wanted.as_bytes() && lock.try_lock().is_ok())
+        .take(max_length)
+        .read_to_end(&mut content)?;
+    Ok(content == expected.as_bytes() && lock.try_lock().is_ok())
 }
 
 /// Returns whether a folder was created long ago and never got its lock or any file.
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_dead_processes_left_is_swept_and_nothing_else() {
+    fn sweep_removes_folders_of_killed_processes_only() {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().unwrap();
         let living = Scratch::new_in(parent.path()).unwrap();
@@ -294,8 +294,8 @@ mod tests {
         std::os::unix::fs::symlink(&opened, &link).unwrap();
         let next = Scratch::new_in(parent.path()).unwrap();
         assert!(!dead.exists());
-        let kept = others.iter().chain([&opened, &used, &linked, &link]);
-        for folder in kept {
+        let untouched = others.iter().chain([&opened, &used, &linked, &link]);
+        for folder in untouched {
             assert!(folder.join("files/spilled").exists(), "{folder:?}");
         }
         assert!(living.path().exists() && next.path().exists());
@@ -316,8 +316,8 @@ mod tests {
                     _ => fs::write(folder.join(entry), "").unwrap(),
                 }
             }
-            let made = std::time::SystemTime::now() - age;
-            File::open(&folder).unwrap().set_modified(made).unwrap();
+            let modified = std::time::SystemTime::now() - age;
+            File::open(&folder).unwrap().set_modified(modified).unwrap();
             folder
         };
         let old = ABANDONED_AGE * 2;
@@ -345,7 +345,7 @@ mod tests {
 
     /// Folders of killed processes, which a sweep removes.
     #[test]
-    fn what_a_folder_of_ours_holds_is_recognised() {
+    fn a_scratch_folder_is_abandoned_once_its_lock_is_free() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::new_in(parent.path()).unwrap();
         let folder = scratch.path().parent().unwrap().to_owned();
@@ -354,11 +354,11 @@ mod tests {
         ));
         assert!(!is_abandoned(&folder).unwrap(), "its lock is held");
         let Scratch {
-            folder: kept,
+            folder: scratch_folder,
             _lock,
             ..
         } = &scratch;
         _lock.unlock().unwrap();
-        assert!(is_abandoned(kept.path()).unwrap());
+        assert!(is_abandoned(scratch_folder.path()).unwrap());
     }
 }

@@ -21,7 +21,7 @@ impl ByteCounter {
         CountedReader {
             input,
             counts,
-            passed: self.clone(),
+            counter: self.clone(),
         }
     }
 }
@@ -30,15 +30,15 @@ impl ByteCounter {
 pub(crate) struct CountedReader<R> {
     input: R,
     counts: bool,
-    passed: ByteCounter,
+    counter: ByteCounter,
 }
 
 impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.input.read(bytes)?;
-        if let Some(passed) = self.passed.0.get().filter(|_| self.counts) {
-            passed.fetch_add(read as u64, Ordering::Relaxed);
+        let length = self.input.read(bytes)?;
+        if let Some(bytes_read) = self.counter.0.get().filter(|_| self.counts) {
+            bytes_read.fetch_add(length as u64, Ordering::Relaxed);
         }
-        Ok(read)
+        Ok(length)
     }
 }

@@ -16,14 +16,14 @@ pub(crate) fn split_lines(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Parses a line with `read` unless it is a comment. The error is the reason for the rejection, or `None` for a
+/// Parses a line with `parse` unless it is a comment. The error is the reason for the rejection, or `None` for a
 /// comment.
 pub(crate) fn read_record<'a>(
     line: &'a [u8],
-    read: impl FnOnce(&'a [u8]) -> Result<(), String>,
+    parse: impl FnOnce(&'a [u8]) -> Result<(), String>,
 ) -> Result<(), Option<String>> {
     if is_comment(line) {
         return Err(None);
     }
-    read(line).map_err(Some)
+    parse(line).map_err(Some)
 }

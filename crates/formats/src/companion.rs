@@ -17,6 +17,6 @@ pub fn read_companion_graphs(dialect: Dialect, input: &Input) -> Result<Option<C
     let names = dialect.read_graph_names(&mut BufReader::new(stream));
     let names = names.map_err(Error::io(&input.file))?;
     let file = input.name.rsplit('/').next().unwrap_or_default().to_owned();
-    let is_one = names.iter().any(Option::is_some);
-    Ok(is_one.then_some(CompanionGraphs { file, names }))
+    let has_names = names.iter().any(Option::is_some);
+    Ok(has_names.then_some(CompanionGraphs { file, names }))
 }

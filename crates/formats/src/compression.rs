@@ -13,7 +13,8 @@ impl Compression {
     /// Returns the compression with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         let all = [Self::Gzip, Self::Zstd];
-        all.into_iter().find(|one| one.name() == name)
+        all.into_iter()
+            .find(|compression| compression.name() == name)
     }
 
     /// Detects the compression of a file from its first bytes.

@@ -1,4 +1,4 @@
-//! Detects the format of a file from its beginning.
+//! Detects the format of a file from its first bytes.
 //!
 //! A log is a file with a record among its first lines, regardless of other content such as a byte order mark, comments
 //! or garbage. A file without a record is not a log, even if its lines look similar. So unreadable data is never
@@ -50,12 +50,12 @@ impl DetectedFormat {
 /// Offset and value of the magic bytes of tar.
 const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 
-/// Beginning of a stream, read as far as needed.
+/// Start of a stream, read as far as needed.
 pub struct Head<R> {
     stream: R,
     /// Bytes read so far.
     pub bytes: Vec<u8>,
-    ended: bool,
+    is_at_end: bool,
     failure: Option<io::Error>,
 }
 
@@ -65,7 +65,7 @@ impl<R: Read> Head<R> {
         let mut head = Self {
             stream,
             bytes: Vec::new(),
-            ended: false,
+            is_at_end: false,
             failure: None,
         };
         head.fill(FIRST_BYTES);
@@ -75,13 +75,13 @@ impl<R: Read> Head<R> {
     /// Reads until `bytes` bytes are available.
     fn fill(&mut self, bytes: usize) {
         let missing = bytes.saturating_sub(self.bytes.len()) as u64;
-        let read = (&mut self.stream)
+        let result = (&mut self.stream)
             .take(missing)
             .read_to_end(&mut self.bytes);
-        self.ended = self.bytes.len() < bytes;
-        if let Err(error) = read {
+        self.is_at_end = self.bytes.len() < bytes;
+        if let Err(error) = result {
             self.failure = Some(error);
-            self.ended = true;
+            self.is_at_end = true;
         }
     }
 
@@ -92,7 +92,7 @@ impl<R: Read> Head<R> {
         }
         let mut lines = ScannedLines::default();
         loop {
-            let end = if self.ended {
+            let end = if self.is_at_end {
                 self.bytes.len()
             } else {
                 memchr::memrchr(b'\n', &self.bytes).map_or(0, |end| end + 1)
@@ -100,12 +100,12 @@ impl<R: Read> Head<R> {
             if let Some(dialect) = lines.scan(&self.bytes, end) {
                 return Ok(DetectedFormat::Log(dialect));
             }
-            if self.ended || self.bytes.len() >= HEAD_BYTES {
+            if self.is_at_end || self.bytes.len() >= HEAD_BYTES {
                 break;
             }
             self.fill((self.bytes.len() * 4).min(HEAD_BYTES));
         }
-        let rest = self.bytes.get(lines.seen..).unwrap_or(&[]);
+        let rest = self.bytes.get(lines.scanned_bytes..).unwrap_or(&[]);
         if let Some(dialect) = Dialect::detect_in_line(rest) {
             // A first line that is longer than the searched part.
             return Ok(DetectedFormat::Log(dialect));
@@ -121,7 +121,7 @@ impl<R: Read> Head<R> {
             DetectedFormat::Document(document)
         } else if lines.is_old_autotvm {
             DetectedFormat::Unknown(FileDescription::new(autotvm::OLD_LOG_DESCRIPTION))
-        } else if let Some((number, dialect, reason)) = lines.refused {
+        } else if let Some((number, dialect, reason)) = lines.rejected {
             DetectedFormat::Unknown(FileDescription::new(format!(
                 "text similar to {}, without any record (line {number}: {reason})",
                 dialect.description()
@@ -132,11 +132,11 @@ impl<R: Read> Head<R> {
     }
 
     fn detect_by_magic(&self) -> Option<DetectedFormat> {
-        let (at, magic) = TAR_MAGIC;
+        let (start, magic) = TAR_MAGIC;
         let head = self.bytes.as_slice();
         if let Some(document) = find_document_format(|document| document.has_magic(head)) {
             Some(DetectedFormat::Document(document))
-        } else if head.get(at..at + magic.len()) == Some(magic) {
+        } else if head.get(start..start + magic.len()) == Some(magic) {
             Some(DetectedFormat::Archive)
         } else {
             file_description::describe_magic(head).map(DetectedFormat::Unknown)
@@ -146,21 +146,24 @@ impl<R: Read> Head<R> {
 
 /// Returns the first document format that satisfies the predicate.
 fn find_document_format(
-    is_it: impl Fn(&dyn DocumentFormat) -> bool,
+    matches: impl Fn(&dyn DocumentFormat) -> bool,
 ) -> Option<&'static dyn DocumentFormat> {
-    DOCUMENTS.into_iter().find(|document| is_it(*document))
+    DOCUMENTS
+        .iter()
+        .copied()
+        .find(|document| matches(*document))
 }
 
 /// State of the line scan.
 #[derive(Default)]
 struct ScannedLines {
-    /// Scanned bytes and lines.
-    seen: usize,
+    /// Scanned bytes.
+    scanned_bytes: usize,
     count: u64,
     /// Whether a line is not a comment.
     has_text: bool,
-    /// First line that began like a record but was rejected: its number, dialect and reason.
-    refused: Option<(u64, Dialect, String)>,
+    /// First line that started like a record but was rejected: its number, dialect and reason.
+    rejected: Option<(u64, Dialect, String)>,
     /// Whether one of the first lines is a record of AutoTVM version 0.1, which no dialect reads.
     is_old_autotvm: bool,
 }
@@ -171,8 +174,8 @@ const MAX_OLD_LINES: u64 = 256;
 impl ScannedLines {
     /// Scans the lines up to `end`; returns the dialect of the first record.
     fn scan(&mut self, head: &[u8], end: usize) -> Option<Dialect> {
-        let new = head.get(self.seen..end).unwrap_or(&[]);
-        self.seen = self.seen.max(end);
+        let new = head.get(self.scanned_bytes..end).unwrap_or(&[]);
+        self.scanned_bytes = self.scanned_bytes.max(end);
         for line in new.split_inclusive(|&byte| byte == b'\n') {
             self.count += 1;
             let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -195,8 +198,8 @@ impl ScannedLines {
                 return Some(dialect);
             }
             let reason = rows.others.into_iter().find_map(|other| other.reason);
-            if let (None, Some(reason)) = (&self.refused, reason) {
-                self.refused = Some((self.count, dialect, reason));
+            if let (None, Some(reason)) = (&self.rejected, reason) {
+                self.rejected = Some((self.count, dialect, reason));
             }
         }
         None
@@ -217,9 +220,9 @@ mod tests {
         }
     }
 
-    fn looks(bytes: &[u8]) -> String {
+    fn unknown_description(bytes: &[u8]) -> String {
         match Head::new(bytes).detect().unwrap() {
-            DetectedFormat::Unknown(looks) => looks.to_string(),
+            DetectedFormat::Unknown(description) => description.to_string(),
             other => panic!("{other:?}"),
         }
     }
@@ -227,11 +230,11 @@ mod tests {
     #[test]
     fn a_record_among_the_first_lines_makes_a_log() {
         let tenset = Dialect::TENSET;
-        for before in ["", "\u{feff}", "# c\n\n", "{}\n", "garbage\n\0\n", "  x\n"] {
-            assert_eq!(dialect(format!("{before}{RECORD}\n").as_bytes()), tenset);
+        for prefix in ["", "\u{feff}", "# c\n\n", "{}\n", "garbage\n\0\n", "  x\n"] {
+            assert_eq!(dialect(format!("{prefix}{RECORD}\n").as_bytes()), tenset);
         }
-        let much = "what a child process says\n".repeat(100_000);
-        assert_eq!(dialect(format!("{much}{RECORD}").as_bytes()), tenset);
+        let noise = "output of a child process\n".repeat(100_000);
+        assert_eq!(dialect(format!("{noise}{RECORD}").as_bytes()), tenset);
         let measured = format!("{MEASURED}\n{RECORD}\n");
         assert_eq!(dialect(measured.as_bytes()), Dialect::MEASURED);
         let long = format!("{}{}", &RECORD[..60], "9, ".repeat(3 << 20));
@@ -239,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_comments_is_a_log_by_its_name_only() {
+    fn files_of_comments_are_logs_by_their_name() {
         for text in ["", "# only\n# comments", "\n\r\n#\n"] {
-            let kind = Head::new(text.as_bytes()).detect().unwrap();
+            let format = Head::new(text.as_bytes()).detect().unwrap();
             assert!(
-                matches!(kind, DetectedFormat::Blank(_)),
-                "{text:?}: {kind:?}"
+                matches!(format, DetectedFormat::Blank(_)),
+                "{text:?}: {format:?}"
             );
         }
         for name in ["a.json", "p/a.json.gz", "a.b.json.zst", "tune.log"] {
@@ -259,12 +262,12 @@ mod tests {
     fn files_without_records_are_classified_by_content() {
         let newer = RECORD.replace("v0.6", "v0.9");
         assert_eq!(
-            looks(newer.as_bytes()),
+            unknown_description(newer.as_bytes()),
             "text similar to an auto_scheduler log, without any record \
              (line 1: unknown version `v0.9`, expected v0.2 to v0.6)"
         );
-        assert_eq!(looks(b"# a title\n\nwords\n"), "text");
-        assert_eq!(looks(&[0, 1, 2, 3, 255, 7]), "binary data");
+        assert_eq!(unknown_description(b"# a title\n\nwords\n"), "text");
+        assert_eq!(unknown_description(&[0, 1, 2, 3, 255, 7]), "binary data");
     }
 
     #[test]

@@ -5,26 +5,26 @@ use tsql_codecs::number::{Decimal, Spelling, write_integer};
 
 use crate::rows::JsonWriter;
 
-/// Appends a line that `spell` writes with the default spacing of `json.dumps`. The spaces are removed if the writer is
-/// compact. Returns false if the line cannot be written; `out` then holds part of a line.
+/// Appends a line that `write` writes with the default spacing of `json.dumps`. The spaces are removed if the writer is
+/// compact. Returns false if the line cannot be written; `out` then ends in an incomplete line.
 pub(crate) fn write_line(
     writer: JsonWriter,
     out: &mut Vec<u8>,
-    spell: impl FnOnce(&mut Vec<u8>) -> Option<()>,
+    write: impl FnOnce(&mut Vec<u8>) -> Option<()>,
 ) -> bool {
     if !writer.is_compact() {
-        return spell(out).is_some();
+        return write(out).is_some();
     }
     let mut line = Vec::new();
-    let spelled = spell(&mut line);
+    let result = write(&mut line);
     json::write_compact(&line, out);
-    spelled.is_some()
+    result.is_some()
 }
 
 /// Appends a number; integers without a decimal point.
 pub(crate) fn write_number(number: Decimal, out: &mut Vec<u8>) -> Option<()> {
     match number.digits_at(0) {
-        Some(whole) => write_integer(whole, out),
+        Some(integer) => write_integer(integer, out),
         None => number.write(Spelling::Shortest, out).then_some(())?,
     }
     Some(())

@@ -49,30 +49,30 @@ impl ExportManifest {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io(&path)(error)),
         };
-        let sidecar: Self = serde_json::from_str(&text).map_err(|error| Error::Source {
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| Error::Source {
             location: path.to_string_lossy().into_owned(),
             reason: format!(
                 "invalid list of exported files: {error}\nhint: move the list away to ingest the files beside it like other files"
             ),
         })?;
-        if sidecar.version > VERSION {
+        if manifest.version > VERSION {
             return Err(Error::TooNew {
                 what: path.to_string_lossy().into_owned(),
-                found: sidecar.version,
+                found: manifest.version,
                 supported: VERSION,
             });
         }
-        Ok(Some(sidecar))
+        Ok(Some(manifest))
     }
 }
 
 /// Restores the metadata of inputs that are inside of an export, and removes the manifest from the inputs.
 pub fn apply_export_manifests(inputs: Vec<Input>) -> Result<Vec<Input>> {
     let mut exports = ExportCache::default();
-    let mut recalled = Vec::with_capacity(inputs.len());
+    let mut restored = Vec::with_capacity(inputs.len());
     for mut input in inputs {
         if input.path == STDIN {
-            recalled.push(input);
+            restored.push(input);
             continue;
         }
         if input
@@ -88,16 +88,16 @@ pub fn apply_export_manifests(inputs: Vec<Input>) -> Result<Vec<Input>> {
             .map(|folder| exports.find_export(folder))
             .transpose()?;
         if let Some(export) = export.flatten() {
-            let below = file.strip_prefix(&export.folder).unwrap_or(&file);
-            let path = naming::path_to_text(below);
+            let relative_path = file.strip_prefix(&export.folder).unwrap_or(&file);
+            let path = naming::path_to_text(relative_path);
             input.exported = export.files.get(&path).map(Arc::clone);
         }
         if let Some(exported) = &input.exported {
             input.name.clone_from(&exported.name);
         }
-        recalled.push(input);
+        restored.push(input);
     }
-    Ok(recalled)
+    Ok(restored)
 }
 
 /// Files of an export by path.
@@ -114,12 +114,12 @@ struct ExportCache(HashMap<PathBuf, Option<Arc<Export>>>);
 impl ExportCache {
     /// Returns the nearest export that contains this folder.
     fn find_export(&mut self, folder: &Path) -> Result<Option<Arc<Export>>> {
-        if let Some(known) = self.0.get(folder) {
-            return Ok(known.clone());
+        if let Some(cached) = self.0.get(folder) {
+            return Ok(cached.clone());
         }
-        let found = match ExportManifest::read(folder)? {
-            Some(sidecar) => {
-                let files = sidecar.files.into_iter();
+        let export = match ExportManifest::read(folder)? {
+            Some(manifest) => {
+                let files = manifest.files.into_iter();
                 let files = files.map(|file| (file.path.clone(), Arc::new(file)));
                 Some(Arc::new(Export {
                     folder: folder.to_owned(),
@@ -128,11 +128,11 @@ impl ExportCache {
             }
             None => folder
                 .parent()
-                .map(|above| self.find_export(above))
+                .map(|parent| self.find_export(parent))
                 .transpose()?
                 .flatten(),
         };
-        self.0.insert(folder.to_owned(), found.clone());
-        Ok(found)
+        self.0.insert(folder.to_owned(), export.clone());
+        Ok(export)
     }
 }

@@ -5,16 +5,16 @@ use std::fmt;
 /// Description of a file with an optional hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDescription {
-    words: String,
+    text: String,
     /// Hint for the user.
     pub hint: Option<&'static str>,
 }
 
 impl FileDescription {
     /// Creates a description without a hint.
-    pub fn new(words: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<String>) -> Self {
         Self {
-            words: words.into(),
+            text: text.into(),
             hint: None,
         }
     }
@@ -38,7 +38,7 @@ impl FileDescription {
 
 impl fmt::Display for FileDescription {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.words)
+        formatter.write_str(&self.text)
     }
 }
 
@@ -72,9 +72,9 @@ const MAGIC: [(&[u8], &str, Option<&str>); 18] = [
 
 /// Describes a file by its magic bytes.
 pub(super) fn describe_magic(head: &[u8]) -> Option<FileDescription> {
-    let known = MAGIC.iter().find(|(magic, ..)| head.starts_with(magic));
-    known.map(|&(_, words, hint)| FileDescription {
-        words: words.to_owned(),
+    let file_type = MAGIC.iter().find(|(magic, ..)| head.starts_with(magic));
+    file_type.map(|&(_, text, hint)| FileDescription {
+        text: text.to_owned(),
         hint,
     })
 }
@@ -113,12 +113,12 @@ const ENCODING_SAMPLE_BYTES: usize = 1024;
 /// Detects an encoding with wide code units: by its byte order mark, else if every other byte is 0 and the remaining
 /// bytes are text.
 fn wide_encoding(head: &[u8]) -> Option<&'static str> {
-    let marked = WIDE_MARKS.iter().find(|(mark, _)| head.starts_with(mark));
-    if let Some((_, encoding)) = marked {
+    let by_mark = WIDE_MARKS.iter().find(|(mark, _)| head.starts_with(mark));
+    if let Some((_, encoding)) = by_mark {
         return Some(encoding);
     }
-    let looked = head.get(..ENCODING_SAMPLE_BYTES).unwrap_or(head);
-    let (units, _) = looked.as_chunks::<2>();
+    let sample = head.get(..ENCODING_SAMPLE_BYTES).unwrap_or(head);
+    let (units, _) = sample.as_chunks::<2>();
     let is_text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let is_wide = |text: usize, zero: usize| {
         let is_unit = |unit: &[u8; 2]| {
@@ -132,10 +132,10 @@ fn wide_encoding(head: &[u8]) -> Option<&'static str> {
 
 /// Whether the bytes contain control characters or many invalid UTF-8 sequences.
 fn is_binary(head: &[u8]) -> bool {
-    let looked = head.get(..8192).unwrap_or(head);
-    let odd = |byte: &u8| *byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 12 | 27);
-    looked.iter().any(odd)
-        || looked
+    let sample = head.get(..8192).unwrap_or(head);
+    let is_control = |byte: &u8| *byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 12 | 27);
+    sample.iter().any(is_control)
+        || sample
             .utf8_chunks()
             .filter(|c| !c.invalid().is_empty())
             .count()
@@ -155,19 +155,19 @@ mod tests {
             .chars()
             .flat_map(|c| u32::from(c).to_le_bytes())
             .collect();
-        let plain: Vec<u8> = "[0,1]".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let unmarked: Vec<u8> = "[0,1]".encode_utf16().flat_map(u16::to_le_bytes).collect();
         for (head, encoding) in [
             ([b"\xff\xfe".as_slice(), &little].concat(), "UTF-16"),
             ([b"\xfe\xff".as_slice(), &big].concat(), "UTF-16"),
             ([b"\xff\xfe\0\0".as_slice(), &wide].concat(), "UTF-32"),
-            (plain, "UTF-16"),
+            (unmarked, "UTF-16"),
         ] {
-            let looks = describe_text(&head);
+            let description = describe_text(&head);
             assert_eq!(
-                looks.to_string(),
+                description.to_string(),
                 format!("text in {encoding}, expected UTF-8")
             );
-            assert!(looks.hint.is_some_and(|hint| hint.contains("UTF-8")));
+            assert!(description.hint.is_some_and(|hint| hint.contains("UTF-8")));
         }
         for head in [b"\0\0\0\0".as_slice(), b"\x01\0\x02\0", b"a\0b", b"a\0"] {
             assert_eq!(describe_text(head).to_string(), "binary data");
@@ -176,19 +176,19 @@ mod tests {
 
     #[test]
     fn formats_of_others_are_named() {
-        for (head, words) in [
+        for (head, text) in [
             (br#"{"a": 1}"#.as_slice(), "JSON"),
             (b"[1, 2]", "JSON"),
             (b"# words\nmore", "text"),
             ("Prüfung".as_bytes(), "text"),
             (b"a\0b", "binary data"),
         ] {
-            assert_eq!(describe_text(head).to_string(), words);
+            assert_eq!(describe_text(head).to_string(), text);
         }
-        let known = |head: &[u8]| describe_magic(head).unwrap().to_string();
-        assert_eq!(known(b"\x80\x04\x95..."), "a Python pickle");
-        assert_eq!(known(b"\x89PNG\r\n\x1a\n"), "a PNG image");
-        assert_eq!(known(b"PK\x03\x04"), "a zip archive");
+        let magic_description = |head: &[u8]| describe_magic(head).unwrap().to_string();
+        assert_eq!(magic_description(b"\x80\x04\x95..."), "a Python pickle");
+        assert_eq!(magic_description(b"\x89PNG\r\n\x1a\n"), "a PNG image");
+        assert_eq!(magic_description(b"PK\x03\x04"), "a zip archive");
         assert!(describe_magic(b"{").is_none());
     }
 }

@@ -18,23 +18,23 @@ pub type Stream = Box<dyn Read + Send>;
 /// # Errors
 /// [`Error::Io`] if it cannot be opened or read.
 pub fn open(file: &Path) -> Result<(Stream, Option<Compression>)> {
-    let opened = FileHandle::open(file)?;
-    opened
+    let handle = FileHandle::open(file)?;
+    handle
         .stream(&ByteCounter::default())
         .map_err(Error::io(file))
 }
 
-/// Open file, or a section of one, in its stored (compressed) form. All clones share the handle but read from their own
-/// positions.
+/// Open file, or a section of one, in its stored (compressed) form. All clones use the same handle but read from their
+/// own positions.
 #[derive(Clone, Debug)]
 pub struct FileHandle {
     file: Arc<File>,
-    /// Offset and length of the section in bytes; `None` for the whole file.
-    part: Option<(u64, u64)>,
+    /// Offset and length of the section in bytes; `None` for the complete file.
+    bounds: Option<(u64, u64)>,
     /// Whether it is a copy of something that cannot be opened or read again.
     is_copy: bool,
     /// Whether its bytes were already reported as progress when it was copied.
-    is_told: bool,
+    is_counted: bool,
 }
 
 impl FileHandle {
@@ -50,9 +50,9 @@ impl FileHandle {
         }
         Ok(Self {
             file: Arc::new(file),
-            part: None,
+            bounds: None,
             is_copy: false,
-            is_told: false,
+            is_counted: false,
         })
     }
 
@@ -64,18 +64,18 @@ impl FileHandle {
         let mut spool = Spool::new()?;
         spool.copy(&mut stream)?;
         Ok(Self {
-            part: None,
-            is_told: false,
+            bounds: None,
+            is_counted: false,
             ..spool.section((0, 0))
         })
     }
 
-    /// Returns a section that begins at `start` and has `bytes` bytes.
+    /// Returns a section that starts at `start` and has `bytes` bytes.
     #[must_use]
     pub fn section(&self, start: u64, bytes: u64) -> Self {
-        let before = self.part.map_or(0, |(start, _)| start);
+        let section_start = self.bounds.map_or(0, |(start, _)| start);
         Self {
-            part: Some((before.saturating_add(start), bytes)),
+            bounds: Some((section_start.saturating_add(start), bytes)),
             ..self.clone()
         }
     }
@@ -83,13 +83,13 @@ impl FileHandle {
     /// Whether it can be opened again by its path.
     #[must_use]
     pub fn has_path(&self) -> bool {
-        self.part.is_none() && !self.is_copy
+        self.bounds.is_none() && !self.is_copy
     }
 
     /// Whether it is a section of a file.
     #[must_use]
     pub fn is_section(&self) -> bool {
-        self.part.is_some()
+        self.bounds.is_some()
     }
 
     /// Size in bytes.
@@ -97,7 +97,7 @@ impl FileHandle {
     /// # Errors
     /// Returns an error if the metadata cannot be read.
     pub fn size(&self) -> io::Result<u64> {
-        match self.part {
+        match self.bounds {
             Some((_, bytes)) => Ok(bytes),
             None => Ok(self.file.metadata()?.len()),
         }
@@ -108,34 +108,34 @@ impl FileHandle {
     /// # Errors
     /// Returns an error if the length of the file cannot be read.
     pub fn truncation(&self) -> io::Result<Option<String>> {
-        let Some((start, bytes)) = self.part else {
+        let Some((start, bytes)) = self.bounds else {
             return Ok(None);
         };
-        let there = self.file.metadata()?.len().saturating_sub(start);
-        Ok((there < bytes).then(|| truncation_reason(there, bytes)))
+        let available_bytes = self.file.metadata()?.len().saturating_sub(start);
+        Ok((available_bytes < bytes).then(|| truncation_reason(available_bytes, bytes)))
     }
 
-    /// Returns how many of `read` bytes are still to be reported as progress.
+    /// Returns how many of these bytes are still to be reported as progress.
     #[must_use]
-    pub fn uncounted_bytes(&self, read: u64) -> u64 {
-        if self.is_told { 0 } else { read }
+    pub fn uncounted_bytes(&self, byte_count: u64) -> u64 {
+        if self.is_counted { 0 } else { byte_count }
     }
 
     /// Returns a reader of the stored bytes from the start.
     #[must_use]
     pub fn reader(&self) -> FileReader {
         FileReader {
-            opened: self.clone(),
-            at: 0,
+            handle: self.clone(),
+            position: 0,
         }
     }
 
-    /// Returns the decompressed bytes from the start. `passed` counts the stored bytes read.
+    /// Returns the decompressed bytes from the start. `counter` counts the stored bytes read.
     ///
     /// # Errors
     /// Returns an error if reading fails.
-    pub fn stream(&self, passed: &ByteCounter) -> io::Result<(Stream, Option<Compression>)> {
-        let counted = passed.wrap(self.reader(), !self.is_told);
+    pub fn stream(&self, counter: &ByteCounter) -> io::Result<(Stream, Option<Compression>)> {
+        let counted = counter.wrap(self.reader(), !self.is_counted);
         let mut buffered = BufReader::with_capacity(1 << 16, counted);
         let compression = Compression::detect(buffered.fill_buf()?);
         Ok((
@@ -165,45 +165,49 @@ impl FileHandle {
 /// Reader of the stored bytes of a [`FileHandle`].
 #[derive(Clone, Debug)]
 pub struct FileReader {
-    opened: FileHandle,
-    at: u64,
+    handle: FileHandle,
+    position: u64,
 }
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some((start, bytes)) = self.opened.part else {
-            let read = read_at(&self.opened.file, buffer, self.at)?;
-            self.at += read as u64;
-            return Ok(read);
+        let Some((start, bytes)) = self.handle.bounds else {
+            let length = read_at(&self.handle.file, buffer, self.position)?;
+            self.position += length as u64;
+            return Ok(length);
         };
-        let left = usize::try_from(bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let wanted = left.min(buffer.len());
-        let buffer = buffer.get_mut(..wanted).unwrap_or(&mut []);
-        let read = read_at(&self.opened.file, buffer, start.saturating_add(self.at))?;
-        self.at += read as u64;
-        if read == 0 && wanted > 0 {
-            let reason = truncation_reason(self.at, bytes);
+        let remaining = usize::try_from(bytes.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        let requested = remaining.min(buffer.len());
+        let buffer = buffer.get_mut(..requested).unwrap_or(&mut []);
+        let length = read_at(
+            &self.handle.file,
+            buffer,
+            start.saturating_add(self.position),
+        )?;
+        self.position += length as u64;
+        if length == 0 && requested > 0 {
+            let reason = truncation_reason(self.position, bytes);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
         }
-        Ok(read)
+        Ok(length)
     }
 }
 
 impl Seek for FileReader {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let target = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(step) => self.opened.size()?.checked_add_signed(step),
-            SeekFrom::Current(step) => self.at.checked_add_signed(step),
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(offset) => self.handle.size()?.checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
         };
-        self.at = target.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
+        self.position = target.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
     }
 }
 
 /// Returns the reason why a section is incomplete.
-fn truncation_reason(there: u64, bytes: u64) -> String {
-    format!("the archive ends after {there} of its {bytes} bytes")
+fn truncation_reason(available_bytes: u64, bytes: u64) -> String {
+    format!("the archive ends after {available_bytes} of its {bytes} bytes")
 }
 
 /// Unnamed temporary file to which streams are appended.
@@ -234,30 +238,30 @@ impl Spool {
     ///
     /// # Errors
     /// Returns an error if reading or writing fails.
-    pub fn copy(&mut self, from: &mut dyn Read) -> io::Result<(u64, u64)> {
+    pub fn copy(&mut self, stream: &mut dyn Read) -> io::Result<(u64, u64)> {
         let start = self.bytes;
         let mut buffer = vec![0; 1 << 16];
         loop {
-            let read = match from.read(&mut buffer) {
+            let length = match stream.read(&mut buffer) {
                 Ok(0) => return Ok((start, self.bytes - start)),
-                Ok(read) => read,
+                Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let new = buffer.get(..read).unwrap_or(&[]);
-            io::Write::write_all(&mut &*self.file, new).map_err(spool_error)?;
-            self.bytes += read as u64;
+            let chunk = buffer.get(..length).unwrap_or(&[]);
+            io::Write::write_all(&mut &*self.file, chunk).map_err(spool_error)?;
+            self.bytes += length as u64;
         }
     }
 
     /// Returns a section by offset and length. The caller has already reported its bytes as progress.
     #[must_use]
-    pub fn section(&self, part: (u64, u64)) -> FileHandle {
+    pub fn section(&self, bounds: (u64, u64)) -> FileHandle {
         FileHandle {
             file: Arc::clone(&self.file),
-            part: Some(part),
+            bounds: Some(bounds),
             is_copy: true,
-            is_told: true,
+            is_counted: true,
         }
     }
 }
@@ -279,13 +283,13 @@ pub(crate) fn is_pipe(_: FileType) -> bool {
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, position)
 }
 
 #[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, position)
 }
 
 #[cfg(test)]
@@ -295,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passed_are_bytes_of_the_file() {
+    fn the_counter_counts_bytes_of_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let content = "the same words again and again\n".repeat(100_000);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -308,63 +312,63 @@ mod tests {
         ] {
             let file = folder.path().join(name);
             std::fs::write(&file, &bytes).unwrap();
-            let passed = ByteCounter::default();
-            assert_eq!(passed.take(), None);
-            let opened = FileHandle::open(&file).unwrap();
-            let (mut stream, _) = opened.stream(&passed).unwrap();
-            let mut half = vec![0; content.len() / 2];
-            stream.read_exact(&mut half).unwrap();
-            let first = passed.take().unwrap();
+            let counter = ByteCounter::default();
+            assert_eq!(counter.take(), None);
+            let handle = FileHandle::open(&file).unwrap();
+            let (mut stream, _) = handle.stream(&counter).unwrap();
+            let mut first_half = vec![0; content.len() / 2];
+            stream.read_exact(&mut first_half).unwrap();
+            let first_bytes = counter.take().unwrap();
             let rest = io::read_to_string(stream).unwrap();
-            assert_eq!(half.len() + rest.len(), content.len());
-            let last = passed.take().unwrap();
-            assert_eq!(first + last, bytes.len() as u64, "{name}");
-            assert!(first > 0, "{name}");
+            assert_eq!(first_half.len() + rest.len(), content.len());
+            let rest_bytes = counter.take().unwrap();
+            assert_eq!(first_bytes + rest_bytes, bytes.len() as u64, "{name}");
+            assert!(first_bytes > 0, "{name}");
         }
     }
 
     #[test]
-    fn all_read_one_handle_each_from_its_own_place() {
+    fn readers_of_one_handle_have_their_own_positions() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::write(&path, "0123456789").unwrap();
-        let opened = FileHandle::open(&path).unwrap();
+        let handle = FileHandle::open(&path).unwrap();
         // The path may refer to another file by now; the handle still refers to the opened file.
         std::fs::remove_file(&path).unwrap();
-        let (mut one, mut two) = (opened.reader(), opened.section(3, 4).reader());
-        let mut begin = [0; 5];
-        one.read_exact(&mut begin).unwrap();
-        assert_eq!(io::read_to_string(&mut two).unwrap(), "3456");
-        assert_eq!(io::read_to_string(&mut one).unwrap(), "56789");
-        two.seek(SeekFrom::End(-1)).unwrap();
-        assert_eq!(io::read_to_string(&mut two).unwrap(), "6");
+        let (mut reader, mut section_reader) = (handle.reader(), handle.section(3, 4).reader());
+        let mut first_bytes = [0; 5];
+        reader.read_exact(&mut first_bytes).unwrap();
+        assert_eq!(io::read_to_string(&mut section_reader).unwrap(), "3456");
+        assert_eq!(io::read_to_string(&mut reader).unwrap(), "56789");
+        section_reader.seek(SeekFrom::End(-1)).unwrap();
+        assert_eq!(io::read_to_string(&mut section_reader).unwrap(), "6");
         assert_eq!(
-            io::read_to_string(opened.section(3, 4).section(1, 2).reader()).unwrap(),
+            io::read_to_string(handle.section(3, 4).section(1, 2).reader()).unwrap(),
             "45"
         );
-        assert!(opened.has_path() && !opened.section(3, 4).has_path());
+        assert!(handle.has_path() && !handle.section(3, 4).has_path());
     }
 
     #[test]
-    fn a_part_behind_the_end_of_its_file_is_no_shorter_one() {
+    fn a_section_beyond_the_end_of_its_file_is_truncated() {
         let mut spool = Spool::new().unwrap();
         assert_eq!(spool.copy(&mut b"abc".as_slice()).unwrap(), (0, 3));
         assert_eq!(spool.copy(&mut b"de".as_slice()).unwrap(), (3, 2));
         assert_eq!(spool.section((0, 3)).truncation().unwrap(), None);
-        let cut = spool.section((3, 5));
-        assert_eq!(cut.size().unwrap(), 5);
+        let truncated = spool.section((3, 5));
+        assert_eq!(truncated.size().unwrap(), 5);
         let reason = "the archive ends after 2 of its 5 bytes";
-        assert_eq!(cut.truncation().unwrap().as_deref(), Some(reason));
-        let error = io::read_to_string(cut.reader()).unwrap_err();
+        assert_eq!(truncated.truncation().unwrap().as_deref(), Some(reason));
+        let error = io::read_to_string(truncated.reader()).unwrap_err();
         assert_eq!(error.to_string(), reason);
     }
 
     #[test]
-    fn what_is_copied_is_there_after_its_stream() {
-        let opened = FileHandle::from_stream(b"words".as_slice()).unwrap();
-        assert_eq!(opened.size().unwrap(), 5);
-        assert!(!opened.has_path() && !opened.is_section());
-        assert_eq!(io::read_to_string(opened.reader()).unwrap(), "words");
-        assert_eq!(opened.uncounted_bytes(7), 7);
+    fn a_copied_stream_can_be_read_again() {
+        let handle = FileHandle::from_stream(b"words".as_slice()).unwrap();
+        assert_eq!(handle.size().unwrap(), 5);
+        assert!(!handle.has_path() && !handle.is_section());
+        assert_eq!(io::read_to_string(handle.reader()).unwrap(), "words");
+        assert_eq!(handle.uncounted_bytes(7), 7);
     }
 }

@@ -33,7 +33,7 @@ pub fn find_inputs(argument: &str) -> Result<FoundFiles> {
     if path.exists() {
         if fs::metadata(path).is_ok_and(|meta| is_pipe(meta.file_type())) {
             walk.add_pipe(path, argument)?;
-            return Ok(walk.found);
+            return Ok(walk.files);
         }
         if let Some(store) = enclosing_store(path)? {
             return Err(Error::Source {
@@ -46,94 +46,95 @@ pub fn find_inputs(argument: &str) -> Result<FoundFiles> {
             });
         }
         walk.add_argument(path, argument)?;
-        return Ok(walk.found);
+        return Ok(walk.files);
     }
     let missing = |reason: String| Error::Source {
         location: argument.to_owned(),
         reason,
     };
-    let mut matched = false;
+    let mut has_match = false;
     for entry in glob::glob(argument).map_err(|error| missing(error.to_string()))? {
-        matched = true;
+        has_match = true;
         let entry = entry.map_err(|error| missing(error.to_string()))?;
-        let shown = entry.to_string_lossy().into_owned();
+        let display_path = entry.to_string_lossy().into_owned();
         if entry.exists() && enclosing_store(&entry)?.is_some() {
-            walk.found.stores.push(shown);
+            walk.files.stores.push(display_path);
         } else {
-            walk.add_argument(&entry, &shown)?;
+            walk.add_argument(&entry, &display_path)?;
         }
     }
-    if !matched {
+    if !has_match {
         return Err(missing("no such file, directory or match".to_owned()));
     }
-    Ok(walk.found)
+    Ok(walk.files)
 }
 
 /// Folder that a link points to.
 struct Link {
     real: PathBuf,
     /// Name in the store of the folder that contains the link.
-    below: String,
+    parent_name: String,
     path: String,
 }
 
 #[derive(Default)]
 struct Walk {
-    found: FoundFiles,
+    files: FoundFiles,
     /// Real paths of visited folders.
-    seen: HashSet<PathBuf>,
+    visited: HashSet<PathBuf>,
     links: VecDeque<Link>,
 }
 
 impl Walk {
     /// Adds an argument: a file, or a folder with everything below it.
-    fn add_argument(&mut self, path: &Path, shown: &str) -> Result<()> {
+    fn add_argument(&mut self, path: &Path, display_path: &str) -> Result<()> {
         let real = path.canonicalize().map_err(Error::io(path))?;
         let name = file_name(&real);
         if !real.is_dir() {
-            self.found.inputs.push(Input {
+            self.files.inputs.push(Input {
                 explicit: true,
-                ..Input::new(real, shown.to_owned(), name)
+                ..Input::new(real, display_path.to_owned(), name)
             });
             return Ok(());
         }
         fs::read_dir(&real).map_err(Error::io(path))?;
-        // `.` and `..` are not names, and the current directory says nothing about the platform either.
-        let here = std::env::current_dir().and_then(|here| here.canonicalize());
-        let is_named = path.file_name().is_some() && here.ok().as_ref() != Some(&real);
-        let shown = shown.trim_end_matches('/');
+        // `.` and `..` are not names, and the name of the current directory is not a platform either.
+        let current_directory =
+            std::env::current_dir().and_then(|current_directory| current_directory.canonicalize());
+        let is_named = path.file_name().is_some() && current_directory.ok().as_ref() != Some(&real);
+        let display_path = display_path.trim_end_matches('/');
         let platform = is_named.then(|| name.clone());
-        self.add_folder(&real, &name, shown, platform.as_deref());
+        self.add_folder(&real, &name, display_path, platform.as_deref());
         while let Some(link) = self.links.pop_front() {
             let name = file_name(&link.real);
-            let below = format!("{}/{name}", link.below);
-            self.add_folder(&link.real, &below, &link.path, Some(&name));
+            let name_in_store = format!("{}/{name}", link.parent_name);
+            self.add_folder(&link.real, &name_in_store, &link.path, Some(&name));
         }
         Ok(())
     }
 
     /// Adds a pipe. It is read to its end here because it cannot be opened twice. A shell's pipe (`/dev/fd/63`) has no
     /// name.
-    fn add_pipe(&mut self, path: &Path, shown: &str) -> Result<()> {
-        let opened = FileHandle::open(path)?;
+    fn add_pipe(&mut self, path: &Path, display_path: &str) -> Result<()> {
+        let handle = FileHandle::open(path)?;
         let real = path.canonicalize().ok();
         let name = real.as_deref().map(file_name);
         let file = real.unwrap_or_else(|| path.to_owned());
-        let input = Input::from_pipe(opened, file, shown, name)?;
-        self.found.inputs.push(input);
+        let input = Input::from_pipe(handle, file, display_path, name)?;
+        self.files.inputs.push(input);
         Ok(())
     }
 
     /// Adds everything below a folder with this real path. `platform` applies to the files directly in it.
     fn add_folder(&mut self, real: &Path, name: &str, path: &str, platform: Option<&str>) {
-        if !self.seen.insert(real.to_owned()) {
+        if !self.visited.insert(real.to_owned()) {
             return;
         }
         let listed = fs::read_dir(real).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let mut entries = match listed {
             Ok(entries) => entries,
             Err(error) => {
-                self.found.failed.push((path.to_owned(), error.to_string()));
+                self.files.failed.push((path.to_owned(), error.to_string()));
                 return;
             }
         };
@@ -143,35 +144,35 @@ impl Walk {
             if part.starts_with('.') {
                 continue;
             }
-            let (below, path) = (format!("{name}/{part}"), format!("{path}/{part}"));
+            let (name_in_store, path) = (format!("{name}/{part}"), format!("{path}/{part}"));
             let file = entry.path();
             let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
             let meta = fs::metadata(&file);
             if meta.as_ref().is_ok_and(fs::Metadata::is_dir) {
                 if is_store(&file) {
-                    self.found.stores.push(path);
+                    self.files.stores.push(path);
                 } else if is_link {
                     self.add_link(&file, name, path);
                 } else {
-                    self.add_folder(&file, &below, &path, Some(&part));
+                    self.add_folder(&file, &name_in_store, &path, Some(&part));
                 }
             } else if meta.map_or(true, |meta| meta.is_file()) {
-                self.found.inputs.push(Input {
+                self.files.inputs.push(Input {
                     directory: platform.map(str::to_owned),
-                    ..Input::new(file, path, below)
+                    ..Input::new(file, path, name_in_store)
                 });
             }
         }
     }
 
-    fn add_link(&mut self, file: &Path, below: &str, path: String) {
+    fn add_link(&mut self, file: &Path, parent_name: &str, path: String) {
         match file.canonicalize() {
             Ok(real) => self.links.push_back(Link {
                 real,
-                below: below.to_owned(),
+                parent_name: parent_name.to_owned(),
                 path,
             }),
-            Err(error) => self.found.failed.push((path, error.to_string())),
+            Err(error) => self.files.failed.push((path, error.to_string())),
         }
     }
 }
@@ -201,8 +202,8 @@ mod tests {
 
     /// Names and platforms of the files found.
     fn found_paths(folder: &Path) -> Vec<(String, Option<String>)> {
-        let found = find_inputs(&folder.to_string_lossy()).unwrap();
-        let inputs = found.inputs.into_iter();
+        let files = find_inputs(&folder.to_string_lossy()).unwrap();
+        let inputs = files.inputs.into_iter();
         inputs.map(|input| (input.name, input.directory)).collect()
     }
 
@@ -249,20 +250,20 @@ mod tests {
                 on_platform("logs/a/x.json", "a")
             ]
         );
-        for inside in ["s", "s/records", "s/records/part.parquet"] {
-            let error = find_inputs(&root.join(inside).to_string_lossy()).unwrap_err();
+        for path in ["s", "s/records", "s/records/part.parquet"] {
+            let error = find_inputs(&root.join(path).to_string_lossy()).unwrap_err();
             assert!(
                 error.to_string().contains("stores are not ingested"),
                 "{error}"
             );
         }
-        let matched = find_inputs(&root.join("s/records/*").to_string_lossy()).unwrap();
-        assert!(matched.inputs.is_empty());
-        assert_eq!(matched.stores.len(), 1);
+        let skipped = find_inputs(&root.join("s/records/*").to_string_lossy()).unwrap();
+        assert!(skipped.inputs.is_empty());
+        assert_eq!(skipped.stores.len(), 1);
     }
 
     #[test]
-    fn a_folder_gives_a_platform_only_where_it_is_named() {
+    fn a_folder_gives_a_platform_only_if_the_argument_names_it() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "p/x.json");
         let dotted = find_inputs(&folder.path().join("p/sub/..").to_string_lossy());

@@ -24,11 +24,11 @@ pub trait Format: fmt::Debug + Sync {
 
 /// Log format: each line is a record or is rejected.
 pub trait LogFormat: Format {
-    /// Whether a line begins like a record.
+    /// Whether a line starts like a record.
     fn begins_record(&self, line: &[u8]) -> bool;
 
-    /// Parses whole lines. The last line may lack its line feed.
-    fn parse(&self, chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows;
+    /// Parses complete lines. The last line may lack its line feed.
+    fn parse(&self, chunk: &[u8], crlf: bool, context: &LogContext) -> LogRows;
 
     /// Writer that rebuilds the lines of stored records.
     fn record_writer(&self) -> Box<dyn RecordWriter>;
@@ -65,9 +65,9 @@ pub trait LogFormat: Format {
     fn file_extension(&self) -> &'static str;
 }
 
-/// Format of files, or of folders of files, that are read as a whole.
+/// Format of files, or of folders of files, that are read completely.
 pub trait DocumentFormat: Format {
-    /// Whether files begin with these magic bytes.
+    /// Whether files start with these magic bytes.
     fn has_magic(&self, head: &[u8]) -> bool {
         let _ = head;
         false

@@ -25,7 +25,7 @@ pub struct Input {
     pub file: PathBuf,
     /// Name given by the user: the argument, and below a directory the path relative to it.
     pub path: String,
-    /// Name in the store, beginning with the last component of the argument.
+    /// Name in the store. It starts with the last component of the argument.
     pub name: String,
     /// Name of the containing directory, which may be the platform. `None` for files that are arguments themselves, and
     /// for files in a directory without a name of its own.
@@ -58,19 +58,19 @@ impl Input {
     /// # Errors
     /// [`Error::Io`].
     pub fn from_pipe(
-        opened: FileHandle,
+        handle: FileHandle,
         file: PathBuf,
         path: &str,
         name: Option<String>,
     ) -> Result<Self> {
-        let hashed = || {
-            let (stream, _) = opened.stream(&ByteCounter::default())?;
+        let hash_name = || {
+            let (stream, _) = handle.stream(&ByteCounter::default())?;
             ContentHasher::hash_stream(stream).map(|(_, hash)| format!("stdin/{hash}.json"))
         };
-        let name = name.map_or_else(hashed, Ok).map_err(Error::io(path))?;
+        let name = name.map_or_else(hash_name, Ok).map_err(Error::io(path))?;
         Ok(Self {
             explicit: true,
-            opened: Some(opened),
+            opened: Some(handle),
             ..Self::new(file, path.to_owned(), name)
         })
     }
@@ -81,24 +81,24 @@ impl Input {
     /// [`Error::Io`].
     pub fn open_file(&self) -> Result<FileHandle> {
         match &self.opened {
-            Some(opened) => Ok(opened.clone()),
+            Some(handle) => Ok(handle.clone()),
             None => FileHandle::open(&self.file),
         }
     }
 
-    /// Returns the decompressed bytes. `passed` counts the compressed bytes read.
+    /// Returns the decompressed bytes. `counter` counts the compressed bytes read.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn stream(&self, passed: &ByteCounter) -> Result<(Stream, Option<Compression>)> {
-        let opened = self.open_file()?;
-        opened.stream(passed).map_err(Error::io(&self.file))
+    pub fn stream(&self, counter: &ByteCounter) -> Result<(Stream, Option<Compression>)> {
+        let handle = self.open_file()?;
+        handle.stream(counter).map_err(Error::io(&self.file))
     }
 
     /// Size on disk in bytes; 0 if unknown.
     pub fn size(&self) -> u64 {
         match &self.opened {
-            Some(opened) => opened.size().unwrap_or(0),
+            Some(handle) => handle.size().unwrap_or(0),
             None => std::fs::metadata(&self.file).map_or(0, |meta| meta.len()),
         }
     }
@@ -121,11 +121,11 @@ impl Input {
     /// Folder that contains the file: on disk, or in the archive or bucket that it came from.
     pub fn folder(&self) -> Folder {
         let on_disk = self.file.parent().map(naming::path_to_text);
-        let (above, file) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
-        let has_own_name = !self.is_in_archive()
+        let (folder_path, file) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        let has_disk_name = !self.is_in_archive()
             && self.file.file_name().map(naming::part_to_text).as_deref() == Some(file);
-        let path = on_disk.filter(|_| has_own_name);
-        let path = path.unwrap_or_else(|| above.to_owned());
+        let path = on_disk.filter(|_| has_disk_name);
+        let path = path.unwrap_or_else(|| folder_path.to_owned());
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         let hash = ContentHasher::hash_bytes(path.as_bytes());
         Folder { name, hash }

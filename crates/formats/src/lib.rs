@@ -39,9 +39,14 @@ pub mod pickle;
 mod record_writer;
 mod registry;
 pub mod rows;
+mod run_times;
 #[cfg(test)]
 mod shared;
 mod steps;
+#[cfg(test)]
+mod timings;
+#[cfg(test)]
+mod tutorial_page;
 pub mod tvm_json;
 mod unit;
 

@@ -1,4 +1,4 @@
-//! Splits a byte stream into chunks of whole lines.
+//! Splits a byte stream into chunks of complete lines.
 //!
 //! Memory is bounded by a chunk and the longest accepted line. Longer lines are passed on in parts, so that even a
 //! gigabyte without a line feed is stored.
@@ -8,8 +8,8 @@ use std::io::Read;
 
 use tsql_codecs::identity::ContentHasher;
 
-/// Target size of a chunk in bytes. Large enough to make the hand-over cheap, small enough that the chunks of a few
-/// workers fit the cache together.
+/// Target size of a chunk in bytes. It is large enough to make the transfer to a worker cheap, and small enough that
+/// the chunks of a few workers fit the cache together.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Maximum number of lines per chunk. Real lines have at least 300 bytes, so only files of very short lines reach this
@@ -25,7 +25,7 @@ pub const MAX_LINE_BYTES: usize = 16 << 20;
 /// Item of [`Chunks`].
 #[derive(Debug)]
 pub enum LineChunk {
-    /// Whole lines; the last line of the stream may lack its line feed.
+    /// Complete lines; the last line of the stream may lack its line feed.
     Lines(Vec<u8>),
     /// Part of a line that is longer than [`MAX_LINE_BYTES`], without the line feed.
     Long {
@@ -52,12 +52,12 @@ pub struct StreamPosition {
 /// Splits a stream and hashes the chunks that it has returned.
 pub struct Chunks<R> {
     input: R,
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     /// Lines to return before `held`.
     ready: VecDeque<Vec<u8>>,
     /// Part number of the overlong line that is being returned.
     long: Option<i32>,
-    ended: bool,
+    is_at_end: bool,
     failure: Option<String>,
     hasher: ContentHasher,
     byte_count: u64,
@@ -69,10 +69,10 @@ impl<R: Read> Chunks<R> {
     pub fn new(input: R, hasher: ContentHasher, byte_count: u64) -> Self {
         Self {
             input,
-            held: Vec::new(),
+            buffer: Vec::new(),
             ready: VecDeque::new(),
             long: None,
-            ended: false,
+            is_at_end: false,
             failure: None,
             hasher,
             byte_count,
@@ -87,30 +87,30 @@ impl<R: Read> Chunks<R> {
                 return Some(self.lines(lines));
             }
             if let Some(part) = self.long {
-                let end = memchr::memchr(b'\n', &self.held);
-                let end = end.or(self.ended.then_some(self.held.len()));
+                let end = memchr::memchr(b'\n', &self.buffer);
+                let end = end.or(self.is_at_end.then_some(self.buffer.len()));
                 if let Some(end) = end.filter(|&end| end <= PART_BYTES) {
                     return Some(self.long_part(part, end, true));
                 }
-                if self.held.len() >= PART_BYTES {
+                if self.buffer.len() >= PART_BYTES {
                     return Some(self.long_part(part, PART_BYTES, false));
                 }
-            } else if self.held.len() >= CHUNK_BYTES || self.ended {
-                let end = memchr::memrchr(b'\n', &self.held).map(|end| end + 1);
-                let end = if self.ended {
-                    Some(self.held.len())
+            } else if self.buffer.len() >= CHUNK_BYTES || self.is_at_end {
+                let end = memchr::memrchr(b'\n', &self.buffer).map(|end| end + 1);
+                let end = if self.is_at_end {
+                    Some(self.buffer.len())
                 } else {
                     end
                 };
                 match end {
                     Some(0) => return None,
                     Some(end) if self.all_lines_fit(end) => {
-                        let rest = self.held.split_off(end);
-                        let lines = std::mem::replace(&mut self.held, rest);
+                        let rest = self.buffer.split_off(end);
+                        let lines = std::mem::replace(&mut self.buffer, rest);
                         return Some(self.lines(lines));
                     }
                     Some(_) => return Some(self.before_long()),
-                    None if self.held.len() > MAX_LINE_BYTES => {
+                    None if self.buffer.len() > MAX_LINE_BYTES => {
                         self.long = Some(0);
                         continue;
                     }
@@ -121,12 +121,15 @@ impl<R: Read> Chunks<R> {
         }
     }
 
-    /// Returns whole lines, and queues them in several chunks if there are too many.
+    /// Returns complete lines, and queues them in several chunks if there are too many.
     fn lines(&mut self, mut lines: Vec<u8>) -> LineChunk {
-        let mut ends = memchr::memchr_iter(b'\n', &lines).map(|end| end + 1);
-        if let Some(first) = ends.nth(CHUNK_LINES - 1).filter(|&end| end < lines.len()) {
+        let mut line_ends = memchr::memchr_iter(b'\n', &lines).map(|end| end + 1);
+        if let Some(first) = line_ends
+            .nth(CHUNK_LINES - 1)
+            .filter(|&end| end < lines.len())
+        {
             let mut start = first;
-            for end in ends.skip(CHUNK_LINES - 1).step_by(CHUNK_LINES) {
+            for end in line_ends.skip(CHUNK_LINES - 1).step_by(CHUNK_LINES) {
                 self.ready.extend(lines.get(start..end).map(<[u8]>::to_vec));
                 start = end;
             }
@@ -147,7 +150,7 @@ impl<R: Read> Chunks<R> {
 
     /// Whether no line of the first `end` bytes is too long.
     fn all_lines_fit(&self, end: usize) -> bool {
-        let lines = self.held.get(..end).unwrap_or(&[]);
+        let lines = self.buffer.get(..end).unwrap_or(&[]);
         end <= MAX_LINE_BYTES
             || lines
                 .split(|&byte| byte == b'\n')
@@ -157,27 +160,27 @@ impl<R: Read> Chunks<R> {
     /// Returns the lines before the first overlong line, or the first part of that line.
     fn before_long(&mut self) -> LineChunk {
         let mut end = 0;
-        for line in self.held.split_inclusive(|&byte| byte == b'\n') {
+        for line in self.buffer.split_inclusive(|&byte| byte == b'\n') {
             if line.len() > MAX_LINE_BYTES {
                 break;
             }
             end += line.len();
         }
         if end == 0 {
-            let end = memchr::memchr(b'\n', &self.held).unwrap_or(self.held.len());
+            let end = memchr::memchr(b'\n', &self.buffer).unwrap_or(self.buffer.len());
             return self.long_part(0, end.min(PART_BYTES), end <= PART_BYTES);
         }
-        let rest = self.held.split_off(end);
-        let lines = std::mem::replace(&mut self.held, rest);
+        let rest = self.buffer.split_off(end);
+        let lines = std::mem::replace(&mut self.buffer, rest);
         self.lines(lines)
     }
 
     fn long_part(&mut self, part: i32, end: usize, last: bool) -> LineChunk {
-        let rest = self.held.split_off(end);
-        let text = std::mem::replace(&mut self.held, rest);
+        let rest = self.buffer.split_off(end);
+        let text = std::mem::replace(&mut self.buffer, rest);
         self.hash_bytes(&text);
-        if last && self.held.first() == Some(&b'\n') {
-            self.held.remove(0);
+        if last && self.buffer.first() == Some(&b'\n') {
+            self.buffer.remove(0);
             self.hash_bytes(b"\n");
         }
         self.long = (!last).then_some(part + 1);
@@ -185,17 +188,17 @@ impl<R: Read> Chunks<R> {
     }
 
     fn fill(&mut self) {
-        let start = self.held.len();
-        self.held.reserve(CHUNK_BYTES);
-        let read = self
+        let start = self.buffer.len();
+        self.buffer.reserve(CHUNK_BYTES);
+        let result = self
             .input
             .by_ref()
             .take(CHUNK_BYTES as u64)
-            .read_to_end(&mut self.held);
-        self.ended = self.held.len() - start < CHUNK_BYTES;
-        if let Err(error) = read {
+            .read_to_end(&mut self.buffer);
+        self.is_at_end = self.buffer.len() - start < CHUNK_BYTES;
+        if let Err(error) = result {
             self.failure = Some(error.to_string());
-            self.ended = true;
+            self.is_at_end = true;
         }
     }
 
@@ -219,7 +222,7 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// Whether a line is a comment. TVM's reader skips lines that begin with `#` or a space; blank lines of any white space
+/// Whether a line is a comment. TVM's reader skips lines that start with `#` or a space. Blank lines of any white space
 /// count, too.
 pub(crate) fn is_comment(line: &[u8]) -> bool {
     matches!(line.first(), None | Some(b'#' | b' ')) || is_blank(line)
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_never_cut() {
+    fn lines_are_never_split() {
         let line = [b"x".repeat(1000), b"\n".to_vec()].concat();
         let input = line.repeat(5000);
         let pieces = pieces(&input);
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_comes_in_parts() {
+    fn an_overlong_line_is_returned_in_parts() {
         let input = [
             b"a\n".to_vec(),
             b"x".repeat(MAX_LINE_BYTES * 2 + 5),
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_of_what_was_handed_on() {
+    fn a_position_describes_the_returned_chunks() {
         let input = [
             b"a\n".repeat(CHUNK_LINES + 1),
             b"x".repeat(MAX_LINE_BYTES + 5),
@@ -318,9 +321,9 @@ mod tests {
         ]
         .concat();
         let mut chunks = Chunks::new(input.as_slice(), ContentHasher::new(), 0);
-        let mut given = Vec::new();
+        let mut returned = Vec::new();
         while let Some(piece) = chunks.next_chunk() {
-            given.push(piece);
+            returned.push(piece);
             let mark = chunks.mark();
             let end = usize::try_from(mark.end_byte).unwrap();
             let mut hasher = ContentHasher::new();

@@ -2,8 +2,8 @@
 //!
 //! Only the content counts, because the first stores were marked by a `tsql.toml`, which is also the name of settings
 //! files. All searches for stores use this module. Builds before the first release could lose the content of the file
-//! in a power cut. In that case the remaining text counts, and either the file name that only stores use or the
-//! adjacent tables.
+//! in a power cut. In that case the remaining text counts. In addition, the file name must be the one that only stores
+//! use, or the adjacent tables must exist.
 
 use std::path::Path;
 
@@ -24,18 +24,18 @@ pub struct Marker {
     /// Format version.
     pub format: i64,
     /// Random identifier, by which the creator of the store recognizes it.
-    #[serde(default)]
-    pub made_as: String,
+    #[serde(default, alias = "made_as")]
+    pub store_id: String,
 }
 
 impl Marker {
     /// Parses the file called `name`; `None` for a settings file.
     pub fn parse(name: &str, text: &str) -> Result<Option<Self>, String> {
         let text = text.trim_end_matches('\0');
-        let whole_lines = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        let complete_lines = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
         let parsed = toml::from_str(text).or_else(|error| {
-            let cut = toml::from_str(whole_lines);
-            cut.map_err(|_| error)
+            let without_last_line = toml::from_str(complete_lines);
+            without_last_line.map_err(|_| error)
         });
         match parsed {
             Ok(marker) => Ok(Some(marker)),
@@ -49,7 +49,7 @@ impl Marker {
     pub fn lost() -> Self {
         Self {
             format: 1,
-            made_as: String::new(),
+            store_id: String::new(),
         }
     }
 }
@@ -57,12 +57,12 @@ impl Marker {
 /// Whether the folder has an empty `tsql.toml` and rows of tables that every store has.
 pub fn is_lost(folder: &Path) -> bool {
     let text = read_regular_file(&folder.join(FIRST_NAME));
-    let empty = text.is_ok_and(|text| text.trim_matches(['\0', '\n', ' ']).is_empty());
+    let is_empty = text.is_ok_and(|text| text.trim_matches(['\0', '\n', ' ']).is_empty());
     let has_rows = |table: &str| {
         let mut entries = std::fs::read_dir(folder.join(table)).into_iter().flatten();
         entries.any(|entry| entry.is_ok_and(|entry| is_data(&entry.path())))
     };
-    empty && ["graphs", "sources"].into_iter().any(has_rows)
+    is_empty && ["graphs", "sources"].into_iter().any(has_rows)
 }
 
 /// Reads a regular file. Reading a pipe could block forever.
@@ -80,7 +80,7 @@ fn is_data(file: &Path) -> bool {
 
 /// Whether the folder is a store.
 pub fn is_store(folder: &Path) -> bool {
-    let marks = |name: &&str| {
+    let is_marker = |name: &&str| {
         let file = folder.join(name);
         // A pipe in place of the file causes an error when the store is opened.
         if *name == NAME && file.exists() && !file.is_file() && !file.is_dir() {
@@ -88,7 +88,7 @@ pub fn is_store(folder: &Path) -> bool {
         }
         read_regular_file(&file).is_ok_and(|text| !matches!(Marker::parse(name, &text), Ok(None)))
     };
-    NAMES.iter().any(marks) || is_lost(folder)
+    NAMES.iter().any(is_marker) || is_lost(folder)
 }
 
 #[cfg(test)]
@@ -97,22 +97,31 @@ mod tests {
 
     #[test]
     fn a_settings_file_is_not_a_store_marker() {
-        let is = |name: &str, text: &str| {
+        let is_store_with = |name: &str, text: &str| {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join(name), text).unwrap();
             is_store(folder.path())
         };
-        assert!(is(NAME, "format = 1\n"));
-        assert!(is(FIRST_NAME, "format = 1\nmade_as = \"x\"\n"));
-        assert!(!is(FIRST_NAME, "[bucket.x]\nprofile = \"lab\"\n"));
-        assert!(!is(FIRST_NAME, ""));
-        assert!(is(NAME, ""));
-        assert!(!is("other.toml", "format = 1\n"));
+        assert!(is_store_with(NAME, "format = 1\n"));
+        assert!(is_store_with(FIRST_NAME, "format = 1\nmade_as = \"x\"\n"));
+        assert!(!is_store_with(
+            FIRST_NAME,
+            "[bucket.x]\nprofile = \"lab\"\n"
+        ));
+        assert!(!is_store_with(FIRST_NAME, ""));
+        assert!(is_store_with(NAME, ""));
+        assert!(!is_store_with("other.toml", "format = 1\n"));
         // A damaged marker is reported when the store is opened.
-        assert!(is(NAME, "form"));
+        assert!(is_store_with(NAME, "form"));
         assert!(Marker::parse(NAME, "form").is_err());
-        let cut = Marker::parse(NAME, "format = 7\nmade_as = \"x").unwrap();
-        assert_eq!(cut.unwrap().format, 7);
+        let truncated = Marker::parse(NAME, "format = 7\nmade_as = \"x").unwrap();
+        assert_eq!(truncated.unwrap().format, 7);
+        for text in [
+            "format = 1\nstore_id = \"x\"\n",
+            "format = 1\nmade_as = \"x\"\n",
+        ] {
+            assert_eq!(Marker::parse(NAME, text).unwrap().unwrap().store_id, "x");
+        }
         assert_eq!(Marker::parse(NAME, "\0\0").unwrap().unwrap().format, 1);
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("graphs")).unwrap();

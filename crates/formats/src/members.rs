@@ -17,8 +17,8 @@ pub(crate) fn member_values<'a, const N: usize>(
     let mut values = [None; N];
     for (key, value) in members {
         let name: String = serde_json::from_str(key).map_err(|error| error.to_string())?;
-        let place = keys.iter().position(|known| **known == name);
-        let slot = place.and_then(|place| values.get_mut(place));
+        let index = keys.iter().position(|candidate| **candidate == name);
+        let slot = index.and_then(|index| values.get_mut(index));
         let slot =
             slot.ok_or_else(|| format!("unknown key `{name}`, expected {}", keys.join(", ")))?;
         if slot.replace(value).is_some() {

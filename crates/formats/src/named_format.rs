@@ -15,11 +15,11 @@ pub enum NamedFormat {
 impl NamedFormat {
     /// Returns all formats, each name once.
     pub fn all() -> Vec<Self> {
-        let logs = Dialect::ALL.into_iter().map(Self::Log);
-        let formats = logs.chain(DOCUMENTS.into_iter().map(Self::Document));
+        let logs = Dialect::ALL.iter().copied().map(Self::Log);
+        let formats = logs.chain(DOCUMENTS.iter().copied().map(Self::Document));
         let mut all: Vec<Self> = Vec::new();
         for format in formats {
-            if all.iter().all(|known| known.name() != format.name()) {
+            if all.iter().all(|other| other.name() != format.name()) {
                 all.push(format);
             }
         }
@@ -62,27 +62,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_format_has_a_name_of_its_own() {
-        let names: Vec<&str> = NamedFormat::all()
-            .into_iter()
-            .map(NamedFormat::name)
-            .collect();
-        let wanted = [
-            "tenset",
-            "measured",
-            "autotvm",
-            "metaschedule",
-            "tpugraphs",
-            "graphnet",
-            "graphnet_log",
-            "network_info",
-            "metaschedule_workloads",
-        ];
-        assert_eq!(names, wanted);
-        for name in names {
+    fn format_names_are_unique() {
+        for format in NamedFormat::all() {
+            let name = format.name();
+            let found = NamedFormat::by_name(name).map(NamedFormat::dataset);
+            assert_eq!(found, Some(format.dataset()), "{name}");
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            assert!(name.bytes().all(is_plain), "{name}");
+        }
+        let logs = Dialect::ALL.iter().map(|dialect| dialect.name());
+        let documents = DOCUMENTS.iter().map(|format| format.name());
+        for name in logs.clone() {
+            let same_name = logs.clone().chain(documents.clone());
             assert_eq!(
-                NamedFormat::by_name(name).map(NamedFormat::name),
-                Some(name)
+                same_name.filter(|other| *other == name).count(),
+                1,
+                "{name}"
             );
         }
         assert!(NamedFormat::by_name("Tenset").is_none() && NamedFormat::by_name("").is_none());

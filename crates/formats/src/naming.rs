@@ -71,8 +71,10 @@ fn unescape(text: &str) -> Vec<u8> {
     while let Some((&first, after)) = rest.split_first() {
         let digits = (first == b'%').then(|| after.get(..2)).flatten();
         let byte = digits.and_then(|digits| {
-            let lower = digits.iter().any(u8::is_ascii_lowercase);
-            let digits = std::str::from_utf8(digits).ok().filter(|_| !lower)?;
+            let has_lowercase = digits.iter().any(u8::is_ascii_lowercase);
+            let digits = std::str::from_utf8(digits)
+                .ok()
+                .filter(|_| !has_lowercase)?;
             u8::from_str_radix(digits, 16).ok()
         });
         match byte.filter(|byte| !byte.is_ascii() || *byte == b'%') {
@@ -134,16 +136,16 @@ mod tests {
     }
 
     #[test]
-    fn no_two_names_are_written_alike() {
-        let letters = [b'%', b'2', b'5', b'E', b'4', 0xe4, 0xc3, 0xa9];
-        let mut seen = std::collections::HashMap::new();
+    fn different_names_have_different_texts() {
+        let alphabet = [b'%', b'2', b'5', b'E', b'4', 0xe4, 0xc3, 0xa9];
+        let mut names = std::collections::HashMap::new();
         for number in 0..8_usize.pow(5) {
             let bytes: Vec<u8> = (0..5)
-                .map(|at| letters[number / 8_usize.pow(at) % 8])
+                .map(|position| alphabet[number / 8_usize.pow(position) % 8])
                 .collect();
             let text = encode_part(&bytes);
             assert_eq!(decode_part(&text), bytes);
-            assert_eq!(seen.insert(text, bytes.clone()), None, "{bytes:?}");
+            assert_eq!(names.insert(text, bytes.clone()), None, "{bytes:?}");
         }
     }
 }

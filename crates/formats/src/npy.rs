@@ -60,9 +60,9 @@ pub struct NumberHeader {
 impl Dtype {
     /// Parses NumPy's spelling; `None` for strings, dates, structures and similar types.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut letters = text.chars();
-        let (order, kind) = (letters.next()?, letters.next()?);
-        let bytes: usize = letters.as_str().parse().ok()?;
+        let mut characters = text.chars();
+        let (order, kind) = (characters.next()?, characters.next()?);
+        let bytes: usize = characters.as_str().parse().ok()?;
         let (kind, widths): (NumberKind, &[usize]) = match kind {
             'i' => (NumberKind::Signed, &[1, 2, 4, 8]),
             'u' => (NumberKind::Unsigned, &[1, 2, 4, 8]),
@@ -70,8 +70,8 @@ impl Dtype {
             'b' => (NumberKind::Unsigned, &[1]),
             _ => return None,
         };
-        let known = widths.contains(&bytes) && "<>|=".contains(order);
-        known.then(|| Self {
+        let is_supported = widths.contains(&bytes) && "<>|=".contains(order);
+        is_supported.then(|| Self {
             text: text.to_owned(),
             kind,
             bytes,
@@ -85,8 +85,8 @@ impl Dtype {
     /// Returns an error for a number that is not an integer.
     pub fn decode(&self, bytes: &[u8], numbers: &mut Vec<i64>) -> Result<(), String> {
         numbers.reserve(bytes.len() / self.bytes);
-        for number in bytes.chunks_exact(self.bytes) {
-            numbers.push(self.decode_number(number)?);
+        for element in bytes.chunks_exact(self.bytes) {
+            numbers.push(self.decode_number(element)?);
         }
         Ok(())
     }
@@ -136,18 +136,18 @@ impl Dtype {
             _ => number.cast_unsigned(),
         };
         let little = bits.to_le_bytes();
-        let own = little.iter().take(self.bytes);
+        let used_bytes = little.iter().take(self.bytes);
         if self.big_endian {
-            bytes.extend(own.rev());
+            bytes.extend(used_bytes.rev());
         } else {
-            bytes.extend(own);
+            bytes.extend(used_bytes);
         }
     }
 }
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the range is looked at first"
+    reason = "the range is checked first"
 )]
 fn float_to_integer(value: f64) -> Result<i64, String> {
     let limit = 9_223_372_036_854_775_808.0;
@@ -173,8 +173,10 @@ impl ArrayDescription {
         }
         let width = if major == 1 { 2 } else { 4 };
         let mut length = [0; 4];
-        let own = length.get_mut(..width).unwrap_or(&mut []);
-        input.read_exact(own).map_err(|error| error.to_string())?;
+        let length_bytes = length.get_mut(..width).unwrap_or(&mut []);
+        input
+            .read_exact(length_bytes)
+            .map_err(|error| error.to_string())?;
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_HEADER_BYTES {
             return Err(format!(
@@ -191,18 +193,18 @@ impl ArrayDescription {
 
     /// Parses the Python literal `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
     fn parse(text: &str) -> Option<Self> {
-        let after = |key: &str| {
+        let value_text = |key: &str| {
             let (_, rest) = text.split_once(&format!("'{key}'"))?;
             Some(rest.trim_start().strip_prefix(':')?.trim_start())
         };
-        let descr = after("descr")?;
+        let descr = value_text("descr")?;
         let descr = match descr.strip_prefix('\'') {
-            Some(plain) => plain.split_once('\'')?.0,
+            Some(quoted) => quoted.split_once('\'')?.0,
             // A list of fields.
             None => descr.split_once(", 'fortran_order'")?.0,
         };
-        let order = after("fortran_order")?;
-        let shape = after("shape")?.strip_prefix('(')?.split_once(')')?.0;
+        let order = value_text("fortran_order")?;
+        let shape = value_text("shape")?.strip_prefix('(')?.split_once(')')?.0;
         let sizes = shape
             .split(',')
             .map(str::trim)
@@ -233,13 +235,13 @@ impl NumberHeader {
     /// # Errors
     /// Returns an error if the header is invalid or the elements are not numbers.
     pub fn read(input: &mut impl Read) -> Result<Self, String> {
-        let described = ArrayDescription::read(input)?;
-        let dtype = Dtype::parse(&described.descr)
-            .ok_or_else(|| format!("unsupported number type {:?}", described.descr))?;
+        let description = ArrayDescription::read(input)?;
+        let dtype = Dtype::parse(&description.descr)
+            .ok_or_else(|| format!("unsupported number type {:?}", description.descr))?;
         Ok(Self {
             dtype,
-            fortran: described.fortran,
-            shape: described.shape,
+            fortran: description.fortran,
+            shape: description.shape,
         })
     }
 
@@ -268,8 +270,8 @@ fn format_header(descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
         "{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({}{comma}), }}",
         sizes.join(", ")
     );
-    let before = MAGIC.len() + 4;
-    let length = (before + text.len() + 1).next_multiple_of(ALIGNMENT) - before;
+    let prefix_length = MAGIC.len() + 4;
+    let length = (prefix_length + text.len() + 1).next_multiple_of(ALIGNMENT) - prefix_length;
     text.push_str(&" ".repeat(length - text.len() - 1));
     text.push('\n');
     let mut bytes = [MAGIC, &[1, 0]].concat();
@@ -297,12 +299,12 @@ mod tests {
             (">u2", vec![258]),
         ] {
             let dtype = Dtype::parse(text).unwrap();
-            let (mut bytes, mut back) = (Vec::new(), Vec::new());
+            let (mut bytes, mut decoded) = (Vec::new(), Vec::new());
             numbers
                 .iter()
                 .for_each(|&number| dtype.encode(number, &mut bytes));
-            dtype.decode(&bytes, &mut back).unwrap();
-            assert_eq!(back, numbers, "{text}");
+            dtype.decode(&bytes, &mut decoded).unwrap();
+            assert_eq!(decoded, numbers, "{text}");
         }
         let mut bytes = Vec::new();
         Dtype::parse(">u2").unwrap().encode(258, &mut bytes);
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_arrays_are_rejected() {
+    fn invalid_numbers_and_types_are_rejected() {
         let dtype = Dtype::parse("<f4").unwrap();
         for value in [0.5, f32::NAN, f32::INFINITY, -0.0, 1e30] {
             let error = dtype.decode(&value.to_le_bytes(), &mut Vec::new());
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn any_array_is_described() {
+    fn headers_of_all_arrays_are_parsed() {
         for (text, descr, shape) in [
             (
                 "{'descr': '<U12', 'fortran_order': False, 'shape': (3,), }",
@@ -344,9 +346,12 @@ mod tests {
                 vec![2, 1],
             ),
         ] {
-            let found = ArrayDescription::parse(text).unwrap();
-            assert_eq!((found.descr.as_str(), found.shape), (descr, shape));
-            assert!(!found.fortran);
+            let description = ArrayDescription::parse(text).unwrap();
+            assert_eq!(
+                (description.descr.as_str(), description.shape),
+                (descr, shape)
+            );
+            assert!(!description.fortran);
         }
     }
 

@@ -2,8 +2,8 @@
 //! row-major order.
 //!
 //! Values are not decoded here; the header of an array describes them. Memory is bounded by the requested number of
-//! bytes. Multi-dimensional arrays in Fortran order are the exception: their rows are scattered, so they are held in
-//! memory.
+//! bytes. Multi-dimensional arrays in Fortran order are the exception. Their rows are scattered, so they are buffered
+//! in memory.
 
 use std::io::{Cursor, Read, Seek};
 
@@ -19,8 +19,8 @@ const SUFFIX: &str = ".npy";
 /// Maximum number of arrays in a file.
 const MAX_ARRAYS: usize = 4096;
 
-/// Maximum size of an array that is held in memory, in bytes: 2^24 doubles.
-const MAX_HELD_BYTES: u64 = 8 << 24;
+/// Maximum size of an array that is buffered in memory, in bytes: 2^24 doubles.
+const MAX_BUFFERED_BYTES: u64 = 8 << 24;
 
 /// Maximum compression ratio of a member, which is the limit of DEFLATE.
 const MAX_INFLATION: u64 = 1032;
@@ -33,9 +33,9 @@ struct CountingReader<R> {
 
 impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.input.read(buffer)?;
-        self.bytes += read as u64;
-        Ok(read)
+        let length = self.input.read(buffer)?;
+        self.bytes += length as u64;
+        Ok(length)
     }
 }
 
@@ -89,24 +89,25 @@ impl<R: Read + Seek> Npz<R> {
             if arrays.iter().any(|array| array.name == name) {
                 return Err(format!("duplicate array `{name}`"));
             }
-            let of_array = |reason: String| format!("array `{name}`: {reason}");
-            let (size, packed) = (file.size(), file.compressed_size());
+            let array_error = |reason: String| format!("array `{name}`: {reason}");
+            let (size, compressed_size) = (file.size(), file.compressed_size());
             if size
-                > packed
+                > compressed_size
                     .saturating_mul(MAX_INFLATION)
                     .saturating_add(MAX_INFLATION)
             {
-                let reason = format!("invalid size of {size} bytes for {packed} compressed bytes");
-                return Err(of_array(reason));
+                let reason =
+                    format!("invalid size of {size} bytes for {compressed_size} compressed bytes");
+                return Err(array_error(reason));
             }
             let mut counted = CountingReader {
                 input: &mut file,
                 bytes: 0,
             };
-            let described = ArrayDescription::read(&mut counted).map_err(of_array)?;
+            let described = ArrayDescription::read(&mut counted).map_err(array_error)?;
             let content_bytes = size.checked_sub(counted.bytes);
             let content_bytes =
-                content_bytes.ok_or_else(|| of_array("shorter than its header".to_owned()))?;
+                content_bytes.ok_or_else(|| array_error("shorter than its header".to_owned()))?;
             arrays.push(Array {
                 name: name.to_owned(),
                 described,
@@ -116,10 +117,10 @@ impl<R: Read + Seek> Npz<R> {
         Ok(arrays)
     }
 
-    /// Begins to read an array with elements of `element_bytes` bytes.
+    /// Starts to read an array with elements of `element_bytes` bytes.
     ///
     /// # Errors
-    /// Returns an error if the array is invalid, or if it must be held in memory and is too large for that.
+    /// Returns an error if the array is invalid, or if it must be buffered in memory and is too large for that.
     pub fn rows(&mut self, name: &str, element_bytes: usize) -> Result<ArrayRows<'_, R>, String> {
         let file = self.0.by_name(&format!("{name}{SUFFIX}"));
         let mut file = file.map_err(|error| error.to_string())?;
@@ -128,31 +129,31 @@ impl<R: Read + Seek> Npz<R> {
             let element = u64::try_from(element_bytes).ok()?;
             count.checked_mul(element)
         });
-        let left = bytes.ok_or_else(|| format!("shape {:?} is too large", described.shape))?;
+        let remaining = bytes.ok_or_else(|| format!("shape {:?} is too large", described.shape))?;
         if !described.fortran || described.shape.len() < 2 {
             return Ok(ArrayRows {
                 file,
-                held: None,
-                left,
+                buffered: None,
+                remaining,
             });
         }
-        if left > MAX_HELD_BYTES {
+        if remaining > MAX_BUFFERED_BYTES {
             return Err(format!(
-                "{left} bytes in Fortran order, expected at most {MAX_HELD_BYTES}\n\
+                "{remaining} bytes in Fortran order, expected at most {MAX_BUFFERED_BYTES}\n\
                  hint: use numpy.ascontiguousarray before saving"
             ));
         }
         let mut rows = ArrayRows {
             file,
-            held: None,
-            left,
+            buffered: None,
+            remaining,
         };
-        let all = usize::try_from(left).map_err(|_| "too large".to_owned())?;
-        let bytes = rows.take(all)?;
+        let byte_count = usize::try_from(remaining).map_err(|_| "too large".to_owned())?;
+        let bytes = rows.take(byte_count)?;
         rows.check_end()?;
-        let turned = to_row_major(&bytes, &described.shape, element_bytes)?;
-        rows.held = Some(Cursor::new(turned));
-        rows.left = left;
+        let row_major = to_row_major(&bytes, &described.shape, element_bytes)?;
+        rows.buffered = Some(Cursor::new(row_major));
+        rows.remaining = remaining;
         Ok(rows)
     }
 }
@@ -160,9 +161,9 @@ impl<R: Read + Seek> Npz<R> {
 /// Array that is read row by row.
 pub struct ArrayRows<'a, R: Read + Seek> {
     file: ZipFile<'a, R>,
-    held: Option<Cursor<Vec<u8>>>,
+    buffered: Option<Cursor<Vec<u8>>>,
     /// Remaining bytes.
-    left: u64,
+    remaining: u64,
 }
 
 impl<R: Read + Seek> ArrayRows<'_, R> {
@@ -171,14 +172,14 @@ impl<R: Read + Seek> ArrayRows<'_, R> {
     /// # Errors
     /// Returns an error if fewer remain or decompression fails.
     pub fn take(&mut self, bytes: usize) -> Result<Vec<u8>, String> {
-        let mut taken = vec![0; bytes];
-        let read = match &mut self.held {
-            Some(held) => held.read_exact(&mut taken),
-            None => self.file.read_exact(&mut taken),
+        let mut content = vec![0; bytes];
+        let result = match &mut self.buffered {
+            Some(buffered) => buffered.read_exact(&mut content),
+            None => self.file.read_exact(&mut content),
         };
-        read.map_err(|error| format!("{error}; {} bytes are missing", self.left))?;
-        self.left = self.left.saturating_sub(bytes as u64);
-        Ok(taken)
+        result.map_err(|error| format!("{error}; {} bytes are missing", self.remaining))?;
+        self.remaining = self.remaining.saturating_sub(bytes as u64);
+        Ok(content)
     }
 
     /// Checks that the data ends here and that the checksum is correct.
@@ -207,26 +208,26 @@ fn to_row_major(bytes: &[u8], shape: &[u64], element_bytes: usize) -> Result<Vec
         strides.push(stride);
         stride = stride.saturating_mul(*size);
     }
-    let mut turned = Vec::with_capacity(bytes.len());
+    let mut row_major = Vec::with_capacity(bytes.len());
     let mut index = vec![0_usize; sizes.len()];
     for _ in 0..stride {
-        let place: usize = index
+        let element_index: usize = index
             .iter()
             .zip(&strides)
-            .map(|(at, stride)| at * stride)
+            .map(|(coordinate, stride)| coordinate * stride)
             .sum();
-        let from = place * element_bytes;
-        let element = bytes.get(from..from + element_bytes);
-        turned.extend_from_slice(element.ok_or("shorter than its header states")?);
-        for (at, size) in index.iter_mut().zip(&sizes).rev() {
-            *at += 1;
-            if *at < *size {
+        let start = element_index * element_bytes;
+        let element = bytes.get(start..start + element_bytes);
+        row_major.extend_from_slice(element.ok_or("shorter than its header states")?);
+        for (coordinate, size) in index.iter_mut().zip(&sizes).rev() {
+            *coordinate += 1;
+            if *coordinate < *size {
                 break;
             }
-            *at = 0;
+            *coordinate = 0;
         }
     }
-    Ok(turned)
+    Ok(row_major)
 }
 
 #[cfg(test)]
@@ -255,19 +256,19 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_in_their_order_whatever_that_of_the_file() {
-        let written = file(&[
+    fn rows_are_returned_in_row_major_order() {
+        let bytes = file(&[
             ("a.npy", false, &[2, 3], &[1, 2, 3, 4, 5, 6]),
             ("b.npy", true, &[2, 3], &[1, 4, 2, 5, 3, 6]),
             ("c.npy", true, &[2, 2, 2], &[1, 5, 3, 7, 2, 6, 4, 8]),
             ("d.npy", false, &[], &[9]),
         ]);
-        let mut npz = Npz::open(written).unwrap();
+        let mut npz = Npz::open(bytes).unwrap();
         let names: Vec<String> = npz
             .arrays()
             .unwrap()
             .into_iter()
-            .map(|one| one.name)
+            .map(|array| array.name)
             .collect();
         assert_eq!(names, ["a", "b", "c", "d"]);
         for name in ["a", "b"] {
@@ -284,13 +285,13 @@ mod tests {
 
     #[test]
     fn errors_of_a_file_have_a_reason() {
-        let told = |npz: Result<Npz<Cursor<Vec<u8>>>, String>| {
+        let error_of = |npz: Result<Npz<Cursor<Vec<u8>>>, String>| {
             npz.and_then(|mut npz| npz.arrays().map(|_| ()))
                 .unwrap_err()
         };
-        assert!(told(Npz::open(Cursor::new(b"words".to_vec()))).contains("not an npz file"));
+        assert!(error_of(Npz::open(Cursor::new(b"words".to_vec()))).contains("not an npz file"));
         let other = file(&[("readme.txt", false, &[1], &[1])]);
-        assert!(told(Npz::open(other)).contains("`readme.txt` is not an array"));
+        assert!(error_of(Npz::open(other)).contains("`readme.txt` is not an array"));
         let short = file(&[("a.npy", false, &[4], &[1, 2])]);
         let mut npz = Npz::open(short).unwrap();
         assert_eq!(npz.arrays().unwrap()[0].content_bytes, 2);

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::number::Decimal;
-use tsql_codecs::repeats;
 
 use crate::chunk;
 use crate::log_context::LogContext;
 use crate::record_writer::{RecordWriter, StoredRecord};
 use crate::rows::{Environment, JsonWriter, LogRow, LogRows, Measurement, append_bytes, intern};
+use crate::run_times::pack_run_times;
 use crate::steps::StepReader;
 
 /// Content of a line.
@@ -19,7 +19,7 @@ pub(crate) struct ParsedLine {
     pub(crate) workload_key: String,
     /// Configuration as JSON, with the spacing of Python.
     pub(crate) steps: String,
-    /// Environment of the measurement. Its writer is not known yet.
+    /// Environment of the measurement. The parser of the format does not know its writer yet.
     pub(crate) environment: Environment,
     /// Run time of each repeat in seconds.
     pub(crate) costs: Vec<Decimal>,
@@ -54,18 +54,18 @@ impl RecordWriter for &'static LineFormat {
     }
 }
 
-/// Parses the lines of `chunk`. The last line may lack its line feed; set `crlf` if lines end in `\r
-/// `. A line that the columns do not reproduce is stored as text.
+/// Parses the lines of `chunk`. The last line may lack its line feed; set `crlf` if lines end in `\r\n`. A line that
+/// the columns do not reproduce is stored as text.
 pub(crate) fn parse(
     chunk: &[u8],
     crlf: bool,
-    beside: &LogContext,
-    spelling: &'static LineFormat,
+    context: &LogContext,
+    format: &'static LineFormat,
 ) -> LogRows {
     let mut parser = ChunkParser {
-        spelling,
+        format,
         crlf,
-        beside,
+        context,
         rows: LogRows::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
@@ -73,17 +73,17 @@ pub(crate) fn parse(
         rebuilt: Vec::new(),
     };
     for line in chunk::split_lines(chunk) {
-        let read = chunk::read_record(line, |line| parser.add_record(line));
-        parser.rows.add_line(line, read);
+        let result = chunk::read_record(line, |line| parser.add_record(line));
+        parser.rows.add_line(line, result);
     }
     parser.rows
 }
 
-/// Parser of a chunk with the values that its lines share.
+/// Parser of a chunk with the values that its lines have in common.
 struct ChunkParser<'a> {
-    spelling: &'static LineFormat,
+    format: &'static LineFormat,
     crlf: bool,
-    beside: &'a LogContext,
+    context: &'a LogContext,
     rows: LogRows,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
@@ -93,9 +93,14 @@ struct ChunkParser<'a> {
 
 impl ChunkParser<'_> {
     fn add_record(&mut self, text: &[u8]) -> Result<(), String> {
-        let mut line = (self.spelling.parse)(text, self.beside)?;
+        let mut line = (self.format.parse)(text, self.context)?;
         let is_measured = line.error_no == 0 && line.costs.iter().any(|cost| cost.digits != 0);
-        let packed = is_measured.then(|| repeats::pack(&line.costs)).flatten();
+        let costs = if is_measured {
+            line.costs.as_slice()
+        } else {
+            &[]
+        };
+        let packed = pack_run_times(costs)?;
         let count = packed.as_ref().map_or(0, |_| line.costs.len());
         let mut row = LogRow {
             line: self.rows.line_count,
@@ -117,8 +122,8 @@ impl ChunkParser<'_> {
         };
         let bytes = packed.and_then(|packed| packed.bytes);
         if !self.verify_round_trip(text, &mut line, &row, bytes.as_deref()) {
-            let place = self.rows.records.len();
-            self.rows.verbatim.push((place, text.to_vec()));
+            let index = self.rows.records.len();
+            self.rows.verbatim.push((index, text.to_vec()));
         }
         let rows = &mut self.rows;
         self.steps.read_values(&line.steps);
@@ -153,22 +158,22 @@ impl ChunkParser<'_> {
             measured_at_fraction: row.measured_at_fraction,
             workload_index: row.workload_index,
         };
-        for &writer in self.spelling.writers {
+        for &writer in self.format.writers {
             line.environment.writer = writer;
             self.rebuilt.clear();
             let (graph, steps) = (&line.workload_key, line.steps.as_bytes());
             let environment = &line.environment;
-            let write = self.spelling.write;
-            let written = write(graph, steps, measurement, environment, &mut self.rebuilt);
+            let write = self.format.write;
+            let is_written = write(graph, steps, measurement, environment, &mut self.rebuilt);
             if self.crlf {
                 self.rebuilt.push(b'\r');
             }
-            if written && self.rebuilt == text {
+            if is_written && self.rebuilt == text {
                 return true;
             }
         }
-        if let Some(&usual) = self.spelling.writers.first() {
-            line.environment.writer = usual;
+        if let Some(&first_writer) = self.format.writers.first() {
+            line.environment.writer = first_writer;
         }
         false
     }

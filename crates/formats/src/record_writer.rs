@@ -28,6 +28,6 @@ pub struct StoredRecord<'a> {
 /// Writes the records of a format as lines. It may cache the common parts of one graph and environment.
 pub trait RecordWriter: fmt::Debug + Send {
     /// Appends the line of a record, without its line ending. Returns false if the columns cannot be written; `out`
-    /// then holds part of a line.
+    /// then ends in an incomplete line.
     fn write_record(&mut self, record: &StoredRecord<'_>, out: &mut Vec<u8>) -> bool;
 }

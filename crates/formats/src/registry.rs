@@ -1,4 +1,4 @@
-//! Registry of formats. Add a line-based format to [`Dialect::ALL`] and a format that is read as a whole to
+//! Registry of formats: a line for each. Line-based formats are in [`Dialect::ALL`], formats that are read completely in
 //! [`DOCUMENTS`].
 
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use super::record_writer::RecordWriter;
 use super::rows::LogRows;
 use super::{autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
 
-/// Formats that are read as a whole.
-pub const DOCUMENTS: [&dyn DocumentFormat; 6] = [
+/// Formats that are read completely.
+pub const DOCUMENTS: &[&dyn DocumentFormat] = &[
     &tpugraphs::Arrays,
     &graphnet::Samples,
     &graphnet::Hub,
@@ -26,8 +26,8 @@ pub const DOCUMENTS: [&dyn DocumentFormat; 6] = [
 pub struct Dialect(&'static dyn LogFormat);
 
 impl Dialect {
-    /// All dialects.
-    pub const ALL: [Self; 4] = [
+    /// All dialects. If several accept a line, the first one reads it.
+    pub const ALL: &'static [Self] = &[
         Self::TENSET,
         Self::MEASURED,
         Self::AUTOTVM,
@@ -68,29 +68,31 @@ impl Dialect {
 
     /// Whether a file name looks like a log of this dialect, as TVM or users name them, compressed or not.
     pub fn matches_file_name(self, file: &str) -> bool {
-        let packed = [".gz", ".zst"].into_iter();
-        let name = packed.filter_map(|ending| file.strip_suffix(ending)).next();
-        let (_, ending) = name.unwrap_or(file).rsplit_once('.').unwrap_or_default();
-        ending == self.file_extension() || matches!(ending, "log" | "jsonl" | "ndjson")
+        let compressed = [".gz", ".zst"].into_iter();
+        let name = compressed
+            .filter_map(|suffix| file.strip_suffix(suffix))
+            .next();
+        let (_, extension) = name.unwrap_or(file).rsplit_once('.').unwrap_or_default();
+        extension == self.file_extension() || matches!(extension, "log" | "jsonl" | "ndjson")
     }
 
-    /// Returns the dialect that the first line of a log begins like.
+    /// Returns the dialect whose records start like the first line of a log.
     pub fn detect(head: &[u8]) -> Option<Self> {
         let mut lines = head.split(|&byte| byte == b'\n');
         let line = lines.find(|line| !is_comment(line))?;
         Self::detect_in_line(line)
     }
 
-    /// Returns the dialect in which a line begins like a record.
+    /// Returns the dialect whose records start like this line.
     pub(crate) fn detect_in_line(line: &[u8]) -> Option<Self> {
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        let mut all = Self::ALL.into_iter();
-        all.find(|dialect| dialect.0.begins_record(line))
+        let mut dialects = Self::ALL.iter().copied();
+        dialects.find(|dialect| dialect.0.begins_record(line))
     }
 
-    /// Parses whole lines. The last line may lack its line feed.
-    pub fn parse(self, chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows {
-        self.0.parse(chunk, crlf, beside)
+    /// Parses complete lines. The last line may lack its line feed.
+    pub fn parse(self, chunk: &[u8], crlf: bool, context: &LogContext) -> LogRows {
+        self.0.parse(chunk, crlf, context)
     }
 
     /// Writer that rebuilds the lines of stored records.

@@ -48,10 +48,10 @@ impl Kernel {
 
     /// Returns only the parts that differ from `other`.
     pub fn difference_from(&self, other: &Self) -> Self {
-        let differs = |own: &Option<String>, other| own.clone().filter(|_| own != other);
+        let difference = |value: &Option<String>, other| value.clone().filter(|_| value != other);
         Self {
-            program: differs(&self.program, &other.program),
-            build: differs(&self.build, &other.build),
+            program: difference(&self.program, &other.program),
+            build: difference(&self.build, &other.build),
         }
     }
 }
@@ -156,7 +156,7 @@ pub struct Measurement<'a> {
     pub workload_index: Option<i32>,
 }
 
-/// JSON spelling of the program that wrote the line.
+/// JSON format of the program that wrote the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JsonWriter {
     /// TVM itself: `, ` and `: `, six significant digits.
@@ -219,7 +219,7 @@ pub struct Environment {
     pub log_version: String,
     /// TVM version that wrote the line, if stated.
     pub tvm_version: Option<String>,
-    /// Spelling of the lines.
+    /// Format of the lines.
     pub writer: JsonWriter,
     /// Machine, as JSON.
     pub machine: Option<String>,
@@ -230,7 +230,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Creates an environment of which only the writer is known.
+    /// Creates an environment with only the writer.
     pub fn for_writer(writer: JsonWriter) -> Self {
         Self {
             target: String::new(),
@@ -250,8 +250,8 @@ impl Environment {
 
 impl LogRows {
     /// Counts a line. A line that is not a record is stored, with the reason if it was rejected.
-    pub(crate) fn add_line(&mut self, line: &[u8], read: Result<(), Option<String>>) {
-        if let Err(reason) = read {
+    pub(crate) fn add_line(&mut self, line: &[u8], result: Result<(), Option<String>>) {
+        if let Err(reason) = result {
             self.others.push(OtherLine {
                 line: self.line_count,
                 reason,
@@ -289,24 +289,24 @@ impl LogRows {
     }
 }
 
-/// Appends `bytes` to `all` and returns their range.
-pub(super) fn append_bytes(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
-    let start = all.len();
-    all.extend_from_slice(bytes);
-    (start, all.len())
+/// Appends `bytes` to `buffer` and returns their range.
+pub(super) fn append_bytes(buffer: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
+    let start = buffer.len();
+    buffer.extend_from_slice(bytes);
+    (start, buffer.len())
 }
 
 /// Returns the index of `item` in `list`; a new item is appended.
-pub(super) fn intern<B, T>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
+pub(super) fn intern<B, T>(indexes: &mut HashMap<T, u32>, list: &mut Vec<T>, item: &B) -> u32
 where
     T: Borrow<B> + Eq + Hash + Clone,
     B: ToOwned<Owned = T> + Eq + Hash + ?Sized,
 {
-    if let Some(&place) = places.get(item) {
-        return place;
+    if let Some(&index) = indexes.get(item) {
+        return index;
     }
-    let place = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    let index = u32::try_from(list.len()).unwrap_or(u32::MAX);
     list.push(item.to_owned());
-    places.insert(item.to_owned(), place);
-    place
+    indexes.insert(item.to_owned(), index);
+    index
 }

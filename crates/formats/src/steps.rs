@@ -12,9 +12,9 @@ use crate::rows::Sketch;
 /// Reader of steps. Its accessors refer to the steps that were read last.
 #[derive(Default)]
 pub(crate) struct StepReader {
-    seen: SketchTrie,
-    /// Sketch of the steps, if it was seen before.
-    known: Option<u32>,
+    sketch_trie: SketchTrie,
+    /// Index of the sketch of the steps, if the sketch is known.
+    known_sketch: Option<u32>,
     /// Scan of the steps, if the sketch is new.
     scan: Scan,
     /// Steps in TVM's spelling, if they have another one.
@@ -24,22 +24,22 @@ pub(crate) struct StepReader {
     /// Steps rebuilt from sketch and parameters.
     filled: Vec<u8>,
     /// Indices of open and literal sketches.
-    places: [HashMap<Vec<u8>, u32, RandomState>; 2],
+    sketch_indexes: [HashMap<Vec<u8>, u32, RandomState>; 2],
 }
 
 impl StepReader {
     /// Reads the list of TVM transform steps at the start of `text` and returns its length in bytes.
     ///
     /// # Errors
-    /// Returns a message for people that says what is wrong with the text.
+    /// Returns a user-readable description of the syntax error.
     pub(crate) fn read(&mut self, text: &[u8]) -> Result<usize, String> {
         self.params.clear();
         self.respelled = None;
-        if let Some((place, length)) = self.seen.read(text, &mut self.params) {
-            self.known = Some(place);
+        if let Some((index, length)) = self.sketch_trie.read(text, &mut self.params) {
+            self.known_sketch = Some(index);
             return Ok(length);
         }
-        self.known = None;
+        self.known_sketch = None;
         let length = sketch::scan(text, &mut self.scan)?;
         if self.scan.respell {
             let respelled = json::normalize_spacing(text.get(..length).unwrap_or(text));
@@ -55,10 +55,10 @@ impl StepReader {
         self.params.clear();
         self.respelled = None;
         let text = steps.as_bytes();
-        let seen = self.seen.read(text, &mut self.params);
-        let known = seen.filter(|(_, length)| *length == text.len());
-        self.known = known.map(|(place, _)| place);
-        if known.is_some() {
+        let parsed = self.sketch_trie.read(text, &mut self.params);
+        let known_sketch = parsed.filter(|(_, length)| *length == text.len());
+        self.known_sketch = known_sketch.map(|(index, _)| index);
+        if known_sketch.is_some() {
             return;
         }
         self.params.clear();
@@ -88,7 +88,7 @@ impl StepReader {
     /// Whether sketch and parameters reproduce the steps.
     pub(crate) fn is_reproduced(&mut self, steps: &[u8]) -> bool {
         // A known sketch was already compared with all text between the numbers.
-        self.known.is_some() || self.scan.literal || {
+        self.known_sketch.is_some() || self.scan.literal || {
             self.filled.clear();
             let params = Some(self.params.as_slice());
             sketch::fill(&self.scan.sketch, params, &mut self.filled)
@@ -98,8 +98,8 @@ impl StepReader {
 
     /// Returns the index of the sketch in `sketches`; a new sketch is appended.
     pub(crate) fn sketch_index(&mut self, steps: &[u8], sketches: &mut Vec<Sketch>) -> u32 {
-        if let Some(place) = self.known {
-            return place;
+        if let Some(index) = self.known_sketch {
+            return index;
         }
         let literal = self.scan.literal;
         let text = if literal {
@@ -107,20 +107,24 @@ impl StepReader {
         } else {
             &self.scan.sketch
         };
-        let [open, closed] = &mut self.places;
-        let places = if literal { closed } else { open };
-        if let Some(&place) = places.get(text) {
-            return place;
+        let [open_indexes, literal_indexes] = &mut self.sketch_indexes;
+        let indexes = if literal {
+            literal_indexes
+        } else {
+            open_indexes
+        };
+        if let Some(&index) = indexes.get(text) {
+            return index;
         }
-        let place = u32::try_from(sketches.len()).unwrap_or(u32::MAX);
-        places.insert(text.to_vec(), place);
+        let index = u32::try_from(sketches.len()).unwrap_or(u32::MAX);
+        indexes.insert(text.to_vec(), index);
         sketches.push(Sketch {
             text: text.to_vec(),
             literal,
         });
         if !literal && self.respelled.is_none() {
-            self.seen.insert(&self.scan, place);
+            self.sketch_trie.insert(&self.scan, index);
         }
-        place
+        index
     }
 }

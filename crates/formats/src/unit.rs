@@ -14,18 +14,18 @@ pub fn group_paths<'a>(paths: &[&'a str]) -> Vec<&'a str> {
     let name = |path: &'a str| path.rsplit_once('/').map_or(path, |(_, name)| name);
     let samples = paths.iter().filter(|path| name(path) == METADATA);
     let samples: HashSet<&str> = samples.map(|path| folder(path)).collect();
-    let unit = |path: &&'a str| {
-        let mut above = folder(path);
-        while !above.is_empty() && !samples.contains(above) {
-            above = folder(above);
+    let group = |path: &&'a str| {
+        let mut ancestor = folder(path);
+        while !ancestor.is_empty() && !samples.contains(ancestor) {
+            ancestor = folder(ancestor);
         }
-        if samples.contains(above) {
-            return above;
+        if samples.contains(ancestor) {
+            return ancestor;
         }
         let is_paired = PAIRED.iter().any(|part| name(path).contains(part));
         if is_paired { folder(path) } else { *path }
     };
-    paths.iter().map(unit).collect()
+    paths.iter().map(group).collect()
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
             "ms/database_tuning_record.json",
             "alone.json",
         ];
-        let wanted = [
+        let expected = [
             "s/a",
             "s/a",
             "s/a",
@@ -56,7 +56,7 @@ mod tests {
             "ms",
             "alone.json",
         ];
-        assert_eq!(group_paths(&paths), wanted);
+        assert_eq!(group_paths(&paths), expected);
         assert_eq!(group_paths(&["graph_net.json", "model.py"]), ["", ""]);
     }
 }

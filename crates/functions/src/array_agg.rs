@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
     ReversedUDAF, Signature,
 };
+use delegate::delegate;
 
 use super::function_docs::FunctionDocs;
 use super::sort_indices::sort_indices;
@@ -57,24 +58,18 @@ struct OrderedArrayAgg {
 }
 
 impl AggregateUDFImpl for OrderedArrayAgg {
-    fn name(&self) -> &str {
-        self.theirs.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.theirs.signature()
+    delegate! {
+        to self.theirs {
+            fn name(&self) -> &str;
+            fn signature(&self) -> &Signature;
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
+            fn supports_null_handling_clause(&self) -> bool;
+        }
     }
 
     fn documentation(&self) -> Option<&Documentation> {
         Some(&self.documentation)
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.theirs.return_type(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.theirs.state_fields(args)
     }
 
     /// The accumulator sorts the rows itself, so the input order does not matter.
@@ -112,10 +107,6 @@ impl AggregateUDFImpl for OrderedArrayAgg {
             return self.theirs.create_groups_accumulator(args);
         }
         Ok(Box::new(GroupRows::new(&args)?))
-    }
-
-    fn supports_null_handling_clause(&self) -> bool {
-        self.theirs.supports_null_handling_clause()
     }
 }
 

@@ -128,7 +128,7 @@ fn node_fields() -> Fields {
     nullable_fields([
         ("block", DataType::Int64),
         ("occurrence", DataType::Int64),
-        ("place", DataType::Int64),
+        ("position", DataType::Int64),
         ("node", DataType::Int64),
     ])
 }

@@ -2,7 +2,7 @@
 //!
 //! Arrow sorts and compares floats by the total order of IEEE 754. There -0.0 precedes 0.0, and a NaN with a sign
 //! precedes all numbers; processors compute such a NaN for `inf - inf`. In SQL both zeros are equal, and all NaN are
-//! equal and greater than any number. The optimizer inserts calls of this function (`upstream_workarounds/float_keys`).
+//! equal and greater than any number. The optimizer inserts calls of this function (`workarounds/float_keys` of `tensorsql-engine`).
 
 use std::sync::{Arc, LazyLock};
 

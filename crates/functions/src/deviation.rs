@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
     Signature,
 };
+use delegate::delegate;
 
 /// Minimum average run length of a batch for which runs are used.
 const MIN_MEAN_RUN: usize = 16;
@@ -54,40 +55,18 @@ impl Hash for RunDeviation {
 }
 
 impl AggregateUDFImpl for RunDeviation {
-    fn name(&self) -> &str {
-        self.theirs.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.theirs.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.theirs.signature()
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.theirs.documentation()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.theirs.return_type(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.theirs.state_fields(args)
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.theirs.accumulator(args)
-    }
-
-    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.theirs.create_sliding_accumulator(args)
-    }
-
-    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.theirs.groups_accumulator_supported(args)
+    delegate! {
+        to self.theirs {
+            fn name(&self) -> &str;
+            fn aliases(&self) -> &[String];
+            fn signature(&self) -> &Signature;
+            fn documentation(&self) -> Option<&Documentation>;
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
+            fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool;
+        }
     }
 
     fn create_groups_accumulator(
@@ -105,6 +84,16 @@ struct RunGroups {
 }
 
 impl GroupsAccumulator for RunGroups {
+    delegate! {
+        to self.theirs {
+            fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], group_count: usize) -> Result<()>;
+            fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef>;
+            fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>>;
+            fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>>;
+            fn size(&self) -> usize;
+        }
+    }
+
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -126,35 +115,6 @@ impl GroupsAccumulator for RunGroups {
                 .update_batch(values, groups, filter, group_count);
         };
         self.theirs.merge_batch(&states, &groups, group_count)
-    }
-
-    fn merge_batch(
-        &mut self,
-        states: &[ArrayRef],
-        groups: &[usize],
-        group_count: usize,
-    ) -> Result<()> {
-        self.theirs.merge_batch(states, groups, group_count)
-    }
-
-    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        self.theirs.evaluate(emit_to)
-    }
-
-    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        self.theirs.state(emit_to)
-    }
-
-    fn convert_to_state(
-        &self,
-        values: &[ArrayRef],
-        filter: Option<&BooleanArray>,
-    ) -> Result<Vec<ArrayRef>> {
-        self.theirs.convert_to_state(values, filter)
-    }
-
-    fn size(&self) -> usize {
-        self.theirs.size()
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[non_exhaustive]
 pub struct ElementNames {
     /// Argument value for which the names apply, such as `llvm`; empty if they always apply.
-    pub of: String,
+    pub argument_value: String,
     /// The name of each element, in order.
     pub names: Vec<String>,
 }
@@ -20,11 +20,11 @@ impl ElementNames {
 
     /// Names for a value of an argument.
     pub(super) fn for_argument(
-        of: &str,
+        argument_value: &str,
         names: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         Self {
-            of: of.to_owned(),
+            argument_value: argument_value.to_owned(),
             names: names.into_iter().map(Into::into).collect(),
         }
     }

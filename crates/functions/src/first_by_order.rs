@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator,
     ReversedUDAF, Signature,
 };
+use delegate::delegate;
 
 use super::sort_keys::LongKey;
 
@@ -51,48 +52,25 @@ impl FirstByOrder {
 }
 
 impl AggregateUDFImpl for FirstByOrder {
-    fn name(&self) -> &str {
-        self.theirs.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.theirs.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.theirs.signature()
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.theirs.documentation()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.original().return_type(types)
-    }
-
-    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        self.original().return_field(fields)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.original().is_nullable()
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.original().default_value(data_type)
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.original().accumulator(args)
-    }
-
-    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.original().create_sliding_accumulator(args)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.original().state_fields(args)
+    delegate! {
+        to self.theirs {
+            fn name(&self) -> &str;
+            fn aliases(&self) -> &[String];
+            fn signature(&self) -> &Signature;
+            fn documentation(&self) -> Option<&Documentation>;
+        }
+        to self.original() {
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef>;
+            fn is_nullable(&self) -> bool;
+            fn default_value(&self, data_type: &DataType) -> Result<ScalarValue>;
+            fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
+            fn order_sensitivity(&self) -> AggregateOrderSensitivity;
+            fn reverse_expr(&self) -> ReversedUDAF;
+            fn supports_null_handling_clause(&self) -> bool;
+        }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -126,18 +104,6 @@ impl AggregateUDFImpl for FirstByOrder {
         } else {
             Ok(Some(self))
         }
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.original().order_sensitivity()
-    }
-
-    fn reverse_expr(&self) -> ReversedUDAF {
-        self.original().reverse_expr()
-    }
-
-    fn supports_null_handling_clause(&self) -> bool {
-        self.original().supports_null_handling_clause()
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Function {
     /// Kind of the function.
     pub kind: FunctionKind,
     /// Whether the function belongs to tsql. The others are DataFusion's, with DataFusion's documentation.
-    pub is_ours: bool,
+    pub is_tsql: bool,
     /// Description and source.
     pub doc: String,
     /// Arguments: name and description.
@@ -79,10 +79,10 @@ pub fn functions() -> Vec<Function> {
     let mut known = BTreeMap::new();
     let mut add =
         |name: &str, aliases: &[String], kind: FunctionKind, said: Option<&Documentation>| {
-            let is_ours = ours.contains(name);
-            let key = (!is_ours, name.to_owned(), kind.word());
+            let is_tsql = ours.contains(name);
+            let key = (!is_tsql, name.to_owned(), kind.word());
             known.entry(key).or_insert_with(|| {
-                Function::from_documentation(name, aliases, kind, is_ours, said)
+                Function::from_documentation(name, aliases, kind, is_tsql, said)
             });
         };
     for function in state.scalar_functions().values() {
@@ -126,7 +126,7 @@ impl Function {
         name: &str,
         aliases: &[String],
         kind: FunctionKind,
-        is_ours: bool,
+        is_tsql: bool,
         said: Option<&Documentation>,
     ) -> Self {
         let text = |of: fn(&Documentation) -> String| said.map(of).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Function {
                 call
             },
             kind,
-            is_ours,
+            is_tsql,
             doc: text(|said| said.description.trim().to_owned()),
             arguments: said
                 .and_then(|said| said.arguments.clone())
@@ -184,7 +184,7 @@ pub fn function(name: &str) -> Result<Function> {
         name: name.to_owned(),
         known: functions
             .iter()
-            .filter(|function| function.is_ours)
+            .filter(|function| function.is_tsql)
             .map(|function| function.name.as_str())
             .collect::<Vec<_>>()
             .join(", "),

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, Expr, GroupsAccumulator, Signature,
     lit,
 };
+use delegate::delegate;
 
 use super::function_docs::FunctionDocs;
 use super::percentile_cont;
@@ -40,39 +41,20 @@ struct ExactMedian {
 }
 
 impl AggregateUDFImpl for ExactMedian {
-    fn name(&self) -> &str {
-        self.theirs.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.theirs.signature()
+    delegate! {
+        to self.theirs {
+            fn name(&self) -> &str;
+            fn signature(&self) -> &Signature;
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
+            fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool;
+            fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>;
+        }
     }
 
     fn documentation(&self) -> Option<&Documentation> {
         Some(&self.documentation)
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.theirs.return_type(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.theirs.state_fields(args)
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.theirs.accumulator(args)
-    }
-
-    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.theirs.groups_accumulator_supported(args)
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        self.theirs.create_groups_accumulator(args)
     }
 
     fn simplify(&self) -> Option<AggregateFunctionSimplification> {

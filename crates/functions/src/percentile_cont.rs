@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
     Signature,
 };
 use datafusion::physical_expr::expressions::Literal;
+use delegate::delegate;
 
 use super::function_docs::FunctionDocs;
 use super::value_buffer::ValueBuffer;
@@ -48,24 +49,19 @@ struct Exact {
 }
 
 impl AggregateUDFImpl for Exact {
-    fn name(&self) -> &str {
-        self.theirs.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.theirs.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.theirs.signature()
+    delegate! {
+        to self.theirs {
+            fn name(&self) -> &str;
+            fn aliases(&self) -> &[String];
+            fn signature(&self) -> &Signature;
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn simplify(&self) -> Option<AggregateFunctionSimplification>;
+            fn supports_within_group_clause(&self) -> bool;
+        }
     }
 
     fn documentation(&self) -> Option<&Documentation> {
         Some(&self.documentation)
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.theirs.return_type(types)
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -93,14 +89,6 @@ impl AggregateUDFImpl for Exact {
             wanted: Percentile::from_args(&args)?,
             groups: Vec::new(),
         }))
-    }
-
-    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.theirs.simplify()
-    }
-
-    fn supports_within_group_clause(&self) -> bool {
-        self.theirs.supports_within_group_clause()
     }
 }
 
@@ -186,7 +174,8 @@ impl Accumulator for PercentileAccumulator {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let found = self.wanted.evaluate(&mut self.values);
+        // A window evaluates again after more rows. Large chunks are shared with the copy.
+        let found = self.wanted.evaluate(&mut self.values.clone());
         ScalarValue::Float64(found).cast_to(&self.wanted.gives)
     }
 

@@ -34,6 +34,7 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, Expr, GroupsAccumulator, Operator,
     ReversedUDAF, SetMonotonicity, Signature, StatisticsArgs,
 };
+use delegate::delegate;
 
 use partials::{Pairs, Partial, Spread, Total, count_as_f64};
 
@@ -92,6 +93,34 @@ impl Hash for WithoutSubtraction {
 }
 
 impl AggregateUDFImpl for WithoutSubtraction {
+    delegate! {
+        to self.original {
+            fn name(&self) -> &str;
+            fn schema_name(&self, params: &AggregateFunctionParams) -> Result<String>;
+            fn human_display(&self, params: &AggregateFunctionParams) -> Result<String>;
+            fn window_function_schema_name(&self, params: &WindowFunctionParams) -> Result<String>;
+            fn display_name(&self, params: &AggregateFunctionParams) -> Result<String>;
+            fn window_function_display_name(&self, params: &WindowFunctionParams) -> Result<String>;
+            fn signature(&self) -> &Signature;
+            fn return_type(&self, types: &[DataType]) -> Result<DataType>;
+            fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef>;
+            fn is_nullable(&self) -> bool;
+            fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
+            fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
+            fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool;
+            fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>;
+            fn order_sensitivity(&self) -> AggregateOrderSensitivity;
+            fn simplify(&self) -> Option<AggregateFunctionSimplification>;
+            fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>>;
+            fn is_descending(&self) -> Option<bool>;
+            fn value_from_stats(&self, statistics: &StatisticsArgs) -> Option<ScalarValue>;
+            fn default_value(&self, data_type: &DataType) -> Result<ScalarValue>;
+            fn supports_null_handling_clause(&self) -> bool;
+            fn supports_within_group_clause(&self) -> bool;
+            fn documentation(&self) -> Option<&Documentation>;
+        }
+    }
+
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let mut fields = args.expr_fields.iter();
         let has_floats = fields.all(|field| *field.data_type() == DataType::Float64);
@@ -108,73 +137,6 @@ impl AggregateUDFImpl for WithoutSubtraction {
         &self.aliases
     }
 
-    fn name(&self) -> &str {
-        self.original.name()
-    }
-
-    fn schema_name(&self, params: &AggregateFunctionParams) -> Result<String> {
-        self.original.schema_name(params)
-    }
-
-    fn human_display(&self, params: &AggregateFunctionParams) -> Result<String> {
-        self.original.human_display(params)
-    }
-
-    fn window_function_schema_name(&self, params: &WindowFunctionParams) -> Result<String> {
-        self.original.window_function_schema_name(params)
-    }
-
-    fn display_name(&self, params: &AggregateFunctionParams) -> Result<String> {
-        self.original.display_name(params)
-    }
-
-    fn window_function_display_name(&self, params: &WindowFunctionParams) -> Result<String> {
-        self.original.window_function_display_name(params)
-    }
-
-    fn signature(&self) -> &Signature {
-        self.original.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.original.return_type(types)
-    }
-
-    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        self.original.return_field(fields)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.original.is_nullable()
-    }
-
-    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.original.accumulator(args)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.original.state_fields(args)
-    }
-
-    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.original.groups_accumulator_supported(args)
-    }
-
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        self.original.create_groups_accumulator(args)
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.original.order_sensitivity()
-    }
-
-    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.original.simplify()
-    }
-
     fn simplify_expr_op_literal(
         &self,
         function: &AggregateFunction,
@@ -189,34 +151,6 @@ impl AggregateUDFImpl for WithoutSubtraction {
 
     fn reverse_expr(&self) -> ReversedUDAF {
         self.original.reverse_udf()
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.original.coerce_types(types)
-    }
-
-    fn is_descending(&self) -> Option<bool> {
-        self.original.is_descending()
-    }
-
-    fn value_from_stats(&self, statistics: &StatisticsArgs) -> Option<ScalarValue> {
-        self.original.value_from_stats(statistics)
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.original.default_value(data_type)
-    }
-
-    fn supports_null_handling_clause(&self) -> bool {
-        self.original.supports_null_handling_clause()
-    }
-
-    fn supports_within_group_clause(&self) -> bool {
-        self.original.supports_within_group_clause()
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.original.documentation()
     }
 
     fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {

@@ -16,7 +16,7 @@ const MIN_SHARED_CHUNK: usize = 1 << 12;
 const BUCKET_BITS: u32 = 16;
 
 /// Values in any order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ValueBuffer {
     /// Values that were added one by one.
     single: Vec<f64>,

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 /// Neighbours of each node: its inputs and its consumers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Start of each node's list, followed by the end of the last list.
-    begins: Vec<usize>,
+    /// Offset of each node's list, followed by the end of the last list.
+    offsets: Vec<usize>,
     nodes: Vec<u32>,
 }
 
@@ -16,68 +16,76 @@ impl Neighbours {
     /// # Errors
     /// The edge that names an unknown node.
     pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self, String> {
-        let mut begins = vec![0; nodes + 1];
+        let mut offsets = vec![0; nodes + 1];
         for &(user, operand) in edges {
-            for node in [user, operand] {
-                let counted = begins
-                    .get_mut(node as usize + 1)
-                    .ok_or_else(|| format!("an edge refers to node {node} of {nodes}"))?;
-                *counted += 1;
+            for endpoint in [user, operand] {
+                let degree = offsets
+                    .get_mut(endpoint as usize + 1)
+                    .ok_or_else(|| format!("an edge refers to node {endpoint} of {nodes}"))?;
+                *degree += 1;
             }
         }
         let mut sum = 0;
-        for begin in &mut begins {
-            sum += *begin;
-            *begin = sum;
+        for offset in &mut offsets {
+            sum += *offset;
+            *offset = sum;
         }
-        let mut next = begins.clone();
+        let mut next = offsets.clone();
         let mut all = vec![0; edges.len() * 2];
         for &(user, operand) in edges {
-            for (of, other) in [(user, operand), (operand, user)] {
-                if let Some(place) = next.get_mut(of as usize)
-                    && let Some(slot) = all.get_mut(*place)
+            for (node, neighbour) in [(user, operand), (operand, user)] {
+                if let Some(next_slot) = next.get_mut(node as usize)
+                    && let Some(slot) = all.get_mut(*next_slot)
                 {
-                    *slot = other;
-                    *place += 1;
+                    *slot = neighbour;
+                    *next_slot += 1;
                 }
             }
         }
-        Ok(Self { begins, nodes: all })
+        Ok(Self {
+            offsets,
+            nodes: all,
+        })
     }
 
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
-        self.begins.len() - 1
+        self.offsets.len() - 1
     }
 
     /// Neighbours of a node, one for each edge.
     pub fn neighbours_of(&self, node: u32) -> &[u32] {
-        let place = node as usize;
-        let bounds = self.begins.get(place).zip(self.begins.get(place + 1));
-        let own = bounds.and_then(|(begin, end)| self.nodes.get(*begin..*end));
-        own.unwrap_or_default()
+        let index = node as usize;
+        let bounds = self.offsets.get(index).zip(self.offsets.get(index + 1));
+        let list = bounds.and_then(|(start, end)| self.nodes.get(*start..*end));
+        list.unwrap_or_default()
     }
 
-    /// Breadth-first search: calls `found` with each node that is at most `most` edges away from `from`, and its
-    /// distance.
-    pub(crate) fn visit_within(&self, from: &[u32], most: u32, mut found: impl FnMut(u32, u32)) {
-        let mut seen = vec![false; self.node_count()];
-        let mut waiting = VecDeque::new();
-        let mut meet = |node: u32, distance: u32, waiting: &mut VecDeque<(u32, u32)>| {
-            if let Some(seen) = seen.get_mut(node as usize)
-                && !std::mem::replace(seen, true)
+    /// Runs a breadth-first search. Calls `visit` with each node that is at most `max_distance` edges away from
+    /// `sources`, and with its distance.
+    pub(crate) fn visit_within(
+        &self,
+        sources: &[u32],
+        max_distance: u32,
+        mut visit: impl FnMut(u32, u32),
+    ) {
+        let mut is_visited = vec![false; self.node_count()];
+        let mut queue = VecDeque::new();
+        let mut enqueue = |node: u32, distance: u32, queue: &mut VecDeque<(u32, u32)>| {
+            if let Some(is_visited) = is_visited.get_mut(node as usize)
+                && !std::mem::replace(is_visited, true)
             {
-                waiting.push_back((node, distance));
+                queue.push_back((node, distance));
             }
         };
-        for &node in from {
-            meet(node, 0, &mut waiting);
+        for &node in sources {
+            enqueue(node, 0, &mut queue);
         }
-        while let Some((node, distance)) = waiting.pop_front() {
-            found(node, distance);
-            if distance < most {
+        while let Some((node, distance)) = queue.pop_front() {
+            visit(node, distance);
+            if distance < max_distance {
                 for &other in self.neighbours_of(node) {
-                    meet(other, distance + 1, &mut waiting);
+                    enqueue(other, distance + 1, &mut queue);
                 }
             }
         }

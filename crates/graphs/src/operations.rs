@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn names_are_in_order_and_found() {
         assert!(OPERATIONS.is_sorted_by(|a, b| a < b));
-        for (place, name) in OPERATIONS.iter().enumerate() {
-            assert_eq!(operation_index(name), Some(place));
+        for (index, name) in OPERATIONS.iter().enumerate() {
+            assert_eq!(operation_index(name), Some(index));
         }
         assert_eq!(operation_index("no such"), None);
     }

@@ -78,9 +78,10 @@ impl DeviceAddress {
             None => (text, None),
         };
         let mut backends = BACKENDS.iter().copied();
-        let named =
-            |one: &&dyn Backend| one.name() == name && (number.is_none() || one.is_numbered());
-        let backend = backends.find(named).ok_or_else(expected_message)?;
+        let matches_name = |backend: &&dyn Backend| {
+            backend.name() == name && (number.is_none() || backend.is_numbered())
+        };
+        let backend = backends.find(matches_name).ok_or_else(expected_message)?;
         let number = number.map_or(Ok(0), |number| {
             let wrong = |_| format!("`{number}` is not a number of {}", backend.noun());
             number.parse().map_err(wrong)

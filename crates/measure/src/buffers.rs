@@ -174,12 +174,12 @@ impl Buffers {
             let Argument::Buffer { name, dtype, .. } = argument else {
                 continue;
             };
-            let (mine, others) = rest
+            let (reference_bytes, remaining) = rest
                 .split_at_checked(buffer.bytes().len())
                 .unwrap_or((rest, &[]));
-            rest = others;
+            rest = remaining;
             let found = buffer.bytes();
-            let error = compare(name, *dtype, found, mine, &expected.tolerance);
+            let error = compare(name, *dtype, found, reference_bytes, &expected.tolerance);
             worst = worst.max(error.map_err(|mismatch| {
                 JobError::Failed(Outcome {
                     check_error: mismatch.error,

@@ -65,7 +65,7 @@ pub fn time_launches<E>(
     let mut flags = timing.flags;
     for flag in watch.flags() {
         // The GPU monitor may have set the same flag.
-        if !flags.iter().any(|known| known == flag) {
+        if !flags.iter().any(|existing| existing == flag) {
             flags.push(flag.to_owned());
         }
     }
@@ -103,7 +103,7 @@ fn time_monitored<E>(
     settings: &Settings,
     _: Option<&str>,
     began: Instant,
-) -> Result<(launch_timing::Timing, bool), E> {
+) -> Result<(launch_timing::LaunchTiming, bool), E> {
     Ok((run_launcher(time, || None, settings, began)?, false))
 }
 
@@ -113,12 +113,12 @@ fn run_launcher<E>(
     settings: &Settings,
     began: Instant,
 ) -> Result<launch_timing::LaunchTiming, E> {
-    let mut watch = CallbackLauncher {
+    let mut launcher = CallbackLauncher {
         time,
         condition,
         began,
     };
-    launch_timing::time(&mut watch, settings)
+    launch_timing::time(&mut launcher, settings)
 }
 
 /// A launcher that calls back into the caller, with a clock.
@@ -167,23 +167,23 @@ mod tests {
     }
 
     #[test]
-    fn a_callable_that_waits_takes_as_long_as_it_waits() {
-        let mut calls_made = 0_u64;
+    fn a_waiting_callable_takes_its_waiting_time() {
+        let mut call_count = 0_u64;
         let outcome = time_calls(
             |number| {
-                calls_made += u64::from(number);
+                call_count += u64::from(number);
                 thread::sleep(Duration::from_millis(2) * number);
             },
             &settings(),
         )
         .unwrap();
-        assert!(calls_made > 5 && outcome.error_no == 0);
-        let least = outcome.repeats.iter().map(|repeat| repeat.wall_ns);
-        let least = least.fold(f64::INFINITY, f64::min);
-        assert!((2e6..4e6).contains(&least), "{least}");
-        // Most of that time it did not have the processor.
+        assert!(call_count > 5 && outcome.error_no == 0);
+        let times_ns = outcome.repeats.iter().map(|repeat| repeat.wall_ns);
+        let minimum_ns = times_ns.fold(f64::INFINITY, f64::min);
+        assert!((2e6..4e6).contains(&minimum_ns), "{minimum_ns}");
+        // A waiting callable uses little processor time.
         let cpu_ns = outcome.repeats[0].cpu_ns.unwrap();
-        assert!(cpu_ns < least / 2.0, "{cpu_ns}");
+        assert!(cpu_ns < minimum_ns / 2.0, "{cpu_ns}");
     }
 
     #[test]
@@ -197,10 +197,10 @@ mod tests {
                 .all(|repeat| (repeat.wall_ns - 1e6).abs() < 1.0)
         );
         assert!(outcome.repeats.iter().all(|repeat| repeat.cpu_ns.is_none()));
-        let mut left = 3;
+        let mut remaining = 3;
         let failing = |_: u32, _: bool| {
-            left -= 1;
-            if left == 0 {
+            remaining -= 1;
+            if remaining == 0 {
                 Err("out of memory")
             } else {
                 Ok(1e6)

@@ -64,17 +64,17 @@ impl Compiler {
                 return Err(Error::argument("language", reason));
             }
         };
-        let named = env::var(variable)
+        let configured = env::var(variable)
             .ok()
             .filter(|value| !value.trim().is_empty());
-        let found = match &named {
+        let compiler = match &configured {
             Some(command) => Self::query_version(language, command),
             None => usual
                 .iter()
                 .find_map(|command| Self::query_version(language, command)),
         };
-        found.ok_or_else(|| {
-            Error::Missing(match named {
+        compiler.ok_or_else(|| {
+            Error::Missing(match configured {
                 Some(command) => format!(
                     "`{variable}` names the compiler `{command}`, which does not run\nhint: `{variable}=gcc`, or leave it unset"
                 ),
@@ -90,17 +90,22 @@ impl Compiler {
         let mut words = command.split_whitespace().map(str::to_owned);
         let path = PathBuf::from(words.next()?);
         let leading: Vec<String> = words.collect();
-        let mut asked = Command::new(&path);
-        asked
+        let mut version_command = Command::new(&path);
+        version_command
             .args(&leading)
             .arg("--version")
             .stdin(Stdio::null())
             .env("LC_ALL", "C");
         let limit = Duration::from_secs(10);
-        let finished =
-            process::run(&mut asked, limit, StderrLimit::First(MESSAGE_BYTES), None).ok()?;
-        let said = String::from_utf8_lossy(&finished.stdout).into_owned();
-        let version = said.lines().next()?.trim().to_owned();
+        let finished = process::run(
+            &mut version_command,
+            limit,
+            StderrLimit::First(MESSAGE_BYTES),
+            None,
+        )
+        .ok()?;
+        let output = String::from_utf8_lossy(&finished.stdout).into_owned();
+        let version = output.lines().next()?.trim().to_owned();
         (finished.end == ExitKind::Exited(0)).then_some(Self {
             language,
             path,
@@ -250,17 +255,20 @@ fn check_exit(
 
 /// Formats a compiler's messages as `<kind>: <first error line>`.
 fn summarize_errors(stderr: &str) -> String {
-    let by_linker = |line: &&str| line.contains("ld: ") || line.contains("undefined reference");
-    let of_linker = |line: &&str| line.contains("collect2:") || line.contains("linker command");
-    let is_error = |line: &&str| line.contains("error:") && !of_linker(line) && !by_linker(line);
+    let is_linker_error =
+        |line: &&str| line.contains("ld: ") || line.contains("undefined reference");
+    let is_linker_summary =
+        |line: &&str| line.contains("collect2:") || line.contains("linker command");
+    let is_error =
+        |line: &&str| line.contains("error:") && !is_linker_summary(line) && !is_linker_error(line);
     let (kind, line) = if let Some(line) = stderr.lines().find(is_error) {
         let undeclared = line.starts_with(shim::FILE_STEM) && line.contains("declar");
         (if undeclared { "missing_symbol" } else { "cc" }, line)
-    } else if let Some(line) = stderr.lines().rfind(by_linker) {
+    } else if let Some(line) = stderr.lines().rfind(is_linker_error) {
         ("link", line)
     } else {
-        let said = stderr.lines().find(|line| !line.trim().is_empty());
-        ("cc", said.unwrap_or("failed without a message"))
+        let first_line = stderr.lines().find(|line| !line.trim().is_empty());
+        ("cc", first_line.unwrap_or("failed without a message"))
     };
     let line: String = line.trim().chars().take(LINE_CHARACTERS).collect();
     format!("{kind}: {line}")
@@ -272,23 +280,26 @@ mod tests {
 
     #[test]
     fn the_first_error_line_is_the_message() {
-        let said = "mm.c: In function 'f':\nmm.c:2:1: warning: unused\nmm.c:3:5: error: expected ';'\nmm.c:9:1: error: other\n";
-        assert_eq!(summarize_errors(said), "cc: mm.c:3:5: error: expected ';'");
+        let stderr = "mm.c: In function 'f':\nmm.c:2:1: warning: unused\nmm.c:3:5: error: expected ';'\nmm.c:9:1: error: other\n";
+        assert_eq!(
+            summarize_errors(stderr),
+            "cc: mm.c:3:5: error: expected ';'"
+        );
     }
 
     #[test]
     fn linker_errors_are_classified() {
-        let said = "/usr/bin/ld: cannot find -lnothing: No such file\ncollect2: error: ld returned 1 exit status\n";
+        let stderr = "/usr/bin/ld: cannot find -lnothing: No such file\ncollect2: error: ld returned 1 exit status\n";
         assert_eq!(
-            summarize_errors(said),
+            summarize_errors(stderr),
             "link: /usr/bin/ld: cannot find -lnothing: No such file"
         );
     }
 
     #[test]
     fn an_entry_that_the_source_does_not_declare_is_a_missing_symbol() {
-        let said = "tsql_entry:3:5: error: implicit declaration of function 'matmul'\n";
-        assert!(summarize_errors(said).starts_with("missing_symbol: "));
+        let stderr = "tsql_entry:3:5: error: implicit declaration of function 'matmul'\n";
+        assert!(summarize_errors(stderr).starts_with("missing_symbol: "));
     }
 
     #[test]

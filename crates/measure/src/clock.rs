@@ -150,10 +150,10 @@ mod tests {
     fn second_and_third_level_are_summed() {
         let folder = tempfile::tempdir().unwrap();
         for (index, level, size) in [(0, 1, "32K"), (1, 2, "1024K"), (2, 3, "32M")] {
-            let place = folder.path().join(format!("index{index}"));
-            fs::create_dir(&place).unwrap();
-            fs::write(place.join("level"), format!("{level}\n")).unwrap();
-            fs::write(place.join("size"), format!("{size}\n")).unwrap();
+            let index_folder = folder.path().join(format!("index{index}"));
+            fs::create_dir(&index_folder).unwrap();
+            fs::write(index_folder.join("level"), format!("{level}\n")).unwrap();
+            fs::write(index_folder.join("size"), format!("{size}\n")).unwrap();
         }
         assert_eq!(cache_bytes(folder.path()), 33 << 20);
         assert_eq!(cache_bytes(Path::new("/nonexistent")), 0);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reference_does_not_write_is_not_compared() {
+    fn elements_that_the_reference_leaves_unwritten_are_not_compared() {
         let mut expected = bytes(&[1.0; 4]);
         values::poison(Dtype::F32, &mut expected[..8]);
         let found = bytes(&[9.0, 9.0, 1.0, 1.0]);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_is_wrong_unless_the_reference_has_it_too() {
+    fn nan_is_wrong_unless_the_reference_is_nan_too() {
         let mismatch = check(&[1.0, f32::NAN], &[1.0, 0.5], &L2).unwrap_err();
         assert_eq!(
             mismatch.message,
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_untouched_only_where_all_of_it_is_poison() {
+    fn an_output_is_untouched_only_if_all_elements_are_poison() {
         let mut found = bytes(&[1.0; 4]);
         assert!(!is_untouched(Dtype::F32, &found));
         values::poison(Dtype::F32, &mut found[4..]);

@@ -37,8 +37,8 @@ pub(crate) struct CompilerSandbox<'a> {
 impl CompilerSandbox<'_> {
     /// Returns the command that runs `words` (a compiler and its first arguments) confined to `folder`.
     pub(super) fn confine(&self, words: &[&OsStr], folder: &Path) -> Result<Command> {
-        let mut own = self.command.iter();
-        let mut command = Command::new(own.next().cloned().unwrap_or_default());
+        let mut command_words = self.command.iter();
+        let mut command = Command::new(command_words.next().cloned().unwrap_or_default());
         let programs = words
             .iter()
             .filter(|word| !word.to_string_lossy().starts_with('-'));
@@ -55,7 +55,11 @@ impl CompilerSandbox<'_> {
             .filter(|path| !path.to_string_lossy().contains(':'));
         let joined =
             std::env::join_paths(plain).map_err(|error| Error::Worker(error.to_string()))?;
-        command.args(own).arg(folder).arg(joined).args(words);
+        command
+            .args(command_words)
+            .arg(folder)
+            .arg(joined)
+            .args(words);
         Ok(command)
     }
 }

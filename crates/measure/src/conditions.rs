@@ -155,7 +155,7 @@ impl Conditions {
 pub(crate) struct Watch {
     before: Conditions,
     began: Instant,
-    own: Duration,
+    cpu_time_before: Duration,
 }
 
 impl Watch {
@@ -164,17 +164,23 @@ impl Watch {
         Self {
             before: read_conditions(core),
             began: Instant::now(),
-            own: process_cpu_time(),
+            cpu_time_before: process_cpu_time(),
         }
     }
 
     /// Flags for disturbances since the start.
     pub(crate) fn flags(self) -> impl Iterator<Item = &'static str> {
-        let (wall, own) = (
+        let (wall, own_cpu_time) = (
             self.began.elapsed(),
-            process_cpu_time().saturating_sub(self.own),
+            process_cpu_time().saturating_sub(self.cpu_time_before),
         );
-        condition_flags(&self.before, &read_conditions(self.before.core), wall, own).into_iter()
+        condition_flags(
+            &self.before,
+            &read_conditions(self.before.core),
+            wall,
+            own_cpu_time,
+        )
+        .into_iter()
     }
 }
 
@@ -187,7 +193,7 @@ fn process_cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// Flags for disturbances between two readings, `wall` apart, during which this process used `own`
+/// Flags for disturbances between two readings, `wall` apart, during which this process used `own_cpu_time` of
 /// processor time.
 ///
 /// * `throttled`: see [`is_throttled`].
@@ -198,7 +204,7 @@ fn condition_flags(
     before: &Conditions,
     after: &Conditions,
     wall: Duration,
-    own: Duration,
+    own_cpu_time: Duration,
 ) -> Vec<&'static str> {
     let mut flags = Vec::new();
     if is_throttled(before, after) {
@@ -211,7 +217,7 @@ fn condition_flags(
         flags.push("smt_sibling_busy");
     }
     let (busy, total) = tick_growth(before.all_ticks, after.all_ticks, |ticks| ticks.busy);
-    let others = busy.saturating_sub(duration_to_ticks(own));
+    let others = busy.saturating_sub(duration_to_ticks(own_cpu_time));
     // User time, system time and own time are each rounded.
     if others >= 2 * MIN_TICKS
         && fraction(others, duration_to_ticks(wall)) >= BUSY_PROCESSOR
@@ -262,9 +268,13 @@ fn counter_growth(before: Option<u64>, after: Option<u64>) -> u64 {
         .map_or(0, |(before, after)| after.saturating_sub(before))
 }
 
-fn tick_growth(before: Option<Ticks>, after: Option<Ticks>, of: fn(Ticks) -> u64) -> (u64, u64) {
+fn tick_growth(
+    before: Option<Ticks>,
+    after: Option<Ticks>,
+    select: fn(Ticks) -> u64,
+) -> (u64, u64) {
     (
-        counter_growth(before.map(of), after.map(of)),
+        counter_growth(before.map(select), after.map(select)),
         counter_growth(
             before.map(|ticks| ticks.total),
             after.map(|ticks| ticks.total),
@@ -272,16 +282,16 @@ fn tick_growth(before: Option<Ticks>, after: Option<Ticks>, of: fn(Ticks) -> u64
     )
 }
 
-/// `part / whole`; 0 if `whole` is 0.
+/// `part / total`; 0 if `total` is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "ticks since start are far below 2^53"
 )]
-pub(crate) fn fraction(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
+pub(crate) fn fraction(part: u64, total: u64) -> f64 {
+    if total == 0 {
         0.0
     } else {
-        part as f64 / whole as f64
+        part as f64 / total as f64
     }
 }
 

@@ -32,10 +32,10 @@ struct Candidate {
 pub(crate) fn choose_core() -> Option<usize> {
     let root = FsRoot::system();
     let allowed = usable_cores(&root, allowed_cores());
-    let read = || ticks_by_core(&root.text("/proc/stat").unwrap_or_default());
-    let before = read();
+    let read_ticks = || ticks_by_core(&root.text("/proc/stat").unwrap_or_default());
+    let before = read_ticks();
     std::thread::sleep(SAMPLE_TIME);
-    best_candidate(&measure_candidates(&root, &allowed, &before, &read()))
+    best_candidate(&measure_candidates(&root, &allowed, &before, &read_ticks()))
 }
 
 /// Cores that this process may run on.
@@ -62,8 +62,8 @@ fn usable_cores(root: &FsRoot, allowed: BTreeSet<usize>) -> BTreeSet<usize> {
     if allowed != default {
         return allowed;
     }
-    let open = isolated.into_iter().filter(|&core| may_run_on(core));
-    allowed.into_iter().chain(open).collect()
+    let usable = isolated.into_iter().filter(|&core| may_run_on(core));
+    allowed.into_iter().chain(usable).collect()
 }
 
 /// Returns whether a thread can be bound to the core. Tried on a short-lived thread.
@@ -88,8 +88,8 @@ fn measure_candidates(
     let fast = root.cpu_set("/sys/devices/cpu_core/cpus");
     let busy = |cores: &BTreeSet<usize>| {
         let sum = |ticks: &BTreeMap<usize, Ticks>| {
-            let of = cores.iter().filter_map(|core| ticks.get(core).copied());
-            of.fold(Ticks::default(), Ticks::plus)
+            let core_ticks = cores.iter().filter_map(|core| ticks.get(core).copied());
+            core_ticks.fold(Ticks::default(), Ticks::plus)
         };
         sum(after).busy_fraction_since(sum(before))
     };
@@ -120,7 +120,7 @@ fn best_candidate(candidates: &[Candidate]) -> Option<usize> {
         clippy::cast_sign_loss,
         reason = "0 to the number of steps"
     )]
-    let step = |share: f64, steps: f64| (share.clamp(0.0, 1.0) * steps).floor() as u32;
+    let step = |fraction: f64, steps: f64| (fraction.clamp(0.0, 1.0) * steps).floor() as u32;
     let rank = |candidate: &&Candidate| {
         (
             candidate.capacity,
@@ -232,7 +232,7 @@ mod tests {
             (3, ticks(15, 1020)),
         ]);
         let allowed = [2, 3].into_iter().collect();
-        let found = measure_candidates(&FsRoot::at(folder.path()), &allowed, &before, &after);
+        let found = measure_candidates(&FsRoot::new(folder.path()), &allowed, &before, &after);
         // Core 2 shares its physical core with a core that is not isolated.
         let second = Candidate {
             core: 2,
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn isolated_cores_are_used_unless_a_set_is_given() {
+    fn isolated_cores_are_used_unless_the_affinity_is_restricted() {
         let core = allowed_cores().into_iter().next().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let list = format!("{core},60000\n");
@@ -271,7 +271,7 @@ mod tests {
                 ("/sys/devices/system/cpu/isolated", list.as_str()),
             ],
         );
-        let root = FsRoot::at(folder.path());
+        let root = FsRoot::new(folder.path());
         // Binding to the first core is permitted; core 60000 does not exist.
         assert_eq!(
             usable_cores(&root, BTreeSet::from([50000, 50001])),

@@ -154,9 +154,9 @@ pub(crate) fn platform(processor: &Processor) -> String {
         ("stepping", processor.stepping),
     ];
     if !name.contains(|c: char| c.is_ascii_digit()) {
-        for (of, number) in numbers {
+        for (field, number) in numbers {
             if let Some(number) = number {
-                name = format!("{name}-{of}{number}");
+                name = format!("{name}-{field}{number}");
             }
         }
     }

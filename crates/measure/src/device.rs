@@ -111,8 +111,8 @@ pub struct Setup<'a> {
 impl Setup<'_> {
     /// Command line for starting this program with the hidden argument `name`.
     pub(crate) fn command(&self, name: &str) -> Vec<OsString> {
-        let own = self.command.iter().cloned();
-        own.chain([OsString::from(name)]).collect()
+        let command = self.command.iter().cloned();
+        command.chain([OsString::from(name)]).collect()
     }
 }
 
@@ -136,13 +136,13 @@ pub fn hardware_slug(name: &str) -> String {
         .unwrap_or_default()
         .replace("processor", " ");
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    let kept: Vec<&str> = words
+    let significant: Vec<&str> = words
         .filter(|word| !word.is_empty() && *word != "cpu")
         .collect();
-    if kept.is_empty() {
+    if significant.is_empty() {
         "unknown".to_owned()
     } else {
-        kept.join("-")
+        significant.join("-")
     }
 }
 

@@ -46,19 +46,21 @@ pub(super) enum ProcessKind {
 }
 
 /// Sets the environment of `command` to the variables allowed for its kind, and nothing else.
-pub(super) fn set_environment(command: &mut Command, whom: ProcessKind) {
-    let (names, beginnings): (&[&str], &[&str]) = match whom {
+pub(super) fn set_environment(command: &mut Command, kind: ProcessKind) {
+    let (names, prefixes): (&[&str], &[&str]) = match kind {
         ProcessKind::Kernels => (&[], &[]),
         ProcessKind::Compilers => (COMPILER_VARIABLES, TOOLCHAIN_PREFIXES),
         ProcessKind::Cuda => (CUDA_VARIABLES, CUDA_PREFIXES),
     };
-    let is_kept = |(name, _): &(OsString, OsString)| {
+    let is_inherited = |(name, _): &(OsString, OsString)| {
         let Some(name) = name.to_str() else {
             return false;
         };
-        let begins = beginnings.iter().any(|with| name.starts_with(with));
-        let secret = SECRET_WORDS.iter().any(|word| name.contains(word));
-        COMMON_VARIABLES.contains(&name) || names.contains(&name) || (begins && !secret)
+        let has_prefix = prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let is_secret = SECRET_WORDS.iter().any(|word| name.contains(word));
+        COMMON_VARIABLES.contains(&name) || names.contains(&name) || (has_prefix && !is_secret)
     };
-    command.env_clear().envs(env::vars_os().filter(is_kept));
+    command
+        .env_clear()
+        .envs(env::vars_os().filter(is_inherited));
 }

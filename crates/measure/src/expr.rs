@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_an_error_with_the_expression() {
+    fn evaluation_errors_name_the_expression() {
         let reason = |text| evaluate_text(text).unwrap_err();
         assert_eq!(reason("M / ZERO"), "division by zero in `M / ZERO`");
         assert_eq!(
@@ -124,13 +124,13 @@ mod tests {
     }
 
     #[test]
-    fn a_side_that_is_decided_already_is_not_evaluated() {
+    fn logical_operators_short_circuit() {
         assert_eq!(evaluate_text("ZERO != 0 && M / ZERO == 1"), Ok(0));
         assert_eq!(evaluate_text("ZERO == 0 || M / ZERO == 1"), Ok(1));
     }
 
     #[test]
-    fn names_are_found_wherever_they_stand() {
+    fn names_are_found_anywhere_in_an_expression() {
         let parsed = Expression::parse("!A + -B * min(C, max(D, 1)) == E").unwrap();
         assert_eq!(
             parsed.names().into_iter().collect::<Vec<_>>(),

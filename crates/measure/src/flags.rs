@@ -83,19 +83,19 @@ pub(super) fn rejection_reason(language: Language, flag: &str) -> Option<String>
 }
 
 fn is_allowed(flag: &str) -> bool {
-    let begins = |with: &&str| flag.starts_with(*with);
-    let rest_of = |with: &str| flag.strip_prefix(with).filter(|rest| !rest.is_empty());
+    let begins = |prefix: &&str| flag.starts_with(*prefix);
+    let value_after = |prefix: &str| flag.strip_prefix(prefix).filter(|rest| !rest.is_empty());
     if ALLOWED_FLAGS.contains(&flag) {
         return true;
     }
-    if let Some(place) = PATH_PREFIXES.iter().find_map(|with| rest_of(with)) {
-        return is_allowed_path(place);
+    if let Some(path) = PATH_PREFIXES.iter().find_map(|prefix| value_after(prefix)) {
+        return is_allowed_path(path);
     }
-    if let Some(library) = rest_of("-l") {
+    if let Some(library) = value_after("-l") {
         return is_plain_value(library);
     }
     // A macro can have any text, because it is passed as one argument.
-    if rest_of("-D").or_else(|| rest_of("-U")).is_some() {
+    if value_after("-D").or_else(|| value_after("-U")).is_some() {
         return true;
     }
     ALLOWED_PREFIXES.iter().any(begins)
@@ -107,14 +107,17 @@ fn is_allowed_for_cuda(flag: &str) -> bool {
     let Some(name) = flag.strip_prefix("--").or_else(|| flag.strip_prefix('-')) else {
         return false;
     };
-    let rest_of = |with: &str| name.strip_prefix(with).filter(|rest| !rest.is_empty());
-    if let Some(place) = rest_of("include-path=").or_else(|| rest_of("I")) {
-        return is_allowed_path(place);
+    let value_after = |prefix: &str| name.strip_prefix(prefix).filter(|rest| !rest.is_empty());
+    if let Some(path) = value_after("include-path=").or_else(|| value_after("I")) {
+        return is_allowed_path(path);
     }
     let macros = ["define-macro=", "undefine-macro=", "D", "U"];
     CUDA_FLAGS.contains(&name)
-        || macros.iter().any(|with| rest_of(with).is_some())
-        || (CUDA_PREFIXES.iter().any(|with| rest_of(with).is_some()) && is_plain_value(name))
+        || macros.iter().any(|prefix| value_after(prefix).is_some())
+        || (CUDA_PREFIXES
+            .iter()
+            .any(|prefix| value_after(prefix).is_some())
+            && is_plain_value(name))
 }
 
 /// Returns whether a value is neither a path nor a program.
@@ -125,12 +128,12 @@ fn is_plain_value(text: &str) -> bool {
 }
 
 /// Returns whether a path is among the program's own sources or in a system folder.
-fn is_allowed_path(place: &str) -> bool {
-    let climbs = place.split('/').any(|part| part == "..");
+fn is_allowed_path(path: &str) -> bool {
+    let climbs = path.split('/').any(|part| part == "..");
     let installed = ["/usr/", "/opt/"]
         .iter()
-        .any(|folder| place.starts_with(folder));
-    !climbs && (installed || !place.starts_with(['/', '=', '~', '$', '-']))
+        .any(|folder| path.starts_with(folder));
+    !climbs && (installed || !path.starts_with(['/', '=', '~', '$', '-']))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ impl FsRoot {
 
     /// A folder in place of `/`.
     #[cfg(test)]
-    pub(crate) fn at(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         Self(folder.to_owned())
     }
 
@@ -81,12 +81,12 @@ impl FsRoot {
 /// `None` for other text, such as `(null)` of an unset `nohz_full`.
 pub(crate) fn parse_cpus(text: &str) -> Option<BTreeSet<usize>> {
     /// More processors than Linux supports. A larger number is an error and would exhaust memory.
-    const MOST: usize = 1 << 16;
+    const MAX_CPUS: usize = 1 << 16;
     let mut cpus = BTreeSet::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        if first > last || last >= MOST {
+        if first > last || last >= MAX_CPUS {
             return None;
         }
         cpus.extend(first..=last);
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_processors_are_the_kernels() {
+    fn processor_lists_use_the_kernel_format() {
         let cpus = parse_cpus("0-2,8,10-11\n").unwrap();
         assert_eq!(
             cpus.iter().copied().collect::<Vec<_>>(),
@@ -147,13 +147,13 @@ mod tests {
         );
         assert_eq!(format_cpus(&cpus), "0-2,8,10-11");
         assert_eq!(parse_cpus("\n").unwrap(), BTreeSet::new());
-        for odd in ["(null)", "3-1", "a", "0-99999999999", "-"] {
-            assert_eq!(parse_cpus(odd), None, "{odd}");
+        for malformed in ["(null)", "3-1", "a", "0-99999999999", "-"] {
+            assert_eq!(parse_cpus(malformed), None, "{malformed}");
         }
     }
 
     #[test]
-    fn what_is_missing_or_odd_is_none_and_not_zero() {
+    fn missing_and_malformed_files_are_none_not_zero() {
         let folder = tempfile::tempdir().unwrap();
         write_files(
             folder.path(),
@@ -163,7 +163,7 @@ mod tests {
                 ("/sys/c", "\n"),
             ],
         );
-        let root = FsRoot::at(folder.path());
+        let root = FsRoot::new(folder.path());
         assert_eq!(root.parse_number::<u64>("/sys/a"), Some(7));
         assert_eq!(root.parse_number::<u64>("/sys/b"), None);
         assert_eq!(root.parse_number::<u64>("/sys/d"), None);

@@ -95,11 +95,11 @@ impl Journal {
             broken: false,
         };
         let bytes = journal.read_all()?;
-        let whole = complete_length(&bytes);
-        journal.length = as_offset(whole);
-        journal.torn = whole < bytes.len();
+        let complete = complete_length(&bytes);
+        journal.length = as_offset(complete);
+        journal.torn = complete < bytes.len();
         journal.unended = bytes
-            .get(..whole)
+            .get(..complete)
             .is_some_and(|lines| !lines.is_empty() && !lines.ends_with(b"\n"));
         Ok(journal)
     }
@@ -176,10 +176,10 @@ impl Journal {
     /// # Errors
     /// [`Error::Io`] if it cannot be renamed.
     pub fn quarantine(self) -> Result<PathBuf> {
-        let aside = self.path.with_extension(DAMAGED_EXTENSION);
-        std::fs::rename(&self.path, &aside).map_err(Error::io(&self.path))?;
-        sync_folder(&aside)?;
-        Ok(aside)
+        let damaged_path = self.path.with_extension(DAMAGED_EXTENSION);
+        std::fs::rename(&self.path, &damaged_path).map_err(Error::io(&self.path))?;
+        sync_folder(&damaged_path)?;
+        Ok(damaged_path)
     }
 
     /// Removes the journal after all its lines were stored.
@@ -202,15 +202,15 @@ impl Journal {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::io(folder)(error)),
         };
-        let mut found = Vec::new();
+        let mut abandoned = Vec::new();
         for entry in entries {
             let path = entry.map_err(Error::io(folder))?.path();
             if path.extension().is_some_and(|ending| ending == EXTENSION) && is_unlocked(&path)? {
-                found.push(path);
+                abandoned.push(path);
             }
         }
-        found.sort_unstable();
-        Ok(found)
+        abandoned.sort_unstable();
+        Ok(abandoned)
     }
 
     /// Reads the whole file.
@@ -248,11 +248,11 @@ impl Journal {
 /// trailing zero bytes, with which file systems fill blocks lost in a power failure. A mix of zero and
 /// other bytes may have been a line and is retained.
 fn complete_length(bytes: &[u8]) -> usize {
-    let ended = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
-    let rest = bytes.get(ended..).unwrap_or_default();
+    let lines_end = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+    let rest = bytes.get(lines_end..).unwrap_or_default();
     let zeros = rest.iter().filter(|&&byte| byte == 0).count();
     if zeros == 0 || zeros == rest.len() {
-        ended
+        lines_end
     } else {
         bytes.len()
     }
@@ -294,10 +294,10 @@ fn open_locked(path: &Path, create: bool) -> Result<File> {
 fn has_path(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    let (Ok(open), Ok(named)) = (file.metadata(), std::fs::metadata(path)) else {
+    let (Ok(opened), Ok(current)) = (file.metadata(), std::fs::metadata(path)) else {
         return false;
     };
-    identity(open) == identity(named)
+    identity(opened) == identity(current)
 }
 
 #[cfg(not(unix))]

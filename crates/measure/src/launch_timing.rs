@@ -204,8 +204,8 @@ fn is_slowed_down(condition: Option<Condition>, warm_clock_mhz: Option<u32>) -> 
 
 /// Half of the 95 % confidence interval of the median, relative to the median; infinite if unknown.
 fn relative_half_width(values: &[f64]) -> f64 {
-    let known = median(values).filter(|median| median.value > 0.0);
-    let relative = known.and_then(|median| Some(median.half_width? / median.value));
+    let estimate = median(values).filter(|median| median.value > 0.0);
+    let relative = estimate.and_then(|median| Some(median.half_width? / median.value));
     relative.unwrap_or(f64::INFINITY)
 }
 
@@ -218,7 +218,7 @@ mod tests {
         now_s: f64,
         /// Nanoseconds of future launches, repeated cyclically.
         launch_ns: Vec<f64>,
-        at: usize,
+        next_launch: usize,
         conditions: Vec<Condition>,
         flushes: u32,
         pauses: u32,
@@ -230,7 +230,7 @@ mod tests {
             Self {
                 now_s: 0.0,
                 launch_ns: launch_ns.to_vec(),
-                at: 0,
+                next_launch: 0,
                 conditions: Vec::new(),
                 flushes: 0,
                 pauses: 0,
@@ -243,8 +243,9 @@ mod tests {
         type Error = std::convert::Infallible;
 
         fn time(&mut self, launches: u32, flushed: bool) -> Result<f64, Self::Error> {
-            let took_ns = self.launch_ns[self.at % self.launch_ns.len()] * f64::from(launches);
-            self.at += 1;
+            let took_ns =
+                self.launch_ns[self.next_launch % self.launch_ns.len()] * f64::from(launches);
+            self.next_launch += 1;
             self.now_s += took_ns * 1e-9;
             self.flushes += u32::from(flushed);
             self.timed.push(launches);
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn timing_ends_at_the_most_time() {
+    fn timing_ends_at_the_maximum_time() {
         let mut gpu = SimulatedGpu::new(&[1e9]);
         let timing = time(&mut gpu, &settings(Cache::Cold)).unwrap();
         assert_eq!(gpu.timed.len(), 5);

@@ -50,7 +50,7 @@ fn end_with_parent(bounds: &WorkerLimits) -> Result<(), String> {
 
 fn set_limits(job: &Job, buffer_bytes: u64) -> Result<(), Errno> {
     let threads = u64::from(job.settings.threads.max(1));
-    let both = |resource, limit: u64| {
+    let set_both = |resource, limit: u64| {
         let limit = rlim_t::from(limit);
         setrlimit(resource, limit, limit)
     };
@@ -62,12 +62,12 @@ fn set_limits(job: &Job, buffer_bytes: u64) -> Result<(), Errno> {
         BASE_MEMORY_BYTES,
         THREAD_BYTES * threads,
     ];
-    both(
+    set_both(
         Resource::RLIMIT_AS,
         address_space.into_iter().fold(0, u64::saturating_add),
     )?;
     let seconds = std::time::Duration::from_secs_f64(job.settings.timeout_run_s.clamp(1.0, 1e6));
-    both(
+    set_both(
         Resource::RLIMIT_CPU,
         (seconds.as_secs() + 1) * threads + GRACE_S,
     )?;
@@ -75,10 +75,10 @@ fn set_limits(job: &Job, buffer_bytes: u64) -> Result<(), Errno> {
         Task::Reference { .. } => buffer_bytes,
         Task::Probe | Task::Time { .. } => 0,
     };
-    both(Resource::RLIMIT_FSIZE, written.saturating_add(FILE_BYTES))?;
-    both(Resource::RLIMIT_CORE, 0)?;
+    set_both(Resource::RLIMIT_FSIZE, written.saturating_add(FILE_BYTES))?;
+    set_both(Resource::RLIMIT_CORE, 0)?;
     // The limit counts all threads of the user, including other programs. Root has no limit.
-    both(Resource::RLIMIT_NPROC, running_threads() + threads + 64)
+    set_both(Resource::RLIMIT_NPROC, running_threads() + threads + 64)
 }
 
 /// Current address space of this process, in bytes.

@@ -68,7 +68,7 @@ pub(super) fn run(
         .map(|pipe| read_pipe(pipe, StderrLimit::First(STDOUT_BYTES)));
     let stderr = child.stderr.take().map(|pipe| read_pipe(pipe, keep));
     let timed_out = Arc::new(AtomicBool::new(false));
-    let (ended, end) = channel::<()>();
+    let (end_sender, end) = channel::<()>();
     let watchdog = {
         let timed_out = Arc::clone(&timed_out);
         thread::spawn(move || {
@@ -80,7 +80,7 @@ pub(super) fn run(
         })
     };
     wait_for_exit(group);
-    drop(ended);
+    drop(end_sender);
     let _ = watchdog.join();
     // The first process is dead but not reaped, so its number, and the group's, is not reused.
     kill_group(group);
@@ -122,7 +122,7 @@ fn reap(child: &mut Child, timed_out: bool) -> io::Result<ExitKind> {
 
 /// A pipe that a background thread reads to its end.
 struct PipeReader {
-    kept: Arc<Mutex<Vec<u8>>>,
+    retained: Arc<Mutex<Vec<u8>>>,
     end: Receiver<()>,
 }
 
@@ -130,32 +130,31 @@ impl PipeReader {
     fn finish(self) -> Vec<u8> {
         // Both results are fine: the end of the pipe, and the timeout.
         let _ = self.end.recv_timeout(DRAIN_TIMEOUT);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut kept)
+        let mut retained = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut retained)
     }
 }
 
 fn read_pipe(mut pipe: impl Read + Send + 'static, keep: StderrLimit) -> PipeReader {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let (ended, end) = channel::<()>();
-    let shared = Arc::clone(&kept);
+    let retained = Arc::new(Mutex::new(Vec::new()));
+    let (end_sender, end) = channel::<()>();
+    let shared = Arc::clone(&retained);
     thread::spawn(move || {
         let mut chunk = vec![0; 16 << 10];
         while let Ok(length @ 1..) = pipe.read(&mut chunk) {
-            let read = chunk.get(..length).unwrap_or_default();
-            let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend_from_slice(read);
+            let mut retained = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            retained.extend_from_slice(chunk.get(..length).unwrap_or_default());
             match keep {
-                StderrLimit::First(bytes) => kept.truncate(bytes),
+                StderrLimit::First(bytes) => retained.truncate(bytes),
                 StderrLimit::Last(bytes) => {
-                    let excess = kept.len().saturating_sub(bytes);
-                    kept.drain(..excess);
+                    let excess = retained.len().saturating_sub(bytes);
+                    retained.drain(..excess);
                 }
             }
         }
-        drop(ended);
+        drop(end_sender);
     });
-    PipeReader { kept, end }
+    PipeReader { retained, end }
 }
 
 #[cfg(test)]

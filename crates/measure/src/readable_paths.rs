@@ -57,17 +57,17 @@ pub(super) fn system_paths() -> Vec<PathBuf> {
 /// For a program in `x/bin`, all of `x`, unless that is the home folder.
 pub(super) fn toolchain_paths(program: &Path) -> Vec<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from);
-    let Some(found) = resolve_program(program) else {
+    let Some(file) = resolve_program(program) else {
         return Vec::new();
     };
-    let real = found.canonicalize();
-    let all = [Some(found), real.ok()].into_iter().flatten();
+    let real = file.canonicalize();
+    let all = [Some(file), real.ok()].into_iter().flatten();
     let folders = all.filter_map(|program| {
         let folder = program.parent()?;
-        let whole = folder.parent().filter(|_| folder.ends_with("bin"));
-        let whole =
-            whole.filter(|whole| whole.parent().is_some() && home.as_deref() != Some(whole));
-        Some(whole.unwrap_or(folder).to_owned())
+        let toolchain = folder.parent().filter(|_| folder.ends_with("bin"));
+        let toolchain = toolchain
+            .filter(|toolchain| toolchain.parent().is_some() && home.as_deref() != Some(toolchain));
+        Some(toolchain.unwrap_or(folder).to_owned())
     });
     folders.collect()
 }
@@ -88,19 +88,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toolchain_is_what_lies_around_its_program() {
-        let place = tempfile::tempdir().unwrap();
-        let place = place.path().canonicalize().unwrap();
-        let bin = place.join("gcc-14/bin");
+    fn a_toolchain_is_the_folder_around_its_program() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let bin = root.join("gcc-14/bin");
         std::fs::create_dir_all(&bin).unwrap();
         std::fs::write(bin.join("gcc"), "").unwrap();
-        std::os::unix::fs::symlink(bin.join("gcc"), place.join("cc")).unwrap();
-        let whole = place.join("gcc-14");
+        std::os::unix::fs::symlink(bin.join("gcc"), root.join("cc")).unwrap();
+        let toolchain = root.join("gcc-14");
         assert_eq!(
             toolchain_paths(&bin.join("gcc")),
-            [whole.clone(), whole.clone()]
+            [toolchain.clone(), toolchain.clone()]
         );
-        assert_eq!(toolchain_paths(&place.join("cc")), [place.clone(), whole]);
+        assert_eq!(toolchain_paths(&root.join("cc")), [root.clone(), toolchain]);
         assert_eq!(
             toolchain_paths(Path::new("no-such-program")),
             Vec::<PathBuf>::new()

@@ -36,8 +36,8 @@ impl ReferenceCache {
         build: impl FnOnce() -> Result<CompiledLibrary>,
     ) -> Result<CompiledLibrary> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = built.get(&key) {
-            return Ok(known.clone());
+        if let Some(library) = built.get(&key) {
+            return Ok(library.clone());
         }
         let new = build()?;
         built.insert(key, new.clone());
@@ -52,7 +52,7 @@ impl ReferenceCache {
         call: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<PathBuf> {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, path)) = outputs.iter().find(|(known, _)| *known == key) {
+        if let Some((_, path)) = outputs.iter().find(|(other, _)| *other == key) {
             return Ok(path.clone());
         }
         let path = folder.join(format!("{key:032x}.outputs"));

@@ -75,7 +75,7 @@ pub(crate) struct Runner {
     folder: Scratch,
     options: RunnerOptions,
     /// Default core.
-    own_core: Option<usize>,
+    default_core: Option<usize>,
     active: Vec<String>,
     compilers: Mutex<Vec<Compiler>>,
     references: ReferenceCache,
@@ -105,7 +105,7 @@ impl Runner {
             builder,
             folder: Scratch::new_in(scratch)?,
             options,
-            own_core: cores::choose_core(),
+            default_core: cores::choose_core(),
             active: Vec::new(),
             compilers: Mutex::default(),
             references: ReferenceCache::default(),
@@ -124,15 +124,18 @@ impl Runner {
     /// # Errors
     /// See [`Compiler::find`].
     pub(crate) fn compiler(&self, language: Language) -> Result<Compiler> {
-        let mut known = self
+        let mut compilers = self
             .compilers
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(compiler) = known.iter().find(|compiler| compiler.language == language) {
+        if let Some(compiler) = compilers
+            .iter()
+            .find(|compiler| compiler.language == language)
+        {
             return Ok(compiler.clone());
         }
         let compiler = Compiler::find(language)?;
-        known.push(compiler.clone());
+        compilers.push(compiler.clone());
         Ok(compiler)
     }
 
@@ -298,16 +301,16 @@ impl Runner {
 
     /// Only kernels with one thread reserve the core, because several threads would share it.
     fn worker_limits(&self, threads: u32, folder: &Path) -> WorkerLimits {
-        let alone = threads <= 1;
-        let realtime = alone && self.options.realtime == Realtime::Auto;
+        let is_single_threaded = threads <= 1;
+        let realtime = is_single_threaded && self.options.realtime == Realtime::Auto;
         // Without reserving the core, a pinned kernel would wait for it while another core is idle.
         let core = self
             .options
             .core
-            .or_else(|| realtime.then_some(self.own_core).flatten());
+            .or_else(|| realtime.then_some(self.default_core).flatten());
         WorkerLimits {
             parent: i32::try_from(id()).unwrap_or(0),
-            core: core.filter(|_| alone),
+            core: core.filter(|_| is_single_threaded),
             realtime,
             sandbox: self.options.sandbox,
             folder: folder.to_owned(),
@@ -317,9 +320,9 @@ impl Runner {
 
     /// Paths that kernels may read: installed software, files of the runner, and compiler libraries.
     fn readable_paths(&self) -> Vec<PathBuf> {
-        let known = self.compilers.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
-        let toolchains = known
+        let compilers = self.compilers.lock();
+        let compilers = compilers.unwrap_or_else(PoisonError::into_inner);
+        let toolchains = compilers
             .iter()
             .flat_map(|compiler| readable_paths::toolchain_paths(&compiler.path));
         readable_paths::system_paths()

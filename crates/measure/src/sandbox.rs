@@ -215,10 +215,10 @@ fn deny_calls(confined: SandboxProfile) -> Option<()> {
     let all = DENIED_CALLS.iter().chain(DENIED_X86_CALLS);
     let mut rules: BTreeMap<libc::c_long, Vec<SeccompRule>> =
         all.map(|call| (*call, Vec::new())).collect();
-    let own = u64::from(std::process::id());
-    let is_other = || Some(vec![build_rule(&[(0, SeccompCmpOp::Ne, own)])?]);
+    let own_pid = u64::from(std::process::id());
+    let is_other = || Some(vec![build_rule(&[(0, SeccompCmpOp::Ne, own_pid)])?]);
     // 0 also refers to the own process.
-    let other = build_rule(&[(0, SeccompCmpOp::Ne, own), (0, SeccompCmpOp::Ne, 0)])?;
+    let other = build_rule(&[(0, SeccompCmpOp::Ne, own_pid), (0, SeccompCmpOp::Ne, 0)])?;
     rules.insert(libc::SYS_prlimit64, vec![other]);
     for call in [libc::SYS_kill, libc::SYS_tkill, libc::SYS_rt_sigqueueinfo] {
         rules.insert(call, is_other()?);
@@ -249,8 +249,8 @@ fn build_rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Option<SeccompRule> {
 
 fn build_filter(rules: BTreeMap<libc::c_long, Vec<SeccompRule>>, errno: i32) -> Option<BpfProgram> {
     let denied = SeccompAction::Errno(u32::try_from(errno).ok()?);
-    let here = std::env::consts::ARCH.try_into().ok()?;
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, here).ok()?;
+    let architecture = std::env::consts::ARCH.try_into().ok()?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, architecture).ok()?;
     filter.try_into().ok()
 }
 
@@ -329,17 +329,18 @@ fn drop_capabilities() -> Option<()> {
     };
     let mut words = [Capabilities::default(); 2];
     // SAFETY: the call reads the header and writes two words of capabilities, for which there is space.
-    let read = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
-    let kept = words.first().map_or(0, |word| word.permitted & NICE);
+    let get_status =
+        unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
+    let permitted = words.first().map_or(0, |word| word.permitted & NICE);
     let words = [
         Capabilities {
-            effective: kept,
-            permitted: kept,
+            effective: permitted,
+            permitted,
             inheritable: 0,
         },
         Capabilities::default(),
     ];
     // SAFETY: the call only reads the header and two words.
-    let set = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
-    (read == 0 && set == 0).then_some(())
+    let set_status = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
+    (get_status == 0 && set_status == 0).then_some(())
 }

@@ -100,8 +100,8 @@ impl Search {
         let Some(mut runtime_ns) = runtime_ns.filter(|runtime| runtime.is_finite()) else {
             return;
         };
-        if let Some(known) = self.parents.iter().position(|(_, parent)| *parent == point) {
-            runtime_ns = runtime_ns.min(self.parents.remove(known).0);
+        if let Some(previous) = self.parents.iter().position(|(_, parent)| *parent == point) {
+            runtime_ns = runtime_ns.min(self.parents.remove(previous).0);
         }
         let rank = self
             .parents
@@ -168,19 +168,20 @@ impl Search {
         let mut child = self.parent()?;
         if self.rng.f64() < CROSSOVER_FRACTION {
             let other = self.parent()?;
-            for (mine, theirs) in child.iter_mut().zip(other) {
+            for (gene, other_gene) in child.iter_mut().zip(other) {
                 if self.rng.bool() {
-                    *mine = theirs;
+                    *gene = other_gene;
                 }
             }
         }
-        let turns = 1 + usize::from(self.rng.bool());
-        for _ in 0..turns {
-            let turned = self.rng.usize(..child.len().max(1));
-            if let (Some(knob), Some(place)) =
-                (self.space.knobs().get(turned), child.get_mut(turned))
-            {
-                *place = mutate(&mut self.rng, knob, *place);
+        let mutations = 1 + usize::from(self.rng.bool());
+        for _ in 0..mutations {
+            let knob_index = self.rng.usize(..child.len().max(1));
+            if let (Some(knob), Some(gene)) = (
+                self.space.knobs().get(knob_index),
+                child.get_mut(knob_index),
+            ) {
+                *gene = mutate(&mut self.rng, knob, *gene);
             }
         }
         Some(child)
@@ -201,14 +202,14 @@ impl Search {
 /// Mutates a knob: one step up or down, or equally often to any value.
 ///
 /// Adjacent values are usually similar, but a knob such as a loop order has no order.
-fn mutate(rng: &mut Rng, knob: &Knob, place: usize) -> usize {
+fn mutate(rng: &mut Rng, knob: &Knob, value_index: usize) -> usize {
     let last = knob.values.len().saturating_sub(1);
     if rng.bool() {
         rng.usize(..=last)
     } else if rng.bool() {
-        place.saturating_sub(1)
+        value_index.saturating_sub(1)
     } else {
-        (place + 1).min(last)
+        (value_index + 1).min(last)
     }
 }
 
@@ -259,13 +260,14 @@ mod tests {
 
     /// Smooth in each knob, with two dependent knobs, ripples, and a fifth of failing configurations.
     fn runtime_ns(config: &Config) -> Option<f64> {
-        let at = |name: &str| f64::from(i32::try_from(config[name]).unwrap());
+        let knob_value = |name: &str| f64::from(i32::try_from(config[name]).unwrap());
         let smooth: f64 = [(0, 5.0), (1, 2.0), (2, 7.0), (3, 3.0)]
             .iter()
-            .map(|(knob, best)| (at(&format!("K{knob}")) - best).powi(2))
+            .map(|(knob, best)| (knob_value(&format!("K{knob}")) - best).powi(2))
             .sum();
-        let coupled = (at("K4") + at("K5") - 9.0).powi(2) + (at("K4") - at("K0")).abs();
-        let ripples = 6.0 * ((at("K1") * 2.1 + at("K3") * 1.7).sin() + 1.0);
+        let coupled = (knob_value("K4") + knob_value("K5") - 9.0).powi(2)
+            + (knob_value("K4") - knob_value("K0")).abs();
+        let ripples = 6.0 * ((knob_value("K1") * 2.1 + knob_value("K3") * 1.7).sin() + 1.0);
         let fails = (config["K0"] * 7 + config["K2"] * 3 + config["K5"]) % 5 == 0;
         (!fails).then_some(100.0 + smooth + coupled + ripples)
     }
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn evolution_finds_better_ones_than_chance_with_as_many_trials() {
+    fn evolution_beats_random_search_with_the_same_number_of_trials() {
         let seeds = 0..20;
         let bests = |kind| -> Vec<f64> {
             seeds
@@ -322,14 +324,18 @@ mod tests {
         for kind in KINDS {
             let space = space(2, 4, &[]);
             let skip: HashSet<Config> = (0..10)
-                .map(|index| space.config(&space.at(index).unwrap()))
+                .map(|index| space.config(&space.nth_point(index).unwrap()))
                 .collect();
-            let told = space.config(&space.at(15).unwrap());
+            let measured = space.config(&space.nth_point(15).unwrap());
             let mut search = Search::new(kind, space, BTreeMap::new(), 1, &skip);
-            search.add_result(&told, None);
-            let given: Vec<Config> = search.collect();
-            assert_eq!(given.len(), 5, "{kind:?}");
-            assert!(given.iter().all(|one| !skip.contains(one) && *one != told));
+            search.add_result(&measured, None);
+            let proposed: Vec<Config> = search.collect();
+            assert_eq!(proposed.len(), 5, "{kind:?}");
+            assert!(
+                proposed
+                    .iter()
+                    .all(|config| !skip.contains(config) && *config != measured)
+            );
         }
     }
 
@@ -352,12 +358,12 @@ mod tests {
     }
 
     #[test]
-    fn a_space_of_a_trillion_points_is_searched_at_once() {
+    fn a_space_of_a_trillion_points_is_searched_quickly() {
         for kind in KINDS {
             // One point in a thousand is valid, and only the last knob determines which.
             let space = space(4, 1000, &["(K0 + K1 + K2 + K3) % 1000 == 0"]);
-            let given: Vec<Config> = search(kind, space, 5).take(50).collect();
-            assert_eq!(given.len(), 50, "{kind:?}");
+            let proposed: Vec<Config> = search(kind, space, 5).take(50).collect();
+            assert_eq!(proposed.len(), 50, "{kind:?}");
         }
     }
 
@@ -372,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_fail_evolution_goes_on_at_random() {
+    fn evolution_continues_at_random_if_all_trials_fail() {
         let mut search = search(SearchStrategy::Evolve, space(2, 10, &[]), 2);
         for _ in 0..100 {
             let config = search.next().unwrap();

@@ -78,7 +78,7 @@ impl Space {
 
     #[cfg(test)]
     /// Point with this index, where the last knob varies fastest; `None` from [`Space::size`].
-    pub(crate) fn at(&self, index: u128) -> Option<Point> {
+    pub(crate) fn nth_point(&self, index: u128) -> Option<Point> {
         let mut rest = index;
         let mut point = Point::with_capacity(self.knobs.len());
         for knob in self.knobs.iter().rev() {
@@ -108,7 +108,9 @@ impl Space {
         self.knobs
             .iter()
             .zip(point)
-            .filter_map(|(knob, place)| Some((knob.name.clone(), *knob.values.get(*place)?)))
+            .filter_map(|(knob, value_index)| {
+                Some((knob.name.clone(), *knob.values.get(*value_index)?))
+            })
             .collect()
     }
 
@@ -121,7 +123,7 @@ impl Space {
             .iter()
             .map(|knob| {
                 let value = config.get(&knob.name)?;
-                knob.values.iter().position(|one| one == value)
+                knob.values.iter().position(|candidate| candidate == value)
             })
             .collect()
     }
@@ -148,7 +150,7 @@ impl Space {
         self.rejecting_depth(params, point).is_none()
     }
 
-    /// First valid point at or after `from`, in the order of [`Space::at`].
+    /// First valid point at or after `from`, in the order of [`Space::nth_point`].
     ///
     /// If the leading knobs alone violate a constraint, all points with these values are skipped together.
     /// So a space with very few valid points is searched quickly, too.
@@ -174,11 +176,15 @@ impl Space {
     /// Minimum number of leading knobs that make `point` invalid; `None` if it is valid.
     fn rejecting_depth(&self, params: &BTreeMap<String, i64>, point: &Point) -> Option<usize> {
         let lookup = |name: &str| {
-            let turned = self.knobs.iter().position(|knob| knob.name == name);
-            match turned {
-                Some(turned) => {
-                    let place = point.get(turned)?;
-                    self.knobs.get(turned)?.values.get(*place).copied()
+            let knob_index = self.knobs.iter().position(|knob| knob.name == name);
+            match knob_index {
+                Some(knob_index) => {
+                    let value_index = point.get(knob_index)?;
+                    self.knobs
+                        .get(knob_index)?
+                        .values
+                        .get(*value_index)
+                        .copied()
                 }
                 None => params.get(name).copied(),
             }
@@ -192,14 +198,17 @@ impl Space {
 
     /// Advances the last of the first `depth` knobs by one, with carry, and resets the knobs after it.
     fn advance(&self, point: &mut Point, depth: usize) -> Option<()> {
-        point.iter_mut().skip(depth).for_each(|place| *place = 0);
-        let turning = self.knobs.iter().zip(point.iter_mut()).take(depth);
-        for (knob, place) in turning.rev() {
-            *place += 1;
-            if *place < knob.values.len() {
+        point
+            .iter_mut()
+            .skip(depth)
+            .for_each(|value_index| *value_index = 0);
+        let advancing = self.knobs.iter().zip(point.iter_mut()).take(depth);
+        for (knob, value_index) in advancing.rev() {
+            *value_index += 1;
+            if *value_index < knob.values.len() {
                 return Some(());
             }
-            *place = 0;
+            *value_index = 0;
         }
         None
     }
@@ -232,24 +241,24 @@ mod tests {
     fn indices_count_all_points_once_with_the_last_knob_fastest() {
         let space = space(&[("A", &[1, 2]), ("B", &[10, 20, 30])], &[]);
         assert_eq!(space.size(), 6);
-        let listed: Vec<Point> = (0..7).map_while(|index| space.at(index)).collect();
+        let listed: Vec<Point> = (0..7).map_while(|index| space.nth_point(index)).collect();
         assert_eq!(
             listed,
             [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]].map(Vec::from)
         );
-        let mut walked = vec![space.first_point()];
-        while let Some(next) = space.successor(walked.last().unwrap()) {
-            walked.push(next);
+        let mut visited = vec![space.first_point()];
+        while let Some(next) = space.successor(visited.last().unwrap()) {
+            visited.push(next);
         }
-        assert_eq!(walked, listed);
+        assert_eq!(visited, listed);
     }
 
     #[test]
     fn a_space_without_knobs_has_one_point() {
         let space = space(&[], &[]);
         assert_eq!(space.size(), 1);
-        assert_eq!(space.at(0), Some(vec![]));
-        assert_eq!(space.at(1), None);
+        assert_eq!(space.nth_point(0), Some(vec![]));
+        assert_eq!(space.nth_point(1), None);
         assert_eq!(space.successor(&vec![]), None);
         assert_eq!(space.point_of(&Config::new()), Some(vec![]));
     }
@@ -264,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_found_where_it_lies_and_nowhere_else() {
+    fn only_configurations_of_the_space_have_a_point() {
         let space = space(&[("A", &[1, 2]), ("B", &[10, 20, 30])], &[]);
         let config = space.config(&vec![1, 2]);
         assert_eq!(
@@ -283,7 +292,8 @@ mod tests {
     #[test]
     fn constraints_over_workload_and_knobs_decide() {
         let space = space(&[("A", &[0, 3, 4])], &["N % A == 0"]);
-        let broken = |n, place| space.broken_constraint(&params(n), &space.config(&vec![place]));
+        let broken =
+            |n, value_index| space.broken_constraint(&params(n), &space.config(&vec![value_index]));
         assert_eq!(broken(12, 1), None);
         assert_eq!(broken(16, 1).unwrap(), "N % A == 0");
         assert_eq!(broken(16, 0).unwrap(), "division by zero in `N % A == 0`");
@@ -292,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn walking_gives_what_filtering_gives() {
+    fn next_allowed_visits_exactly_the_valid_points() {
         let values: Vec<i64> = (1..=6).collect();
         let space = space(
             &[("A", &values), ("B", &values), ("C", &values)],
@@ -300,25 +310,25 @@ mod tests {
         );
         let params = params(7);
         let filtered: Vec<Point> = (0..space.size())
-            .filter_map(|index| space.at(index))
+            .filter_map(|index| space.nth_point(index))
             .filter(|point| {
                 space
                     .broken_constraint(&params, &space.config(point))
                     .is_none()
             })
             .collect();
-        let mut walked = Vec::new();
+        let mut visited = Vec::new();
         let mut from = Some(space.first_point());
         while let Some(point) = from.and_then(|from| space.next_allowed(&params, from)) {
             from = space.successor(&point);
-            walked.push(point);
+            visited.push(point);
         }
         assert!(!filtered.is_empty());
-        assert_eq!(walked, filtered);
+        assert_eq!(visited, filtered);
     }
 
     #[test]
-    fn an_immense_space_that_is_all_forbidden_is_passed_at_once() {
+    fn a_huge_space_without_valid_points_is_skipped_quickly() {
         let values: Vec<i64> = (0..1000).collect();
         let names: Vec<String> = (0..8).map(|n| format!("K{n}")).collect();
         let knobs: Vec<(&str, &[i64])> = names.iter().map(|n| (n.as_str(), &values[..])).collect();

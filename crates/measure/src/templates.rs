@@ -154,12 +154,14 @@ pub fn find(name: &str) -> Result<&'static Template> {
         .iter()
         .find(|template| template.name == name)
         .ok_or_else(|| {
-            let known = TEMPLATES.iter();
-            let known: Vec<String> = known.map(|one| format!("`{}`", one.name)).collect();
+            let names = TEMPLATES.iter();
+            let names: Vec<String> = names
+                .map(|template| format!("`{}`", template.name))
+                .collect();
             Error::Unknown {
                 kind: "template",
                 name: name.to_owned(),
-                known: known.join(", "),
+                known: names.join(", "),
             }
         })
 }
@@ -227,8 +229,8 @@ mod tests {
     use std::collections::HashSet;
 
     pub(super) fn open(template: &Template) -> Manifest {
-        let read = |source: &str| template.source(source);
-        Manifest::parse(template.manifest, &template.manifest_name(), &read).unwrap()
+        let read_source = |source: &str| template.source(source);
+        Manifest::parse(template.manifest, &template.manifest_name(), &read_source).unwrap()
     }
 
     #[test]
@@ -256,7 +258,10 @@ mod tests {
 
     #[test]
     fn both_languages_of_an_operator_are_one_program_and_take_the_same_arguments() {
-        for template in list().iter().filter(|one| !one.name.ends_with("-cuda")) {
+        for template in list()
+            .iter()
+            .filter(|template| !template.name.ends_with("-cuda"))
+        {
             let sibling = find(&format!("{}-cuda", template.name)).unwrap();
             let (host, device) = (open(template), open(sibling));
             assert_eq!(host.name(), device.name());
@@ -266,25 +271,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_loads_and_nothing_is_overwritten() {
+    fn written_templates_load_and_nothing_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let at = folder.path().join("new");
-        let path = find("matmul").unwrap().write(&at).unwrap();
-        assert_eq!(path, at.join("matmul.toml"));
+        let folder_path = folder.path().join("new");
+        let path = find("matmul").unwrap().write(&folder_path).unwrap();
+        assert_eq!(path, folder_path.join("matmul.toml"));
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             find("matmul").unwrap().manifest
         );
         // The other language's files are there already; writing identical files changes nothing.
-        find("matmul-cuda").unwrap().write(&at).unwrap();
-        find("matmul").unwrap().write(&at).unwrap();
-        let other = find("softmax").unwrap().write(&at).unwrap_err();
+        find("matmul-cuda").unwrap().write(&folder_path).unwrap();
+        find("matmul").unwrap().write(&folder_path).unwrap();
+        let other = find("softmax").unwrap().write(&folder_path).unwrap_err();
         assert!(
             other
                 .to_string()
                 .contains("reference.c` exists and differs")
         );
-        assert!(!at.join("softmax.toml").exists());
+        assert!(!folder_path.join("softmax.toml").exists());
     }
 
     #[test]

@@ -79,11 +79,11 @@ const COUNTING_TOLERANCE: f64 = 0.03;
 ///
 /// With several threads, processor time does not show waiting, so only context switches are checked.
 fn is_clean(repeat: &Repeat, threads: u32) -> bool {
-    let ran = match repeat.cpu_ns {
+    let was_running = match repeat.cpu_ns {
         Some(cpu_ns) if threads <= 1 => repeat.wall_ns <= CLEAN_RATIO * cpu_ns,
         _ => true,
     };
-    ran && repeat.involuntary_switches == 0
+    was_running && repeat.involuntary_switches == 0
 }
 
 /// Times the kernel of `bench`. `first_call` is the duration of the call that was made before.
@@ -175,10 +175,10 @@ impl ElapsedTime {
     }
 
     fn mean_repeat(&self, number: u32) -> Repeat {
-        let each = |total: Duration| total.as_secs_f64() * 1e9 / f64::from(number);
+        let per_call_ns = |total: Duration| total.as_secs_f64() * 1e9 / f64::from(number);
         Repeat {
-            wall_ns: each(self.wall),
-            cpu_ns: Some(each(self.cpu)),
+            wall_ns: per_call_ns(self.wall),
+            cpu_ns: Some(per_call_ns(self.cpu)),
             involuntary_switches: self.involuntary_switches,
             migrated: self.migrated,
             counts: true,

@@ -10,7 +10,7 @@ struct Simulated {
     core: usize,
     calls: u64,
     flushes: u64,
-    ways_given: u64,
+    core_yields: u64,
     /// Duration of call number n.
     cost: Box<dyn Fn(u64) -> Duration>,
     /// Processor time of the kernel before it is preempted, and the duration of the preemption.
@@ -27,7 +27,7 @@ impl Simulated {
             core: 1,
             calls: 0,
             flushes: 0,
-            ways_given: 0,
+            core_yields: 0,
             cost: Box::new(cost),
             slice: None,
             left: Duration::ZERO,
@@ -86,7 +86,7 @@ impl Caller for Simulated {
     }
 
     fn yield_core(&mut self) {
-        self.ways_given += 1;
+        self.core_yields += 1;
         if let Some((slice, away)) = self.slice {
             self.now += away;
             self.left = slice;
@@ -130,7 +130,7 @@ fn on_a_busy_machine_repeats_become_short_and_clean() {
     assert_eq!(timing.flags, [""; 0]);
     assert_eq!(timing.repeats.len(), 10);
     assert!((timing.repeats[9].wall_ns - 100_000.0).abs() < 1.0);
-    assert!(machine.ways_given >= 10);
+    assert!(machine.core_yields >= 10);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn drifting_times_end_at_the_limit_with_a_flag() {
 }
 
 #[test]
-fn a_kernel_that_takes_no_time_ends_too() {
+fn timing_a_kernel_without_duration_ends() {
     let mut machine = Simulated::new(|_| Duration::ZERO);
     let timing = times(&mut machine, &few_repeats());
     assert_eq!(timing.number, MAX_CALLS);
@@ -252,7 +252,7 @@ fn repeats_slowed_by_a_neighbour_do_not_count() {
 }
 
 #[test]
-fn times_of_threads_and_of_cold_calls_differ_by_themselves() {
+fn multithreaded_and_cold_times_vary_naturally() {
     for (cache, threads) in [(Cache::Cold, 1), (Cache::Warm, 2)] {
         let mut machine = Simulated::new(|call| Duration::from_micros(10_000 + 100 * (call % 7)));
         let settings = Settings {

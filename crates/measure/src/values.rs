@@ -143,13 +143,13 @@ fn real_value(init: Init, key: u64, index: u64) -> f64 {
     }
 }
 
-fn integer_value(init: Init, key: u64, index: u64, (least, most): (i64, i64)) -> i64 {
+fn integer_value(init: Init, key: u64, index: u64, (minimum, maximum): (i64, i64)) -> i64 {
     match init {
-        Init::Constant { value } => to_i64(value.round()).clamp(least, most),
-        Init::Count { modulus } => count_value(index, modulus).clamp(least, most),
+        Init::Constant { value } => to_i64(value.round()).clamp(minimum, maximum),
+        Init::Count { modulus } => count_value(index, modulus).clamp(minimum, maximum),
         Init::Uniform { low, high } => {
-            let low = to_i64(low.ceil()).clamp(least, most);
-            let high = to_i64(high.floor()).clamp(low, most);
+            let low = to_i64(low.ceil()).clamp(minimum, maximum);
+            let high = to_i64(high.floor()).clamp(low, maximum);
             let span = i128::from(high) - i128::from(low) + 1;
             let above = (i128::from(random_word(key, index)) * span) >> 64;
             i64::try_from(i128::from(low) + above).unwrap_or(high)
@@ -175,8 +175,8 @@ fn mix_bits(mut word: u64) -> u64 {
 
 fn fill_elements<const N: usize>(bytes: &mut [u8], element: impl Fn(u64) -> [u8; N]) {
     let (elements, _) = bytes.as_chunks_mut::<N>();
-    for (index, place) in (0..).zip(elements) {
-        *place = element(index);
+    for (index, slot) in (0..).zip(elements) {
+        *slot = element(index);
     }
 }
 
@@ -233,8 +233,8 @@ mod tests {
     fn floats(init: Init, seed: u64, argument: usize, count: usize) -> Vec<f32> {
         let mut bytes = vec![0; count * 4];
         fill(Dtype::F32, init, seed, argument, &mut bytes);
-        let read = |chunk: &[u8]| f32::from_ne_bytes(chunk.try_into().unwrap());
-        bytes.chunks(4).map(read).collect()
+        let decode = |chunk: &[u8]| f32::from_ne_bytes(chunk.try_into().unwrap());
+        bytes.chunks(4).map(decode).collect()
     }
 
     #[test]
@@ -271,10 +271,10 @@ mod tests {
             high: 1.0,
         };
         fill(Dtype::I8, three, 3, 0, &mut bytes);
-        let mut seen: Vec<i8> = bytes.iter().map(|byte| byte.cast_signed()).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen, [-1, 0, 1]);
+        let mut distinct: Vec<i8> = bytes.iter().map(|byte| byte.cast_signed()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct, [-1, 0, 1]);
         let wide = Init::Uniform {
             low: -1e30,
             high: 1e30,
@@ -287,11 +287,11 @@ mod tests {
     fn counting_wraps_at_its_modulus() {
         let mut bytes = vec![0; 12];
         fill(Dtype::I16, Init::Count { modulus: 4 }, 0, 0, &mut bytes);
-        let read: Vec<i16> = bytes
+        let values: Vec<i16> = bytes
             .chunks(2)
             .map(|chunk| i16::from_ne_bytes(chunk.try_into().unwrap()))
             .collect();
-        assert_eq!(read, [0, 1, 2, 3, 0, 1]);
+        assert_eq!(values, [0, 1, 2, 3, 0, 1]);
     }
 
     #[test]

@@ -40,11 +40,11 @@ pub(super) fn parse_reports(finished: &FinishedProcess, limit: Duration) -> Work
             Err(_) => garbage |= !line.is_empty(),
         }
     }
-    let said = finished
+    let last_line = finished
         .stderr
         .lines()
         .rfind(|line| !line.trim().is_empty());
-    let said: String = said
+    let last_line: String = last_line
         .unwrap_or_default()
         .trim()
         .chars()
@@ -52,7 +52,7 @@ pub(super) fn parse_reports(finished: &FinishedProcess, limit: Duration) -> Work
         .collect();
     let Some(active) = active else {
         return WorkerResult::Fault(format!(
-            "a worker cannot start ({:?}): {said}",
+            "a worker cannot start ({:?}): {last_line}",
             finished.end
         ));
     };
@@ -63,7 +63,7 @@ pub(super) fn parse_reports(finished: &FinishedProcess, limit: Duration) -> Work
             format!("unknown: the worker's reports were damaged {step}: {stderr}"),
         )
     } else {
-        early_exit_outcome(finished.end, &step, &said, &finished.stderr, limit)
+        early_exit_outcome(finished.end, &step, &last_line, &finished.stderr, limit)
     };
     WorkerResult::Outcome(outcome, active)
 }
@@ -72,14 +72,14 @@ pub(super) fn parse_reports(finished: &FinishedProcess, limit: Duration) -> Work
 fn early_exit_outcome(
     end: ExitKind,
     step: &str,
-    said: &str,
+    last_line: &str,
     stderr: &str,
     limit: Duration,
 ) -> Outcome {
-    let because = if said.is_empty() {
+    let suffix = if last_line.is_empty() {
         String::new()
     } else {
-        format!(": {said}")
+        format!(": {last_line}")
     };
     match end {
         ExitKind::TimedOut => {
@@ -98,9 +98,9 @@ fn early_exit_outcome(
                     failed_outcome(4, format!("oom: killed by the system {step}"))
                 }
                 _ if is_out_of_memory(stderr) => {
-                    failed_outcome(4, format!("oom: {name} {step}{because}"))
+                    failed_outcome(4, format!("oom: {name} {step}{suffix}"))
                 }
-                _ => failed_outcome(4, format!("signal:{number}: {name} {step}{because}")),
+                _ => failed_outcome(4, format!("signal:{number}: {name} {step}{suffix}")),
             }
         }
         ExitKind::Exited(FAULT_EXIT_CODE | PANIC_EXIT_CODE) => failed_outcome(
@@ -109,7 +109,7 @@ fn early_exit_outcome(
         ),
         ExitKind::Exited(code) => failed_outcome(
             4,
-            format!("exit:{code}: the kernel ended its process {step}{because}"),
+            format!("exit:{code}: the kernel ended its process {step}{suffix}"),
         ),
     }
 }

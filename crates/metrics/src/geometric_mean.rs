@@ -29,9 +29,9 @@ impl GeometricMean {
     pub fn add(&mut self, ratio: f64) {
         self.count += 1;
         let logarithm = ratio.ln();
-        let off = logarithm - self.mean;
-        self.mean += off / float(self.count);
-        self.squares += off * (logarithm - self.mean);
+        let delta = logarithm - self.mean;
+        self.mean += delta / float(self.count);
+        self.squares += delta * (logarithm - self.mean);
     }
 
     /// Adds all ratios of another mean.
@@ -40,10 +40,10 @@ impl GeometricMean {
             return;
         }
         let count = self.count + other.count;
-        let (own, others) = (float(self.count), float(other.count));
-        let off = other.mean - self.mean;
-        self.mean += off * others / float(count);
-        self.squares += other.squares + off * off * own * others / float(count);
+        let (count_a, count_b) = (float(self.count), float(other.count));
+        let delta = other.mean - self.mean;
+        self.mean += delta * count_b / float(count);
+        self.squares += other.squares + delta * delta * count_a * count_b / float(count);
         self.count = count;
     }
 
@@ -87,10 +87,10 @@ mod tests {
 
     const RATIOS: [f64; 7] = [1.1, 0.93, 2.4, 1.0, 0.5, 1.31, 1.07];
 
-    fn close(found: f64, expected: f64) {
+    fn close(actual: f64, expected: f64) {
         assert!(
-            (found / expected - 1.0).abs() < 1e-9,
-            "{found} is not {expected}"
+            (actual / expected - 1.0).abs() < 1e-9,
+            "{actual} is not {expected}"
         );
     }
 
@@ -105,15 +105,15 @@ mod tests {
     }
 
     #[test]
-    fn parts_join_to_the_whole() {
-        let whole: GeometricMean = RATIOS.into_iter().collect();
-        for cut in 0..=RATIOS.len() {
-            let (first, rest) = RATIOS.split_at(cut);
+    fn merged_parts_equal_the_mean_of_all() {
+        let all: GeometricMean = RATIOS.into_iter().collect();
+        for middle in 0..=RATIOS.len() {
+            let (first, rest) = RATIOS.split_at(middle);
             let mut joined: GeometricMean = first.iter().copied().collect();
             joined.merge(&rest.iter().copied().collect());
             assert_eq!(joined.count(), 7);
-            close(joined.value().unwrap(), whole.value().unwrap());
-            close(joined.interval().unwrap().0, whole.interval().unwrap().0);
+            close(joined.value().unwrap(), all.value().unwrap());
+            close(joined.interval().unwrap().0, all.interval().unwrap().0);
         }
     }
 

@@ -43,7 +43,7 @@ mod tests {
         let mut names = BTreeSet::new();
         for metric in METRICS.iter().copied().flatten() {
             let name = metric.name;
-            assert!(names.insert(name), "{name} stands twice");
+            assert!(names.insert(name), "{name} is listed twice");
             for text in [metric.description, metric.source] {
                 assert!(!text.is_empty(), "{name}");
             }
@@ -60,8 +60,8 @@ mod tests {
         for metric in METRICS.iter().copied().flatten() {
             let nothing = RowGroup::new(metric.arguments);
             let is_none = match metric.gives {
-                Evaluation::Number(of) => of(&nothing).unwrap().is_none(),
-                Evaluation::Numbers(_, of) => of(&nothing).unwrap().is_none(),
+                Evaluation::Number(function) => function(&nothing).unwrap().is_none(),
+                Evaluation::Numbers(_, function) => function(&nothing).unwrap().is_none(),
             };
             assert!(is_none, "{}", metric.name);
         }

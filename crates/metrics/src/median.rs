@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn median_lies_in_the_middle_of_the_sorted_values() {
+    fn median_is_the_middle_of_the_sorted_values() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0]).unwrap().value, 3.0);
         assert_eq!(median(&[9.0, 1.0, 2.0]).unwrap().value, 2.0);

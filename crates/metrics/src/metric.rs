@@ -7,7 +7,7 @@ pub struct Metric {
     pub name: &'static str,
     /// Meaning of the result.
     pub description: &'static str,
-    /// Arguments in order; optional ones are last.
+    /// Arguments in order. Optional ones are last.
     pub arguments: &'static [Argument],
     /// A query that runs on any store.
     pub example: &'static str,
@@ -96,7 +96,7 @@ enum ArgumentColumn {
     Texts(Vec<Option<String>>),
 }
 
-/// Rows of a group: a column for each argument that is given.
+/// Rows of a group: a column for each argument that the call has.
 #[derive(Clone, Debug)]
 pub struct RowGroup {
     columns: Vec<(Argument, ArgumentColumn)>,
@@ -104,39 +104,41 @@ pub struct RowGroup {
 
 impl RowGroup {
     /// Creates an empty group with these arguments.
-    pub fn new(given: &[Argument]) -> Self {
+    pub fn new(arguments: &[Argument]) -> Self {
         let column = |argument: &Argument| match argument.kind {
             ValueKind::Text => ArgumentColumn::Texts(Vec::new()),
             ValueKind::Number | ValueKind::Whole | ValueKind::Bits => {
                 ArgumentColumn::Numbers(Vec::new())
             }
         };
-        let columns = given.iter().map(|argument| (*argument, column(argument)));
+        let columns = arguments
+            .iter()
+            .map(|argument| (*argument, column(argument)));
         Self {
             columns: columns.collect(),
         }
     }
 
     /// Appends numbers of further rows to the argument at index `place`. Only the first value of a setting is used.
-    pub fn add_numbers(&mut self, place: usize, values: impl IntoIterator<Item = Option<f64>>) {
-        if let Some((argument, ArgumentColumn::Numbers(column))) = self.columns.get_mut(place) {
+    pub fn add_numbers(&mut self, index: usize, values: impl IntoIterator<Item = Option<f64>>) {
+        if let Some((argument, ArgumentColumn::Numbers(column))) = self.columns.get_mut(index) {
             append_values(column, values, argument.setting);
         }
     }
 
     /// Appends texts of further rows to the argument at index `place`. Only the first value of a setting is used.
-    pub fn add_texts(&mut self, place: usize, values: impl IntoIterator<Item = Option<String>>) {
-        if let Some((argument, ArgumentColumn::Texts(column))) = self.columns.get_mut(place) {
+    pub fn add_texts(&mut self, index: usize, values: impl IntoIterator<Item = Option<String>>) {
+        if let Some((argument, ArgumentColumn::Texts(column))) = self.columns.get_mut(index) {
             append_values(column, values, argument.setting);
         }
     }
 
-    /// Arguments that are given, in order.
+    /// Arguments of the call, in order.
     pub fn arguments(&self) -> impl Iterator<Item = &Argument> {
         self.columns.iter().map(|(argument, _)| argument)
     }
 
-    /// Numbers of an argument; empty if it is not given.
+    /// Numbers of an argument; empty if the call does not have it.
     pub fn numbers(&self, name: &str) -> &[Option<f64>] {
         match self.column(name) {
             Some(ArgumentColumn::Numbers(values)) => values,
@@ -144,7 +146,7 @@ impl RowGroup {
         }
     }
 
-    /// Texts of an argument; empty if it is not given.
+    /// Texts of an argument; empty if the call does not have it.
     pub fn texts(&self, name: &str) -> &[Option<String>] {
         match self.column(name) {
             Some(ArgumentColumn::Texts(values)) => values,
@@ -199,13 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_keep_all_values_and_settings_the_first() {
-        let given = [
+    fn per_row_arguments_store_all_values_and_settings_the_first() {
+        let arguments = [
             Argument::per_row("x", ValueKind::Number, ""),
             Argument::per_group("k", ValueKind::Whole, ""),
             Argument::per_group("how", ValueKind::Text, "").optional(),
         ];
-        let mut group = RowGroup::new(&given);
+        let mut group = RowGroup::new(&arguments);
         group.add_numbers(0, [Some(1.0), None]);
         group.add_numbers(1, [None, Some(3.0)]);
         group.add_texts(2, [None]);

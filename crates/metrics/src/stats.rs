@@ -19,29 +19,29 @@ pub fn coefficient_of_variation(repeats: &[f64]) -> f64 {
     }
 }
 
-/// Quantile of `sorted` at the fraction `share`, linearly interpolated (NumPy's default); NaN without values.
-pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+/// Quantile of `sorted` at `fraction`, linearly interpolated (NumPy's default); NaN without values.
+pub fn quantile(sorted: &[f64], fraction: f64) -> f64 {
     let last = u32::try_from(sorted.len())
         .unwrap_or(u32::MAX)
         .saturating_sub(1);
-    let place = share.clamp(0.0, 1.0) * f64::from(last);
+    let position = fraction.clamp(0.0, 1.0) * f64::from(last);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "below the length"
     )]
-    let below = place.floor() as usize;
-    let at = |place: usize| {
+    let below = position.floor() as usize;
+    let value_at = |index: usize| {
         sorted
-            .get(place.min(sorted.len().saturating_sub(1)))
+            .get(index.min(sorted.len().saturating_sub(1)))
             .copied()
     };
-    let low = at(below).unwrap_or(f64::NAN);
-    low + (at(below + 1).unwrap_or(low) - low) * place.fract()
+    let low = value_at(below).unwrap_or(f64::NAN);
+    low + (value_at(below + 1).unwrap_or(low) - low) * position.fract()
 }
 
 /// Quantile of values in any order, linearly interpolated; `None` without values.
-pub fn quantile_unsorted(values: &mut [f64], share: f64) -> Option<f64> {
+pub fn quantile_unsorted(values: &mut [f64], fraction: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     #[expect(
@@ -50,18 +50,18 @@ pub fn quantile_unsorted(values: &mut [f64], share: f64) -> Option<f64> {
         clippy::cast_sign_loss,
         reason = "a position among values in memory"
     )]
-    let (place, below) = {
-        let place = share.clamp(0.0, 1.0) * last as f64;
-        (place, place.floor() as usize)
+    let (position, below) = {
+        let position = fraction.clamp(0.0, 1.0) * last as f64;
+        (position, position.floor() as usize)
     };
     let low = *values.get(below)?;
     let high = values.get(below + 1).copied().unwrap_or(low);
-    let part = place.fract();
+    let weight = position.fract();
     // The difference of two infinite values is NaN.
-    if part == 0.0 || low == high {
+    if weight == 0.0 || low == high {
         return Some(low);
     }
-    Some((1.0 - part) * low + part * high)
+    Some((1.0 - weight) * low + weight * high)
 }
 
 /// Sample standard deviation (n - 1); `None` for fewer than two values.
@@ -69,9 +69,9 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     for value in values {
         count += 1.0;
-        let off = value - mean;
-        mean += off / count;
-        squares += off * (value - mean);
+        let delta = value - mean;
+        mean += delta / count;
+        squares += delta * (value - mean);
     }
     (count > 1.0).then(|| (squares / (count - 1.0)).sqrt())
 }
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn quantiles_are_numpys() {
         let values = [1.0, 2.0, 4.0, 8.0];
-        for (share, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.0), (0.9, 6.8), (1.0, 8.0)] {
-            assert!((quantile(&values, share) - expected).abs() < 1e-12);
+        for (fraction, expected) in [(0.0, 1.0), (0.25, 1.75), (0.5, 3.0), (0.9, 6.8), (1.0, 8.0)] {
+            assert!((quantile(&values, fraction) - expected).abs() < 1e-12);
         }
         assert!(quantile(&[], 0.5).is_nan());
     }
@@ -109,10 +109,10 @@ mod tests {
             quantile_unsorted(&mut [f64::INFINITY; 2], 0.5),
             Some(f64::INFINITY)
         );
-        let deviation_of = sample_deviation(&values()).unwrap();
+        let deviation = sample_deviation(&values()).unwrap();
         assert!(
-            (deviation_of - 3.090_307_428_072_488_7).abs() < 1e-12,
-            "{deviation_of}"
+            (deviation - 3.090_307_428_072_488_7).abs() < 1e-12,
+            "{deviation}"
         );
         assert_eq!(
             (sample_deviation(&[]), sample_deviation(&[1.0])),

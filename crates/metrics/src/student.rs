@@ -9,17 +9,17 @@ const MAX_SUMMED_FREEDOM: u32 = 200;
 /// and 26.7.4), inverted by bisection. Above that it uses the expansion about the normal quantile (26.7.5), whose error
 /// is below 1e-9 there.
 pub(crate) fn quantile_975(freedom: u64) -> f64 {
-    let few = u32::try_from(freedom)
+    let small_freedom = u32::try_from(freedom)
         .ok()
-        .filter(|few| *few <= MAX_SUMMED_FREEDOM);
-    let Some(few) = few else {
+        .filter(|small_freedom| *small_freedom <= MAX_SUMMED_FREEDOM);
+    let Some(small_freedom) = small_freedom else {
         return quantile_expansion(freedom);
     };
-    let few = few.max(1);
+    let small_freedom = small_freedom.max(1);
     let (mut low, mut high) = (0.0, 13.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if central_probability(middle, few) < 0.95 {
+        if central_probability(middle, small_freedom) < 0.95 {
             low = middle;
         } else {
             high = middle;
@@ -69,10 +69,10 @@ mod tests {
     #[test]
     fn quantiles_are_scipys() {
         for (freedom, expected) in EXPECTED {
-            let found = quantile_975(freedom);
+            let actual = quantile_975(freedom);
             assert!(
-                (found / expected - 1.0).abs() < 1e-9,
-                "{freedom}: {found} is not {expected}"
+                (actual / expected - 1.0).abs() < 1e-9,
+                "{freedom}: {actual} is not {expected}"
             );
         }
     }

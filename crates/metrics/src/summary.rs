@@ -35,8 +35,8 @@ fn geomean(rows: &RowGroup) -> Result<Option<f64>, String> {
         return Ok(Some(f64::NAN));
     }
     if values().any(|value| value == 0.0) {
-        let unknown = values().any(f64::is_infinite);
-        return Ok(Some(if unknown { f64::NAN } else { 0.0 }));
+        let is_undefined = values().any(f64::is_infinite);
+        return Ok(Some(if is_undefined { f64::NAN } else { 0.0 }));
     }
     if values().any(f64::is_infinite) {
         return Ok(Some(f64::INFINITY));
@@ -57,17 +57,17 @@ mod tests {
         let mut group = RowGroup::new(metric.arguments);
         group.add_numbers(0, values.iter().copied());
         match metric.gives {
-            Evaluation::Number(of) => of(&group).unwrap(),
+            Evaluation::Number(function) => function(&group).unwrap(),
             Evaluation::Numbers(..) => panic!("one number"),
         }
     }
 
     #[test]
-    fn odd_numbers_have_a_geometric_mean_or_none() {
+    fn geometric_mean_of_zeros_infinities_and_invalid_numbers() {
         let geomean = &METRICS[0];
-        let close = |values: &[Option<f64>], wanted: f64| {
-            let found = evaluate(geomean, values).unwrap();
-            assert!((found / wanted - 1.0).abs() < 1e-12, "{found}");
+        let close = |values: &[Option<f64>], expected: f64| {
+            let actual = evaluate(geomean, values).unwrap();
+            assert!((actual / expected - 1.0).abs() < 1e-12, "{actual}");
         };
         close(&[Some(1.0), None, Some(4.0)], 2.0);
         close(&[Some(7.0)], 7.0);

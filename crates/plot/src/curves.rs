@@ -39,21 +39,21 @@ pub struct Curve {
 /// # Errors
 /// If rendering fails. Without curves or points the plot shows that it is empty.
 pub fn curves(
-    page: PlotOptions<'_>,
+    options: PlotOptions<'_>,
     mark: Option<(i32, &str)>,
     curves: &[Curve],
 ) -> Result<RenderedPlot, String> {
-    let over = (0..curves.len())
-        .map(|place| count_covered(curves, place))
+    let covered_counts = (0..curves.len())
+        .map(|index| count_covered(curves, index))
         .collect();
     let drawing = Curves {
-        title: page.title,
-        label: page.label,
+        title: options.title,
+        label: options.label,
         mark,
         curves,
-        over,
+        covered_counts,
     };
-    render_plot(&drawing, page.title, page.png_width)
+    render_plot(&drawing, options.title, options.png_width)
 }
 
 struct Curves<'a> {
@@ -62,33 +62,34 @@ struct Curves<'a> {
     mark: Option<(i32, &'a str)>,
     curves: &'a [Curve],
     /// Number of earlier curves that each curve covers.
-    over: Vec<usize>,
+    covered_counts: Vec<usize>,
 }
 
 /// Counts the earlier curves that have at least a third of their points in common with this one.
-fn count_covered(curves: &[Curve], place: usize) -> usize {
+fn count_covered(curves: &[Curve], index: usize) -> usize {
     let scores = curves.iter().flat_map(|curve| &curve.points);
     let scores = scores
         .map(|(_, score)| score.abs())
         .filter(|score| score.is_finite());
-    let near = 0.004 * scores.fold(0.0, f64::max);
-    let Some(curve) = curves.get(place) else {
+    let tolerance = 0.004 * scores.fold(0.0, f64::max);
+    let Some(curve) = curves.get(index) else {
         return 0;
     };
-    let shares = |other: &&Curve| {
-        let shared = |(t, score): &&(i32, f64)| {
-            let same = |(u, found): &(i32, f64)| u == t && (found - score).abs() <= near;
-            other.points.iter().any(same)
+    let covers = |other: &&Curve| {
+        let is_common = |(t, score): &&(i32, f64)| {
+            let is_same =
+                |(u, other_score): &(i32, f64)| u == t && (other_score - score).abs() <= tolerance;
+            other.points.iter().any(is_same)
         };
-        let count = curve.points.iter().filter(shared).count();
+        let count = curve.points.iter().filter(is_common).count();
         count > 0 && count * 3 >= curve.points.len()
     };
-    curves.iter().take(place).filter(shares).count()
+    curves.iter().take(index).filter(covers).count()
 }
 
 /// Legend entry: lines of the name, for the curve at an index.
 struct CurveEntry {
-    place: usize,
+    index: usize,
     lines: Vec<String>,
 }
 
@@ -108,64 +109,64 @@ impl Curves<'_> {
         let lines = text::wrap_names(&names, LABEL, NAMES, NAME_LINES);
         let entries = lines.into_iter().enumerate();
         let entries: Vec<CurveEntry> = entries
-            .map(|(place, lines)| CurveEntry { place, lines })
+            .map(|(index, lines)| CurveEntry { index, lines })
             .collect();
         let mark = self
             .mark
             .map(|(t, what)| text::width(&marker_text(t, what), REMARK));
         let lines = entries.iter().flat_map(|entry| &entry.lines);
         let widths = lines.map(|line| text::width(line, LABEL));
-        let most = widths.chain(mark).fold(0.0, f64::max);
-        (entries, most.clamp(80.0, NAMES))
+        let max_width = widths.chain(mark).fold(0.0, f64::max);
+        (entries, max_width.clamp(80.0, NAMES))
     }
 
     /// Draws the line of a curve, dashed where it covers another one.
-    fn stroke(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
-        let over = self.over.get(place).copied().unwrap_or(0);
-        match over
+    fn stroke(&self, canvas: &mut Scene, index: usize, points: &[(f64, f64)]) {
+        let covered = self.covered_counts.get(index).copied().unwrap_or(0);
+        match covered
             .checked_sub(1)
-            .and_then(|over| COVERED_DASHES.get(over % COVERED_DASHES.len()))
+            .and_then(|covered| COVERED_DASHES.get(covered % COVERED_DASHES.len()))
         {
-            Some(gaps) => canvas.dashes(points, series_colour(place), 3.0, *gaps),
-            None => canvas.line(points, series_colour(place), 3.0),
+            Some(dash) => canvas.dashes(points, series_colour(index), 3.0, *dash),
+            None => canvas.line(points, series_colour(index), 3.0),
         }
     }
 
-    fn curve(&self, canvas: &mut Scene, place: usize, points: &[(f64, f64)]) {
-        let over = self.over.get(place).copied().unwrap_or(0);
-        self.stroke(canvas, place, points);
+    fn curve(&self, canvas: &mut Scene, index: usize, points: &[(f64, f64)]) {
+        let covered = self.covered_counts.get(index).copied().unwrap_or(0);
+        self.stroke(canvas, index, points);
         // Dots of earlier curves are larger, so that they are visible below later ones.
-        let size = [6.5, 4.5, 3.0].get(over).copied().unwrap_or(3.0);
-        for at in points {
-            dot(canvas, *at, size, place);
+        let size = [6.5, 4.5, 3.0].get(covered).copied().unwrap_or(3.0);
+        for position in points {
+            dot(canvas, *position, size, index);
         }
     }
 
     fn legend(&self, canvas: &mut Scene, entries: &[CurveEntry], (left, top): (f64, f64)) {
         let mut y = top;
-        if let Some((t, what)) = self.mark {
+        if let Some((t, description)) = self.mark {
             let middle = y + 2.0 + MIDDLE * REMARK;
             let sample = [(left, middle), (left + SAMPLE, middle)];
             canvas.dashes(&sample, GREY, 1.5, MARKER_DASHES);
-            for line in text::wrap(&marker_text(t, what), REMARK, NAMES, NAME_LINES) {
-                let at = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).with_paint(GREY);
-                canvas.text(&line, at);
+            for line in text::wrap(&marker_text(t, description), REMARK, NAMES, NAME_LINES) {
+                let placement = Text::new(REMARK, left + SAMPLE + GAP, y + 2.0).with_paint(GREY);
+                canvas.text(&line, placement);
                 y += LEADING;
             }
             y += 12.0;
         }
         let end = canvas::HEIGHT - MARGIN - LEADING;
-        for (drawn, CurveEntry { place, lines }) in entries.iter().enumerate() {
+        for (drawn_count, CurveEntry { index, lines }) in entries.iter().enumerate() {
             let height = float(lines.len().max(1)) * LEADING;
-            let left_over = entries.len() - drawn;
-            if y + height > end && (left_over > 1 || y + height > end + LEADING) {
-                let more = format!("… and {left_over} more");
+            let remaining = entries.len() - drawn_count;
+            if y + height > end && (remaining > 1 || y + height > end + LEADING) {
+                let more = format!("… and {remaining} more");
                 return canvas.text(&more, Text::new(LABEL, left, y));
             }
             let middle = y + MIDDLE * LABEL;
             let sample = [(left, middle), (left + SAMPLE, middle)];
-            self.stroke(canvas, *place, &sample);
-            dot(canvas, (left + SAMPLE / 2.0, middle), 6.5, *place);
+            self.stroke(canvas, *index, &sample);
+            dot(canvas, (left + SAMPLE / 2.0, middle), 6.5, *index);
             for line in lines {
                 canvas.text(line, Text::new(LABEL, left + SAMPLE + GAP, y));
                 y += LEADING;
@@ -175,14 +176,14 @@ impl Curves<'_> {
     }
 }
 
-fn marker_text(t: i32, what: &str) -> String {
-    format!("t = {t}: {what}")
+fn marker_text(t: i32, description: &str) -> String {
+    format!("t = {t}: {description}")
 }
 
 /// Draws the dot of a point, in the shape of its curve.
-fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, place: usize) {
-    let fill = series_colour(place);
-    let corners: &[(f64, f64)] = match dot_shape(place) % 4 {
+fn dot(canvas: &mut Scene, (x, y): (f64, f64), size: f64, index: usize) {
+    let fill = series_colour(index);
+    let corners: &[(f64, f64)] = match dot_shape(index) % 4 {
         0 => return canvas.circle((x, y), size, fill),
         1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],
@@ -217,11 +218,11 @@ impl Drawable for Curves<'_> {
         };
         let y = LinearScale {
             values: (low, high),
-            places: (field.bottom, field.top),
+            positions: (field.bottom, field.top),
         };
         let x = LinearScale {
             values: (f64::from(first) - 0.4, f64::from(last) + 0.4),
-            places: (field.left, field.right),
+            positions: (field.left, field.right),
         };
         let levels = AxisTicks::new(
             x.values.0,
@@ -230,25 +231,31 @@ impl Drawable for Curves<'_> {
             1.0,
         );
         for level in &levels.values {
-            let across = pixel_centre(x.position(*level));
-            canvas.line(&[(across, field.top), (across, field.bottom)], RULE, 1.0);
-            let at = Text::new(LABEL, across, field.bottom + 9.0).align_centre();
-            canvas.text(&levels.text(*level), at);
+            let x_position = pixel_centre(x.position(*level));
+            canvas.line(
+                &[(x_position, field.top), (x_position, field.bottom)],
+                RULE,
+                1.0,
+            );
+            let placement = Text::new(LABEL, x_position, field.bottom + 9.0).align_centre();
+            canvas.text(&levels.text(*level), placement);
         }
         draw_vertical_axis(canvas, field, (self.label, y, &ticks));
         let middle = f64::midpoint(field.left, field.right);
-        let at = Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).align_centre();
-        canvas.text("tolerance t", at);
+        let placement =
+            Text::new(AXIS, middle, canvas::HEIGHT - MARGIN - 1.1 * AXIS).align_centre();
+        canvas.text("tolerance t", placement);
         if let Some((t, _)) = self.mark.filter(|(t, _)| (first..=last).contains(t)) {
-            let across = pixel_centre(x.position(f64::from(t)));
-            let line = [(across, field.top), (across, field.bottom)];
+            let x_position = pixel_centre(x.position(f64::from(t)));
+            let line = [(x_position, field.top), (x_position, field.bottom)];
             canvas.dashes(&line, GREY, 1.5, MARKER_DASHES);
         }
-        for (place, curve) in self.curves.iter().enumerate() {
+        for (index, curve) in self.curves.iter().enumerate() {
             for points in curve.points.split(|(_, score)| !score.is_finite()) {
-                let at = |(t, score): &(i32, f64)| (x.position(f64::from(*t)), y.position(*score));
-                let points: Vec<(f64, f64)> = points.iter().map(at).collect();
-                self.curve(canvas, place, &points);
+                let to_point =
+                    |(t, score): &(i32, f64)| (x.position(f64::from(*t)), y.position(*score));
+                let points: Vec<(f64, f64)> = points.iter().map(to_point).collect();
+                self.curve(canvas, index, &points);
             }
         }
         self.legend(canvas, &entries, (beside, field.top))
@@ -328,8 +335,8 @@ mod tests {
             curve("c", 2.0),
             curve("d", 1.0),
         ];
-        let over: Vec<usize> = (0..4).map(|place| count_covered(&all, place)).collect();
-        assert_eq!(over, [0, 1, 0, 2]);
+        let covered: Vec<usize> = (0..4).map(|index| count_covered(&all, index)).collect();
+        assert_eq!(covered, [0, 1, 0, 2]);
     }
 
     #[test]

@@ -14,12 +14,12 @@ fn bandwidth(sorted: &[f64]) -> f64 {
     let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
     let spread = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 1.34;
-    let least = if spread > 0.0 {
+    let scale = if spread > 0.0 {
         deviation.min(spread)
     } else {
         deviation
     };
-    0.9 * least * count.powf(-0.2)
+    0.9 * scale * count.powf(-0.2)
 }
 
 /// Returns values and densities from the minimum to the maximum, without extrapolation.
@@ -33,16 +33,16 @@ pub(crate) fn density(sorted: &[f64]) -> Vec<(f64, f64)> {
         return Vec::new();
     }
     let step = (last - first) / f64::from(OUTLINE);
-    let at = |place: u32| {
-        let value = if place == OUTLINE {
+    let point = |index: u32| {
+        let value = if index == OUTLINE {
             *last
         } else {
-            first + step * f64::from(place)
+            first + step * f64::from(index)
         };
-        let kernel = |one: &f64| (-0.5 * ((value - one) / width).powi(2)).exp();
+        let kernel = |other: &f64| (-0.5 * ((value - other) / width).powi(2)).exp();
         (value, sorted.iter().map(kernel).sum::<f64>())
     };
-    (0..=OUTLINE).map(at).collect()
+    (0..=OUTLINE).map(point).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
         let outline = density(&[-1.0, 0.0, 0.0, 0.0, 1.0]);
         let ends = (outline.first().unwrap().0, outline.last().unwrap().0);
         assert_eq!(ends, (-1.0, 1.0));
-        let most = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-        assert!(most.0.abs() < 1e-9 && outline.len() == 161, "{most:?}");
+        let mode = outline.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        assert!(mode.0.abs() < 1e-9 && outline.len() == 161, "{mode:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Frame of report plots: titles, axes with ticks and labels, and the data area.
 
-use crate::canvas::{self, GREY, INK, RULE};
+use crate::canvas::{GREY, INK, RULE};
 use crate::scene::{Scene, Text};
 use crate::text;
 
@@ -39,7 +39,7 @@ pub(super) const AXIS: f64 = 22.0;
 pub(super) const LABEL: f64 = 18.0;
 pub(super) const REMARK: f64 = 16.0;
 
-/// Distance from the top of a line to the middle of its letters, relative to the text size.
+/// Distance from the top of a line to the middle of its characters, relative to the text size.
 pub(super) const MIDDLE: f64 = 0.41;
 
 /// Round tick values, and their number of decimals.
@@ -50,9 +50,9 @@ pub(super) struct AxisTicks {
 }
 
 impl AxisTicks {
-    /// About `count` multiples of 1, 2 or 5 times a power of ten; `least` is the minimum step.
-    pub(super) fn new(low: f64, high: f64, count: f64, least: f64) -> Self {
-        let rough = ((high - low) / count).max(least);
+    /// About `count` multiples of 1, 2 or 5 times a power of ten; `min_step` is the minimum step.
+    pub(super) fn new(low: f64, high: f64, count: f64, min_step: f64) -> Self {
+        let rough = ((high - low) / count).max(min_step);
         let power = 10_f64.powf(rough.log10().floor());
         let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
         let fits = |step: &&f64| **step >= rough * 0.999;
@@ -62,7 +62,7 @@ impl AxisTicks {
         // Avoids `-0`.
         let values = numbers.map(|number| number * step + 0.0);
         let values = values.take_while(|value| *value <= high + step * 1e-6);
-        let decimals = (0..9).find(|places| step >= 0.999 * 10_f64.powi(-*places));
+        let decimals = (0..9).find(|count| step >= 0.999 * 10_f64.powi(-*count));
         Self {
             values: values.collect(),
             decimals: decimals.and_then(|n| usize::try_from(n).ok()).unwrap_or(9),
@@ -70,11 +70,10 @@ impl AxisTicks {
     }
 
     pub(super) fn text(&self, value: f64) -> String {
-        let most = self
-            .values
-            .iter()
-            .fold(0.0, |most: f64, one| most.max(one.abs()));
-        if most >= 1e7 || most < 1e-5 && most > 0.0 {
+        let maximum = self.values.iter().fold(0.0, |maximum: f64, value_on_axis| {
+            maximum.max(value_on_axis.abs())
+        });
+        if maximum >= 1e7 || maximum < 1e-5 && maximum > 0.0 {
             return format!("{value:.1e}");
         }
         format!("{value:.*}", self.decimals)
@@ -85,13 +84,13 @@ impl AxisTicks {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinearScale {
     pub(super) values: (f64, f64),
-    pub(super) places: (f64, f64),
+    pub(super) positions: (f64, f64),
 }
 
 impl LinearScale {
     pub(super) fn position(&self, value: f64) -> f64 {
         let (low, high) = self.values;
-        let (from, to) = self.places;
+        let (from, to) = self.positions;
         from + (value - low) / (high - low) * (to - from)
     }
 }
@@ -107,11 +106,11 @@ pub(super) struct FrameRect {
 
 /// Draws the title; returns the top of the remaining area.
 pub(super) fn draw_heading(canvas: &mut Scene, title: &str) -> f64 {
-    let width = canvas::WIDTH - 2.0 * MARGIN;
+    let width = canvas.size.0 - 2.0 * MARGIN;
     let mut y = MARGIN;
     for line in text::wrap(title, TITLE, width, 2) {
-        let at = Text::new(TITLE, canvas::WIDTH / 2.0, y).align_centre();
-        canvas.text(&line, at);
+        let placement = Text::new(TITLE, canvas.size.0 / 2.0, y).align_centre();
+        canvas.text(&line, placement);
         y += 1.3 * TITLE;
     }
     y + 6.0
@@ -126,15 +125,15 @@ pub(super) fn draw_vertical_axis(
     for value in &ticks.values {
         let y = pixel_centre(scale.position(*value));
         canvas.line(&[(field.left, y), (field.right, y)], RULE, 1.0);
-        let at = Text::new(LABEL, field.left - 10.0, y - MIDDLE * LABEL).align_right();
-        canvas.text(&ticks.text(*value), at);
+        let placement = Text::new(LABEL, field.left - 10.0, y - MIDDLE * LABEL).align_right();
+        canvas.text(&ticks.text(*value), placement);
     }
     let middle = f64::midpoint(field.top, field.bottom);
     let room = field.bottom - field.top;
     let lines = text::wrap(name, AXIS, room, 1);
     for line in lines {
-        let at = Text::new(AXIS, MARGIN, middle).align_centre().rotate_up();
-        canvas.text(&line, at);
+        let placement = Text::new(AXIS, MARGIN, middle).align_centre().rotate_up();
+        canvas.text(&line, placement);
     }
     draw_frame(canvas, field)
 }
@@ -162,33 +161,38 @@ pub(super) fn left_indent(ticks: &AxisTicks) -> f64 {
 /// Draws an empty plot with a message.
 pub(super) fn draw_empty(canvas: &mut Scene, title: &str) {
     let top = draw_heading(canvas, title);
-    let middle = f64::midpoint(top, canvas::HEIGHT);
-    let at = Text::new(AXIS, canvas::WIDTH / 2.0, middle)
+    let middle = f64::midpoint(top, canvas.size.1);
+    let placement = Text::new(AXIS, canvas.size.0 / 2.0, middle)
         .align_centre()
         .with_paint(GREY);
-    canvas.text("There is nothing to draw.", at);
+    canvas.text("There is nothing to draw.", placement);
 }
 
 /// Centre of a pixel row or column: lines there have sharp edges.
-pub(super) fn pixel_centre(place: f64) -> f64 {
-    place.floor() + 0.5
+pub(super) fn pixel_centre(position: f64) -> f64 {
+    position.floor() + 0.5
 }
 
-/// Formats a speedup, given as a logarithm, with three digits.
+/// Formats a speedup, given as a logarithm, with at most three digits.
 pub(super) fn format_factor(logarithm: f64) -> String {
-    let factor = logarithm.exp2();
-    if !(1e-3..1e5).contains(&factor) {
-        return format!("{factor:.0e}×");
-    }
-    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)];
-    let decimals = decimals.iter().find(|(least, _)| factor >= *least);
-    let digits = format!("{factor:.*}", decimals.map_or(4, |(_, places)| *places));
+    let digits = factor_digits(logarithm);
     let short = if digits.contains('.') {
-        digits.trim_end_matches('0')
+        digits.trim_end_matches('0').trim_end_matches('.')
     } else {
         &digits
     };
-    format!("{}×", short.trim_end_matches('.'))
+    format!("{short}×")
+}
+
+/// Three digits of a speedup, given as a logarithm.
+pub(super) fn factor_digits(logarithm: f64) -> String {
+    let factor = logarithm.exp2();
+    if !(1e-3..1e5).contains(&factor) {
+        return format!("{factor:.0e}");
+    }
+    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)];
+    let decimals = decimals.iter().find(|(minimum, _)| factor >= *minimum);
+    format!("{factor:.*}", decimals.map_or(4, |(_, count)| *count))
 }
 
 #[cfg(test)]
@@ -200,10 +204,10 @@ mod tests {
         let ticks = AxisTicks::new(0.0, 1.3, 8.0, 0.0);
         let texts: Vec<String> = ticks.values.iter().map(|v| ticks.text(*v)).collect();
         assert_eq!(texts, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0", "1.2"]);
-        let whole = AxisTicks::new(-10.4, 4.4, 30.0, 1.0);
-        assert_eq!(whole.values.len(), 15);
+        let integers = AxisTicks::new(-10.4, 4.4, 30.0, 1.0);
+        assert_eq!(integers.values.len(), 15);
         assert_eq!(
-            (whole.text(-10.0), whole.text(0.0)),
+            (integers.text(-10.0), integers.text(0.0)),
             ("-10".into(), "0".into())
         );
         assert_eq!(AxisTicks::new(0.0, 3e9, 8.0, 0.0).text(5e8), "5.0e8");

@@ -1,9 +1,9 @@
 //! A plot rendered as SVG and as PNG.
 
-use super::canvas::{Drawable, HEIGHT, WIDTH};
+use super::canvas::Drawable;
 use crate::scene::{ColourMode, Scene, Theme, png, svg};
 
-/// A rendered plot: SVG of 1600 by 900 units, and PNG of the requested width with the same aspect ratio.
+/// A rendered plot: SVG, and PNG of the requested width with the same aspect ratio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedPlot {
     /// SVG document.
@@ -18,7 +18,8 @@ pub(super) fn render_plot(
     title: &str,
     png_width: u32,
 ) -> Result<RenderedPlot, String> {
-    let mut scene = Scene::new(WIDTH, HEIGHT, title);
+    let (width, height) = drawing.size();
+    let mut scene = Scene::new(width, height, title);
     drawing.draw(&mut scene);
     Ok(RenderedPlot {
         svg: svg(&scene, ColourMode::Theme(Theme::Light)),

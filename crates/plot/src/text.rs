@@ -7,8 +7,8 @@ use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont};
 
 use crate::number::float;
 
-/// Maximum number of letters of a title or a name that are examined.
-const MAX_LETTERS: usize = 400;
+/// Maximum number of characters of a title or a name that are examined.
+const MAX_CHARACTERS: usize = 400;
 
 /// Characters after which a line may break.
 const BREAKS: [char; 8] = [' ', '/', '_', '-', '.', ',', ':', '|'];
@@ -16,8 +16,8 @@ const BREAKS: [char; 8] = [' ', '/', '_', '-', '.', ',', ':', '|'];
 /// The embedded font.
 pub(super) fn font() -> Option<&'static FontRef<'static>> {
     static FONT: OnceLock<Option<FontRef<'static>>> = OnceLock::new();
-    let read = || FontRef::try_from_slice(dejavu::sans::regular()).ok();
-    FONT.get_or_init(read).as_ref()
+    let parse = || FontRef::try_from_slice(dejavu::sans::regular()).ok();
+    FONT.get_or_init(parse).as_ref()
 }
 
 /// Lays out glyphs of `size` pixels (to the em) from the baseline origin `(0, 0)`. Returns the glyphs and their total
@@ -28,8 +28,8 @@ pub(super) fn layout_glyphs(font: &FontRef<'_>, text: &str, size: f32) -> (Vec<G
     let scaled = font.as_scaled(scale);
     let mut glyphs: Vec<Glyph> = Vec::new();
     let mut x = 0.0;
-    for letter in text.chars() {
-        let id = scaled.glyph_id(letter);
+    for character in text.chars() {
+        let id = scaled.glyph_id(character);
         if let Some(last) = glyphs.last() {
             x += scaled.kern(last.id, id);
         }
@@ -51,77 +51,80 @@ pub(super) enum TextMetrics {
 impl TextMetrics {
     /// Width of a line.
     pub(super) fn width(self, text: &str, size: f64) -> f64 {
-        let letters: Vec<char> = text.chars().collect();
-        self.letter_ends(&letters, size)
+        let characters: Vec<char> = text.chars().collect();
+        self.character_ends(&characters, size)
             .last()
             .copied()
             .unwrap_or(0.0)
     }
 
-    /// End position of each letter.
-    fn letter_ends(self, letters: &[char], size: f64) -> Vec<f64> {
+    /// End position of each character.
+    fn character_ends(self, characters: &[char], size: f64) -> Vec<f64> {
         if self == Self::Cells {
-            let ends = (1..=letters.len()).map(|place| float(place) * size / 2.0);
+            let ends = (1..=characters.len()).map(|index| float(index) * size / 2.0);
             return ends.collect();
         }
-        let text: String = letters.iter().collect();
+        let text: String = characters.iter().collect();
         // Widths scale linearly with the size.
-        let (glyphs, all) =
+        let (glyphs, total) =
             font().map_or((Vec::new(), 0.0), |font| layout_glyphs(font, &text, 100.0));
         let starts = glyphs.iter().map(|glyph| glyph.position.x);
-        let ends = starts.skip(1).chain([all]);
+        let ends = starts.skip(1).chain([total]);
         ends.map(|end| f64::from(end) * size / 100.0).collect()
     }
 
-    /// Breaks text into at most `most` lines of width `room`; the middle is omitted if it does not fit.
-    pub(super) fn wrap(self, text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-        let letters: Vec<char> = single_line(text).chars().take(MAX_LETTERS).collect();
-        let broken = |letters: &[char]| self.break_lines(letters, size, room);
-        let all = broken(&letters);
-        if all.len() <= most {
+    /// Breaks text into at most `max_lines` lines of width `room`; the middle is omitted if it does not fit.
+    pub(super) fn wrap(self, text: &str, size: f64, room: f64, max_lines: usize) -> Vec<String> {
+        let characters: Vec<char> = single_line(text).chars().take(MAX_CHARACTERS).collect();
+        let break_into_lines = |characters: &[char]| self.break_lines(characters, size, room);
+        let all = break_into_lines(&characters);
+        if all.len() <= max_lines {
             return all;
         }
-        // Binary search for the maximum number of letters that fit.
-        let (mut fits, mut fails) = (0, letters.len());
+        // Binary search for the maximum number of characters that fit.
+        let (mut fits, mut fails) = (0, characters.len());
         while fails - fits > 1 {
             let middle = usize::midpoint(fits, fails);
-            if broken(&ellipsize(&letters, middle)).len() <= most {
+            if break_into_lines(&ellipsize(&characters, middle)).len() <= max_lines {
                 fits = middle;
             } else {
                 fails = middle;
             }
         }
-        broken(&ellipsize(&letters, fits))
+        break_into_lines(&ellipsize(&characters, fits))
     }
 
     /// Shortens each name to one line of width `room`. Different names stay different.
     pub(super) fn distinct_lines(self, names: &[String], size: f64, room: f64) -> Vec<String> {
         let short = |name: &str| self.wrap(name, size, room, 1).concat();
         let mut lines: Vec<String> = names.iter().map(|name| short(name)).collect();
-        let mut same: HashMap<String, Vec<usize>> = HashMap::new();
-        for (place, line) in lines.iter().enumerate() {
-            same.entry(line.clone()).or_default().push(place);
+        let mut names_by_line: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            names_by_line.entry(line.clone()).or_default().push(index);
         }
         let fits = |line: &str| {
             self.break_lines(&line.chars().collect::<Vec<_>>(), size, room)
                 .len()
                 < 2
         };
-        for (line, places) in same {
-            let all = places.iter().filter_map(|place| names.get(*place));
+        for (line, indices) in names_by_line {
+            let all = indices.iter().filter_map(|index| names.get(*index));
             let all: Vec<Vec<char>> = all
                 .map(|name| single_line(name).chars().collect())
                 .collect();
-            let differ = |first: &&Vec<char>| all.iter().any(|one| one != *first);
+            let differ = |first: &&Vec<char>| all.iter().any(|other| other != *first);
             let Some(first) = all.first().filter(differ) else {
                 continue;
             };
-            let agrees = |place: &usize| all.iter().all(|one| one.get(*place) == first.get(*place));
-            let shared = (0..first.len()).take_while(agrees).count();
-            let letters = line.chars().count();
-            for (place, name) in places.iter().zip(&all) {
-                if let Some(line) = lines.get_mut(*place) {
-                    *line = distinguishing_text(name, shared, letters, fits);
+            let is_shared = |index: &usize| {
+                all.iter()
+                    .all(|other| other.get(*index) == first.get(*index))
+            };
+            let shared = (0..first.len()).take_while(is_shared).count();
+            let character_count = line.chars().count();
+            for (index, name) in indices.iter().zip(&all) {
+                if let Some(line) = lines.get_mut(*index) {
+                    *line = distinguishing_text(name, shared, character_count, fits);
                 }
             }
         }
@@ -137,7 +140,7 @@ impl TextMetrics {
     ) -> Vec<String> {
         let mut used: HashMap<String, &String> = HashMap::new();
         for (line, name) in lines.iter_mut().zip(names) {
-            let own = line.clone();
+            let unnumbered = line.clone();
             let mut number = 1_u32;
             while used
                 .get(line)
@@ -145,9 +148,9 @@ impl TextMetrics {
             {
                 number += 1;
                 let suffix = format!(" #{number}");
-                let left = room - self.width(&suffix, size);
-                let kept = self.wrap(&own, size, left.max(0.0), 1).concat();
-                *line = format!("{kept}{suffix}");
+                let remaining = room - self.width(&suffix, size);
+                let shortened = self.wrap(&unnumbered, size, remaining.max(0.0), 1).concat();
+                *line = format!("{shortened}{suffix}");
             }
             used.insert(line.clone(), name);
         }
@@ -155,9 +158,9 @@ impl TextMetrics {
     }
 
     /// Breaks text into lines of width `room`, after one of [`BREAKS`] if possible.
-    fn break_lines(self, letters: &[char], size: f64, room: f64) -> Vec<String> {
+    fn break_lines(self, characters: &[char], size: f64, room: f64) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut rest = letters;
+        let mut rest = characters;
         while !rest.is_empty() {
             let line = rest
                 .get(..self.glyphs_on_line(rest, size, room))
@@ -168,18 +171,20 @@ impl TextMetrics {
         lines
     }
 
-    /// Number of letters on the next line, at least one.
-    fn glyphs_on_line(self, letters: &[char], size: f64, room: f64) -> usize {
-        let ends = self.letter_ends(letters, size);
+    /// Number of characters on the next line, at least one.
+    fn glyphs_on_line(self, characters: &[char], size: f64, room: f64) -> usize {
+        let ends = self.character_ends(characters, size);
         let fit = ends.iter().take_while(|end| **end <= room).count().max(1);
-        if fit == letters.len() {
+        if fit == characters.len() {
             return fit;
         }
-        let line = letters.get(..fit).unwrap_or(letters);
-        let last = line.iter().rposition(|letter| BREAKS.contains(letter));
+        let line = characters.get(..fit).unwrap_or(characters);
+        let last = line
+            .iter()
+            .rposition(|character| BREAKS.contains(character));
         // A break near the start would waste the line.
-        last.map(|place| place + 1)
-            .filter(|taken| *taken * 3 >= fit)
+        last.map(|index| index + 1)
+            .filter(|length| *length * 3 >= fit)
             .unwrap_or(fit)
     }
 }
@@ -190,16 +195,21 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// [`TextMetrics::wrap`] with the embedded font.
-pub(super) fn wrap(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-    TextMetrics::Font.wrap(text, size, room, most)
+pub(super) fn wrap(text: &str, size: f64, room: f64, max_lines: usize) -> Vec<String> {
+    TextMetrics::Font.wrap(text, size, room, max_lines)
 }
 
 /// Wraps names as [`wrap`] does. If different names would look equal, shortens them to one line each as
 /// [`TextMetrics::distinct_lines`] does.
-pub(super) fn wrap_names(names: &[String], size: f64, room: f64, most: usize) -> Vec<Vec<String>> {
+pub(super) fn wrap_names(
+    names: &[String],
+    size: f64,
+    room: f64,
+    max_lines: usize,
+) -> Vec<Vec<String>> {
     let wrapped: Vec<Vec<String>> = names
         .iter()
-        .map(|name| wrap(name, size, room, most))
+        .map(|name| wrap(name, size, room, max_lines))
         .collect();
     let mut looks: HashMap<&[String], &String> = HashMap::new();
     let is_distinct = wrapped.iter().zip(names).all(|(lines, name)| {
@@ -217,10 +227,10 @@ pub(super) fn wrap_names(names: &[String], size: f64, room: f64, most: usize) ->
 
 /// Puts text on one line and replaces characters that XML cannot contain.
 pub(super) fn single_line(text: &str) -> String {
-    let plain = |letter: char| match letter {
+    let plain = |character: char| match character {
         '\u{fffe}' | '\u{ffff}' => ' ',
-        letter if letter.is_control() => ' ',
-        letter => letter,
+        character if character.is_control() => ' ',
+        character => character,
     };
     text.chars()
         .map(plain)
@@ -229,17 +239,17 @@ pub(super) fn single_line(text: &str) -> String {
         .to_owned()
 }
 
-/// Start of a name, and the part after the letters that it shares with others, shortened until they fit.
+/// Start of a name, and the part after the characters that it shares with others, shortened until they fit.
 fn distinguishing_text(
     name: &[char],
     shared: usize,
-    letters: usize,
+    character_count: usize,
     fits: impl Fn(&str) -> bool,
 ) -> String {
     // For a name that is a prefix of others, its end.
     let from = shared.min(name.len().saturating_sub(1));
-    let mut head = from.min(letters / 3);
-    let mut end = name.len().min(from + letters.max(1));
+    let mut head = from.min(character_count / 3);
+    let mut end = name.len().min(from + character_count.max(1));
     loop {
         let start = name.iter().take(head).collect::<String>();
         let rest = name.get(from..end).unwrap_or_default();
@@ -255,11 +265,11 @@ fn distinguishing_text(
     }
 }
 
-/// Keeps the first and the last letters, `kept` in total, with an ellipsis between.
-fn ellipsize(letters: &[char], kept: usize) -> Vec<char> {
-    let head = kept.div_ceil(2);
-    let tail = letters.len() - (kept - head);
-    let (head, tail) = (letters.iter().take(head), letters.iter().skip(tail));
+/// Keeps the first and the last characters, `count` in total, with an ellipsis between them.
+fn ellipsize(characters: &[char], count: usize) -> Vec<char> {
+    let head = count.div_ceil(2);
+    let tail = characters.len() - (count - head);
+    let (head, tail) = (characters.iter().take(head), characters.iter().skip(tail));
     head.chain(&['…']).chain(tail).copied().collect()
 }
 
@@ -285,20 +295,20 @@ mod tests {
                 .to_vec(),
             vec!["n".repeat(80), "n".repeat(81), "n".repeat(300)],
             (0..40)
-                .map(|place| format!("{}{place}", "same start ".repeat(9)))
+                .map(|index| format!("{}{index}", "same start ".repeat(9)))
                 .collect(),
             vec![String::new(), "…".to_owned()],
         ];
-        for letters in [TextMetrics::Font, TextMetrics::Cells] {
+        for metrics in [TextMetrics::Font, TextMetrics::Cells] {
             for names in &lists {
                 for room in [30.0, 60.0, 150.0, 4000.0] {
-                    let lines = letters.distinct_lines(names, 10.0, room);
+                    let lines = metrics.distinct_lines(names, 10.0, room);
                     for (a, line) in names.iter().zip(&lines) {
                         for (b, other) in names.iter().zip(&lines) {
                             assert_eq!(a == b, line == other, "{room}: {a} {b}: {line} {other}");
                         }
                     }
-                    let wide = |line: &String| letters.width(line, 10.0) > room.max(60.0);
+                    let wide = |line: &String| metrics.width(line, 10.0) > room.max(60.0);
                     assert!(!lines.iter().any(wide), "{room}: {lines:?}");
                     if room > 3000.0 {
                         assert_eq!(&lines, names);

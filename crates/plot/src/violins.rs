@@ -22,7 +22,7 @@ const MAX_VIOLINS: usize = 64;
 /// rotated names of this length.
 const MIN_UPRIGHT_WIDTH: f64 = 86.0;
 const NAME_LINES: usize = 5;
-const TURNED_NAME_LENGTH: f64 = 250.0;
+const ROTATED_NAME_LENGTH: f64 = 250.0;
 const LEADING: f64 = 1.25 * LABEL;
 
 /// A non-breaking space.
@@ -55,14 +55,14 @@ pub struct ViolinGroup {
 ///
 /// # Errors
 /// If rendering fails. Without values the plot shows that it is empty.
-pub fn violins(page: PlotOptions<'_>, groups: &[ViolinGroup]) -> Result<RenderedPlot, String> {
+pub fn violins(options: PlotOptions<'_>, groups: &[ViolinGroup]) -> Result<RenderedPlot, String> {
     let violins = groups.iter().map(Violin::new).collect();
     let drawing = Violins {
-        title: page.title,
-        label: page.label,
+        title: options.title,
+        label: options.label,
         violins,
     };
-    render_plot(&drawing, page.title, page.png_width)
+    render_plot(&drawing, options.title, options.png_width)
 }
 
 struct Violin<'a> {
@@ -75,8 +75,8 @@ struct Violin<'a> {
 
 impl<'a> Violin<'a> {
     fn new(group: &'a ViolinGroup) -> Self {
-        let able = |value: &f64| value.is_finite() && *value > 0.0;
-        let values = group.values.iter().copied().filter(able);
+        let is_valid = |value: &f64| value.is_finite() && *value > 0.0;
+        let values = group.values.iter().copied().filter(is_valid);
         let mut values: Vec<f64> = values.map(f64::log2).collect();
         values.sort_by(f64::total_cmp);
         let outline = if values.len() < MIN_DENSITY_VALUES {
@@ -91,8 +91,8 @@ impl<'a> Violin<'a> {
         }
     }
 
-    fn quantile(&self, share: f64) -> f64 {
-        quantile(&self.values, share)
+    fn quantile(&self, probability: f64) -> f64 {
+        quantile(&self.values, probability)
     }
 }
 
@@ -105,19 +105,19 @@ struct Violins<'a> {
 /// Labels below the violins: lines, rotation and height.
 struct ViolinLabels {
     lines: Vec<Vec<String>>,
-    turned: bool,
+    is_rotated: bool,
     height: f64,
 }
 
 impl ViolinLabels {
     fn new(violins: &[Violin<'_>], slot: f64) -> Self {
-        let turned = slot < MIN_UPRIGHT_WIDTH;
+        let is_rotated = slot < MIN_UPRIGHT_WIDTH;
         let count = |violin: &Violin<'_>| format!("n = {}", violin.values.len());
-        let lines: Vec<Vec<String>> = if turned {
+        let lines: Vec<Vec<String>> = if is_rotated {
             // The maximum number of lines that fit side by side below a violin; numbers are not broken.
-            let most = [3, 2]
+            let max_lines = [3, 2]
                 .into_iter()
-                .find(|most| float(*most) * LEADING <= slot);
+                .find(|max_lines| float(*max_lines) * LEADING <= slot);
             let names = violins.iter().map(|violin| {
                 let count = count(violin);
                 let name = format!(
@@ -127,7 +127,8 @@ impl ViolinLabels {
                 name.replace(&count, &count.replace(' ', FIXED))
             });
             let names: Vec<String> = names.collect();
-            let lines = text::wrap_names(&names, LABEL, TURNED_NAME_LENGTH, most.unwrap_or(1));
+            let lines =
+                text::wrap_names(&names, LABEL, ROTATED_NAME_LENGTH, max_lines.unwrap_or(1));
             let plain = |line: String| line.replace(FIXED, " ");
             let lines = lines.into_iter();
             lines
@@ -144,32 +145,32 @@ impl ViolinLabels {
         };
         let widths = lines.iter().flatten().map(|line| text::width(line, LABEL));
         let rows = lines.iter().map(|lines| float(lines.len()) * LEADING);
-        let height = if turned {
+        let height = if is_rotated {
             widths.fold(0.0, f64::max)
         } else {
             rows.fold(0.0, f64::max)
         };
         Self {
             lines,
-            turned,
+            is_rotated,
             height,
         }
     }
 
-    fn draw(&self, canvas: &mut Scene, top: f64, place: &LinearScale) {
+    fn draw(&self, canvas: &mut Scene, top: f64, x_scale: &LinearScale) {
         for (number, lines) in (0_u32..).zip(&self.lines) {
-            let middle = place.position(f64::from(number) + 0.5);
+            let middle = x_scale.position(f64::from(number) + 0.5);
             let start = middle - float(lines.len()) * LEADING / 2.0;
             for (row, line) in (0_u32..).zip(lines) {
                 let along = f64::from(row) * LEADING;
-                let how = if self.turned {
+                let placement = if self.is_rotated {
                     Text::new(LABEL, start + along, top)
                         .align_right()
                         .rotate_up()
                 } else {
                     Text::new(LABEL, middle, top + along).align_centre()
                 };
-                canvas.text(line, how);
+                canvas.text(line, placement);
             }
         }
     }
@@ -199,14 +200,14 @@ impl Drawable for Violins<'_> {
         let widths = factors.iter().map(|factor| text::width(factor, LABEL));
         let beside = widths.fold(0.0, f64::max);
         let mut top = draw_heading(canvas, self.title);
-        let hidden = match all - violins.len() {
+        let omitted = match all - violins.len() {
             0 => String::new(),
             more => format!(" · {more} more groups are not drawn"),
         };
-        let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
+        let placement = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0)
             .align_centre()
             .with_paint(GREY);
-        canvas.text(&format!("{}{hidden}", describe_parts(violins)), at);
+        canvas.text(&format!("{}{omitted}", describe_parts(violins)), placement);
         top += 1.5 * REMARK;
         let (left, right) = (left_indent(&ticks), canvas::WIDTH - MARGIN - beside - 10.0);
         let slot = (right - left) / float(violins.len());
@@ -220,30 +221,30 @@ impl Drawable for Violins<'_> {
         };
         let y = LinearScale {
             values: (low, high),
-            places: (bottom, top),
+            positions: (bottom, top),
         };
         let x = LinearScale {
             values: (0.0, float(violins.len())),
-            places: (left, right),
+            positions: (left, right),
         };
         draw_vertical_axis(canvas, field, (self.label, y, &ticks));
         for (value, factor) in ticks.values.iter().zip(&factors) {
-            let at = Text::new(
+            let placement = Text::new(
                 LABEL,
                 canvas::WIDTH - MARGIN,
                 y.position(*value) - MIDDLE * LABEL,
             );
-            canvas.text(factor, at.align_right().with_paint(GREY));
+            canvas.text(factor, placement.align_right().with_paint(GREY));
         }
         let half = (0.42 * slot).min(120.0);
-        for (place, violin) in violins.iter().enumerate() {
-            let middle = x.position(float(place) + 0.5);
-            draw_outline(canvas, violin, place, (middle, half, y));
+        for (index, violin) in violins.iter().enumerate() {
+            let middle = x.position(float(index) + 0.5);
+            draw_outline(canvas, violin, index, (middle, half, y));
         }
         let zero = y.position(0.0);
         canvas.dashes(&[(left, zero), (right, zero)], INK, 1.5, (8.0, 6.0));
-        for (place, violin) in violins.iter().enumerate() {
-            draw_quartiles(canvas, violin, (x.position(float(place) + 0.5), half, y));
+        for (index, violin) in violins.iter().enumerate() {
+            draw_quartiles(canvas, violin, (x.position(float(index) + 0.5), half, y));
         }
         draw_frame(canvas, field);
         names.draw(canvas, bottom + 10.0, &x)
@@ -253,45 +254,45 @@ impl Drawable for Violins<'_> {
 /// Describes the parts of these violins.
 fn describe_parts(violins: &[Violin<'_>]) -> String {
     let [outline, dots, all] = PART_NOTES;
-    let drawn = |outlined: bool| {
-        let mut some = violins.iter().filter(|violin| !violin.values.is_empty());
-        some.any(|violin| violin.outline.is_empty() != outlined)
+    let has_kind = |outlined: bool| {
+        let mut violins_with_values = violins.iter().filter(|violin| !violin.values.is_empty());
+        violins_with_values.any(|violin| violin.outline.is_empty() != outlined)
     };
-    let outline = drawn(true).then_some(outline);
-    let dots = drawn(false).then_some(dots);
-    let said: Vec<&str> = outline.into_iter().chain(dots).chain([all]).collect();
-    said.join(" · ")
+    let outline = has_kind(true).then_some(outline);
+    let dots = has_kind(false).then_some(dots);
+    let notes: Vec<&str> = outline.into_iter().chain(dots).chain([all]).collect();
+    notes.join(" · ")
 }
 
 /// Positions of the dots of values; they do not overlap while there is space beside the centre line.
 fn dot_positions(values: &[f64], (middle, half, y): (f64, f64, LinearScale)) -> Vec<(f64, f64)> {
     let across = 2.0 * DOT + 1.0;
-    let mut placed: Vec<(f64, f64)> = Vec::with_capacity(values.len());
+    let mut dots: Vec<(f64, f64)> = Vec::with_capacity(values.len());
     for &value in values {
         let level = y.position(value);
         let steps = (0..).take_while(|step| f64::from(*step) * across <= half);
         let sides = steps.flat_map(|step: u32| {
-            let aside = f64::from(step) * across;
-            [middle + aside, middle - aside]
+            let offset = f64::from(step) * across;
+            [middle + offset, middle - offset]
         });
-        let free = |x: &f64| {
-            let mut near = placed.iter();
+        let is_free = |x: &f64| {
+            let mut near = dots.iter();
             near.all(|(other, height)| (other - x).hypot(height - level) >= 2.0 * DOT)
         };
-        let found = sides.clone().find(free);
-        placed.push((found.unwrap_or(middle), level));
+        let found = sides.clone().find(is_free);
+        dots.push((found.unwrap_or(middle), level));
     }
-    placed
+    dots
 }
 
 /// Draws the outline, or dots for few values; a tick for many equal values.
 fn draw_outline(
     canvas: &mut Scene,
     violin: &Violin<'_>,
-    place: usize,
+    index: usize,
     (middle, half, y): (f64, f64, LinearScale),
 ) {
-    let edge = series_colour(place);
+    let edge = series_colour(index);
     if violin.outline.is_empty() {
         if violin.values.is_empty() {
             return;
@@ -304,22 +305,24 @@ fn draw_outline(
             if few { INK } else { edge },
             if few { 2.0 } else { 4.0 },
         );
-        for at in dot_positions(&violin.values, (middle, half, y))
+        for position in dot_positions(&violin.values, (middle, half, y))
             .into_iter()
             .filter(|_| few)
         {
-            canvas.circle(at, DOT, edge);
+            canvas.circle(position, DOT, edge);
         }
         return;
     }
-    let most = violin
+    let max_width = violin
         .outline
         .iter()
         .map(|(_, width)| *width)
         .fold(0.0, f64::max);
     let side = |sign: f64| {
         let points = violin.outline.iter();
-        points.map(move |(value, width)| (middle + sign * half * width / most, y.position(*value)))
+        points.map(move |(value, width)| {
+            (middle + sign * half * width / max_width, y.position(*value))
+        })
     };
     let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
     canvas.area(&around, edge.with_alpha(0.35));
@@ -352,7 +355,7 @@ fn draw_quartiles(
     canvas.line(&[(left - 3.0, level), (right + 3.0, level)], INK, 6.0);
     canvas.line(
         &[(left - 2.0, level), (right + 2.0, level)],
-        canvas::PAPER,
+        canvas::BACKGROUND,
         3.0,
     )
 }
@@ -412,10 +415,10 @@ mod tests {
         // Equal values are drawn side by side.
         let scale = LinearScale {
             values: (0.0, 1.0),
-            places: (0.0, 100.0),
+            positions: (0.0, 100.0),
         };
-        let places = dot_positions(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
-        assert_eq!(places, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
+        let positions = dot_positions(&[0.5, 0.5, 0.5], (200.0, 50.0, scale));
+        assert_eq!(positions, [(200.0, 50.0), (211.0, 50.0), (189.0, 50.0)]);
     }
 
     #[test]

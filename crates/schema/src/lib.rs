@@ -451,6 +451,22 @@ pub fn relations() -> Result<impl Iterator<Item = Relation>> {
     Ok(tables.chain(views))
 }
 
+/// Tables that lists begin with, by their SQL names.
+const FIRST_LISTED: [&str; 5] = [
+    "records",
+    "graphs",
+    "configurations",
+    "environments",
+    "sources",
+];
+
+/// Returns the sort key of a table or view in a list for people: important ones first, then by name.
+#[must_use]
+pub fn list_order(name: &str) -> (usize, &str) {
+    let place = FIRST_LISTED.iter().position(|first| *first == name);
+    (place.unwrap_or(FIRST_LISTED.len()), name)
+}
+
 /// Returns the table or view of this SQL name.
 #[must_use]
 pub fn relation(name: &str) -> Option<Relation> {

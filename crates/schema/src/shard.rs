@@ -12,33 +12,35 @@ use tsql_error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u64,
-    of: u64,
+    count: u64,
 }
 
 impl Shard {
-    /// Creates the shard with this number, from 1, of `of` shards.
+    /// Creates the shard with this number, from 1, of `count` shards.
     ///
     /// # Errors
     /// [`Error::Argument`] if there is no such shard.
-    pub fn new(number: u64, of: u64) -> Result<Self> {
-        if number == 0 || number > of {
+    pub fn new(number: u64, count: u64) -> Result<Self> {
+        if number == 0 || number > count {
             return Err(Error::Argument {
                 name: "part",
-                reason: format!("`{number}/{of}` is not a shard, expected 1/{of} to {of}/{of}"),
+                reason: format!(
+                    "`{number}/{count}` is not a shard, expected 1/{count} to {count}/{count}"
+                ),
             });
         }
-        Ok(Self { number, of })
+        Ok(Self { number, count })
     }
 
     /// Returns whether the item with this name belongs to the shard.
     pub fn contains(self, name: &str) -> bool {
-        twox_hash::XxHash3_64::oneshot(name.as_bytes()) % self.of == self.number - 1
+        twox_hash::XxHash3_64::oneshot(name.as_bytes()) % self.count == self.number - 1
     }
 }
 
 impl fmt::Display for Shard {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.number, self.of)
+        write!(formatter, "{}/{}", self.number, self.count)
     }
 }
 
@@ -47,12 +49,13 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Self> {
         let parts = text.split_once('/');
-        let numbers = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        let (number, of) = numbers.ok_or_else(|| Error::Argument {
+        let numbers =
+            parts.and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        let (number, count) = numbers.ok_or_else(|| Error::Argument {
             name: "part",
             reason: format!("`{text}` is not a shard\nhint: --shard 3/8 is the third of eight"),
         })?;
-        Self::new(number, of)
+        Self::new(number, count)
     }
 }
 

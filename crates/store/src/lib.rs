@@ -37,6 +37,7 @@
     )
 )]
 
+pub mod atomic_output;
 mod files;
 mod io;
 mod log;
@@ -59,8 +60,8 @@ pub use io::durable_fs::{DiskStep, Watch};
 pub use io::failing_store::{FailingStore, Hook};
 pub use io::location::Location;
 pub use io::remote::{
-    ProbeResult, SCHEMES, Traffic, are_retries_stopped, objects_at, set_retry_reporter,
-    set_retry_timeout, stop_retries, traffic,
+    ProbeResult, ProbeVerdict, SCHEMES, Traffic, are_retries_stopped, objects_at,
+    set_retry_reporter, set_retry_timeout, stop_retries, traffic,
 };
 pub use log::{Change, Log, Snapshot, Version};
 pub use maintenance::delete_rows::{Partition, RewriteCache};
@@ -127,31 +128,53 @@ impl Store {
     /// [`Error::CannotCreate`] if something exists there already.
     pub async fn create(location: &str) -> Result<Self> {
         let location = Location::open(location).await?;
-        let taken = |reason: &str| Error::CannotCreate {
-            location: location.as_str().to_owned(),
-            reason: reason.to_owned(),
-        };
-        if read_marker(&location).await?.is_some() {
-            return Err(taken("is a tsql store already"));
+        check_free(&location).await?;
+        let (store_id, marker) = new_marker()?;
+        if !location.create(marker::NAME, marker).await? {
+            return Err(cannot_create(&location, "is a tsql store already"));
         }
-        if let Some(directory) = location.local_directory() {
-            match is_empty(directory) {
-                Ok(false) => return Err(taken("is not empty")),
-                Ok(true) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(taken(&format!("cannot be used: {error}"))),
-            }
+        Ok(Self::from_location(location, &store_id))
+    }
+
+    /// Opens the store at `location`. A missing one in a directory is created by its first write, which then calls
+    /// `report`, or by [`Store::ensure_created`]. So a call that fails leaves no empty store behind. A missing one in a
+    /// bucket is created at once: some servers have no bucket, and so no listing of it, before its first object.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::create`].
+    pub async fn open_or_create_on_write(
+        location: &str,
+        report: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Self> {
+        match Self::open(location).await {
+            Err(Error::NotAStore { .. }) => {}
+            opened => return opened,
         }
-        let made_as = uuid::Uuid::new_v4().simple().to_string();
-        let marker = toml::to_string(&Marker {
-            format: FORMAT,
-            made_as: made_as.clone(),
-        });
-        let marker = marker.map_err(|error| Error::damaged(marker::NAME, error.to_string()))?;
-        if !location.create(marker::NAME, marker.into_bytes()).await? {
-            return Err(taken("is a tsql store already"));
+        let location = Location::open(location).await?;
+        if let Err(error) = check_free(&location).await {
+            // Another process may have created it meanwhile.
+            return Self::open(location.as_str()).await.map_err(|_| error);
         }
-        Ok(Self::from_location(location, &made_as))
+        if location.local_directory().is_none() {
+            return match Self::create(location.as_str()).await {
+                Ok(store) => {
+                    report();
+                    Ok(store)
+                }
+                Err(error) => Self::open(location.as_str()).await.map_err(|_| error),
+            };
+        }
+        let (store_id, marker) = new_marker()?;
+        let location = location.with_deferred_creation(marker, report);
+        Ok(Self::from_location(location, &store_id))
+    }
+
+    /// Creates the store now, if its first write would.
+    ///
+    /// # Errors
+    /// [`Error::Storage`] if it cannot be written to.
+    pub async fn ensure_created(&self) -> Result<()> {
+        self.location.ensure_created().await
     }
 
     /// Creates a store in a directory whose disk operations a test observes.
@@ -175,14 +198,14 @@ impl Store {
         ))
     }
 
-    fn from_location(location: impl Into<Arc<Location>>, made_as: &str) -> Self {
+    fn from_location(location: impl Into<Arc<Location>>, store_id: &str) -> Self {
         let location = location.into();
         let is_plain = |c: char| c.is_ascii_alphanumeric();
-        let id = if made_as.is_empty() || !made_as.chars().all(is_plain) {
+        let id = if store_id.is_empty() || !store_id.chars().all(is_plain) {
             let place = location.as_str().as_bytes();
             format!("{:016x}", twox_hash::XxHash3_64::oneshot(place))
         } else {
-            made_as.to_ascii_lowercase()
+            store_id.to_ascii_lowercase()
         };
         Self {
             location,
@@ -221,9 +244,9 @@ impl Store {
 
     /// Sets a callback that is called when a writer waits for another process, with its name.
     #[must_use]
-    pub fn with_reporter(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn with_reporter(self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
-            queues: self.queues.with_reporter(tell),
+            queues: self.queues.with_reporter(report),
             ..self
         }
     }
@@ -231,6 +254,7 @@ impl Store {
     /// Waits for the turn of this writer among the writers of a table, on a local disk.
     async fn wait_for_turn(&self, table: &str) -> Option<WriteTurn> {
         let directory = self.location.local_directory()?;
+        self.location.ensure_created().await.ok()?;
         self.queues.wait_for_turn(directory, table).await
     }
 
@@ -327,6 +351,40 @@ impl Default for VacuumOptions {
     }
 }
 
+/// Returns the id of a new store, and its marker.
+fn new_marker() -> Result<(String, Vec<u8>)> {
+    let store_id = uuid::Uuid::new_v4().simple().to_string();
+    let marker = toml::to_string(&Marker {
+        format: FORMAT,
+        store_id: store_id.clone(),
+    });
+    let marker = marker.map_err(|error| Error::damaged(marker::NAME, error.to_string()))?;
+    Ok((store_id, marker.into_bytes()))
+}
+
+fn cannot_create(location: &Location, reason: &str) -> Error {
+    Error::CannotCreate {
+        location: location.as_str().to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Checks that a store can be created: the location does not exist, or is an empty directory.
+async fn check_free(location: &Location) -> Result<()> {
+    if read_marker(location).await?.is_some() {
+        return Err(cannot_create(location, "is a tsql store already"));
+    }
+    let Some(directory) = location.local_directory() else {
+        return Ok(());
+    };
+    match is_empty(directory) {
+        Ok(false) => Err(cannot_create(location, "is not empty")),
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(cannot_create(location, &format!("cannot be used: {error}"))),
+    }
+}
+
 /// Returns whether the directory is empty, except for files of an interrupted creation of a store.
 fn is_empty(directory: &std::path::Path) -> std::io::Result<bool> {
     for entry in std::fs::read_dir(directory)? {
@@ -336,7 +394,9 @@ fn is_empty(directory: &std::path::Path) -> std::io::Result<bool> {
         let staged = name.split_once('#');
         let is_staged = staged.is_some_and(|(name, _)| marker::NAMES.contains(&name));
         let is_lost = name == marker::FIRST_NAME && entry.metadata()?.len() == 0;
-        if !is_staged && !is_lost {
+        // A writer that was killed before the first write may have queued up.
+        let is_queue = name == io::write_queue::QUEUE_FOLDER;
+        if !is_staged && !is_lost && !is_queue {
             return Ok(false);
         }
     }

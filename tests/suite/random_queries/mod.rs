@@ -11,7 +11,7 @@
 //! settings that the seed selects (threads, memory limit, layout, workers: see [`settings`]), and once with some
 //! optimizations off. These results are compared with the reference.
 //!
-//! `TSQL_TEST_SEED=7 TSQL_TEST_QUESTIONS=5000 cargo test --test main -- random_queries:: --nocapture` runs other
+//! `TSQL_TEST_SEED=7 TSQL_TEST_QUERIES=5000 cargo test --test main -- random_queries:: --nocapture` runs other
 //! queries. A failure prints the seed and number of the query, its setting, its SQL and both results. The store of a
 //! failed test is not deleted.
 
@@ -195,7 +195,7 @@ fn results_over_small_stores_equal_those_of_duckdb() {
         return;
     };
     let shapes = SHAPES.map(|(name, _)| name);
-    let queries = wanted("TSQL_TEST_QUESTIONS", QUERIES) * 2 / 3;
+    let queries = wanted("TSQL_TEST_QUERIES", QUERIES) * 2 / 3;
     let mut campaign = Campaign::new("small", &python, FilledStore::small);
     campaign.run_queries(&shapes, 0..queries);
     campaign.end();
@@ -207,7 +207,7 @@ fn results_from_preaggregates_equal_those_of_duckdb() {
     let Some(python) = engines::python() else {
         return;
     };
-    let queries = wanted("TSQL_TEST_QUESTIONS", QUERIES) / 3;
+    let queries = wanted("TSQL_TEST_QUERIES", QUERIES) / 3;
     let mut campaign = Campaign::new("large", &python, FilledStore::large);
     let plan = campaign
         .filled

@@ -83,11 +83,11 @@ fn requests_without_the_cookie_or_from_other_pages_are_rejected() {
         (&inside, vec![own, known, ("sec-fetch-site", "same-site")]),
         // A request that a form of another page can post.
         (
-            &format!("POST {place}/ask HTTP/1.1"),
+            &format!("POST {place}/query HTTP/1.1"),
             vec![own, known, ("content-type", "text/plain")],
         ),
-        (&format!("DELETE {place}/ask HTTP/1.1"), vec![own, known]),
-        (&format!("OPTIONS {place}/ask HTTP/1.1"), vec![own, known]),
+        (&format!("DELETE {place}/query HTTP/1.1"), vec![own, known]),
+        (&format!("OPTIONS {place}/query HTTP/1.1"), vec![own, known]),
         (&"GET /elsewhere HTTP/1.1".to_owned(), vec![own]),
     ] {
         let response = server.request(line, &headers, r#"{"sql":"SELECT 1"}"#);
@@ -124,14 +124,13 @@ fn queries_only_read_and_need_an_option_to_read_files() {
         read.clone(),
     ] {
         let (_, end) = server.run_query(&json!({"sql": sql}));
-        assert_eq!(end["failed"]["kind"], "sql", "{sql}: {end}");
+        assert_eq!(end["error"]["kind"], "sql", "{sql}: {end}");
     }
     assert!(!out.exists());
-    let (_, end) = server.run_query(
-        &json!({"question": {"name": "tpugraphs-score", "values": {"predictions": file}}}),
-    );
+    let (_, end) = server
+        .run_query(&json!({"query": {"name": "tpugraphs-score", "values": {"predictions": file}}}));
     assert!(
-        end["failed"]["hint"]
+        end["error"]["hint"]
             .as_str()
             .unwrap()
             .contains("tsql ui --allow-files"),
@@ -139,9 +138,9 @@ fn queries_only_read_and_need_an_option_to_read_files() {
     );
     let with_files =
         Server::start(folder.command(&["ui", "--sample", "--no-open", "--allow-files"]));
-    let (begun, end) = with_files.run_query(&json!({"sql": read}));
+    let (started, end) = with_files.run_query(&json!({"sql": read}));
     assert_eq!(end["done"]["rows"], 1);
-    let rows = with_files.json(&format!("answers/{}/rows", begun["id"]));
+    let rows = with_files.json(&format!("results/{}/rows", started["id"]));
     assert_eq!(rows["rows"], json!([["7"]]));
 }
 
@@ -163,7 +162,7 @@ fn a_query_is_canceled_when_its_client_disconnects() {
         "SELECT a.value + b.value AS v FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b ORDER BY v DESC",
         "SELECT a.value FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b WHERE a.value + b.value < 0",
     ] {
-        let stream = server.start_post("ask", &json!({"sql": sql}));
+        let stream = server.start_post("query", &json!({"sql": sql}));
         server.wait("it runs", |server| server.running() == 1);
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(server.running(), 1, "it takes long");
@@ -196,15 +195,15 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
     let million = "SELECT value AS n, 1000001 - value AS down, value % 10 AS digit FROM generate_series(1, 1000000) ORDER BY n";
     let (one, end) = server.run_query(&json!({"sql": million}));
     assert_eq!(
-        (&end["done"]["rows"], &end["done"]["is_cut"]),
+        (&end["done"]["rows"], &end["done"]["is_truncated"]),
         (&json!(1_000_000), &json!(false))
     );
     let (other, _) = server
         .run_query(&json!({"sql": "SELECT value * 2 AS n FROM generate_series(1, 5) ORDER BY n"}));
     let window = |id: &Value, query: &str| {
-        let found = server.json(&format!("answers/{id}/rows?{query}"));
+        let found = server.json(&format!("results/{id}/rows?{query}"));
         let rows = found["rows"].as_array().unwrap().clone();
-        (found["all"].as_u64().unwrap(), rows)
+        (found["row_count"].as_u64().unwrap(), rows)
     };
     let id = &one["id"];
     for (from, first) in [(0_u64, "1"), (499_990, "499991"), (999_990, "999991")] {
@@ -227,14 +226,14 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         [json!(["999999", "2", "9"]), json!(["8", "999993", "8"])]
     );
     let value = server.json(&format!(
-        "answers/{id}/value?row=99999&column=0&by=2&down=1"
+        "results/{id}/value?row=99999&column=0&by=2&down=1"
     ));
     assert_eq!(value["value"], "999999");
     assert_eq!(
         window(&other["id"], "").1,
         [["2"], ["4"], ["6"], ["8"], ["10"]].map(|row| json!(row))
     );
-    let file = |id: &Value, query: &str| server.get(&format!("answers/{id}/file/rows.csv{query}"));
+    let file = |id: &Value, query: &str| server.get(&format!("results/{id}/file/rows.csv{query}"));
     assert_eq!(
         file(&other["id"], "?by=0&down=1").body,
         "n\n10\n8\n6\n4\n2\n"
@@ -245,12 +244,12 @@ fn a_million_rows_are_paged_and_sorted_by_two_tabs() {
         (1_000_001, Some("1000000,1,0"))
     );
     assert_eq!(file(id, "?by=3").code, 422);
-    assert_eq!(server.get(&format!("answers/{id}/file/rows.xls")).code, 404);
-    assert_eq!(server.get(&format!("answers/{id}/rows?by=3")).code, 422);
-    assert_eq!(server.json("state")["answers"], 2);
-    server.post(&format!("answers/{id}/forget"), &json!({}));
-    assert_eq!(server.get(&format!("answers/{id}/rows")).code, 422);
-    assert_eq!(server.json("state")["answers"], 1);
+    assert_eq!(server.get(&format!("results/{id}/file/rows.xls")).code, 404);
+    assert_eq!(server.get(&format!("results/{id}/rows?by=3")).code, 422);
+    assert_eq!(server.json("state")["results"], 2);
+    server.post(&format!("results/{id}/delete"), &json!({}));
+    assert_eq!(server.get(&format!("results/{id}/rows")).code, 422);
+    assert_eq!(server.json("state")["results"], 1);
     #[cfg(target_os = "linux")]
     {
         let process = server.child.as_ref().unwrap().id();
@@ -287,19 +286,19 @@ fn large_results_are_cut_and_old_results_are_evicted() {
         runtime.block_on(ui.serve(stopped)).unwrap();
     });
     let server = Server::log_in(&url, None);
-    let (begun, end) =
+    let (started, end) =
         server.run_query(&json!({"sql": "SELECT value FROM generate_series(1, 10000000)"}));
     let rows = end["done"]["rows"].as_u64().unwrap();
     // A row has eight bytes, and the last batch may exceed the limit.
     assert!(
-        end["done"]["is_cut"] == true && (100_000..800_000).contains(&rows),
+        end["done"]["is_truncated"] == true && (100_000..800_000).contains(&rows),
         "{end}"
     );
     for _ in 0..12 {
         server.run_query(&json!({"sql": "SELECT 1"}));
     }
-    assert_eq!(server.json("state")["answers"], 12);
-    let old = server.get(&format!("answers/{}/rows", begun["id"]));
+    assert_eq!(server.json("state")["results"], 12);
+    let old = server.get(&format!("results/{}/rows", started["id"]));
     assert!(
         old.code == 422 && old.body.contains("run the query again"),
         "{}",
@@ -315,15 +314,15 @@ fn errors_suggestions_built_in_queries_and_plots_are_served() {
     let server = Server::sample();
     let (_, end) = server.run_query(&json!({"sql": "SELECT platform,\n  runtime_n FROM records"}));
     assert_eq!(
-        end["failed"]["span"],
+        end["error"]["span"],
         json!({"line": 2, "column": 3, "length": 9}),
         "{end}"
     );
     let suggested = |before: &str, after: &str| {
         let typed = json!({"text": format!("{before}{after}"), "before": before});
-        let response = server.post("suggest", &typed);
+        let response = server.post("completions", &typed);
         let found: Value = serde_json::from_str(&response.body).unwrap();
-        let words = found["words"].as_array().unwrap().iter();
+        let words = found["candidates"].as_array().unwrap().iter();
         let words = words.map(|word| word["value"].as_str().unwrap().to_owned());
         words.collect::<Vec<_>>()
     };
@@ -344,23 +343,23 @@ fn errors_suggestions_built_in_queries_and_plots_are_served() {
         .find(|column| column["name"] == "runtime_ns")
         .unwrap();
     assert!(runtime["unit"] == "ns" && !runtime["doc"].as_str().unwrap().is_empty());
-    assert!(catalog["questions"].as_array().unwrap().len() >= 50);
-    let request = json!({"question": {"name": "top-k-per-graph", "values": {"k": "1"}}});
-    let (begun, end) = server.run_query(&request);
-    assert_eq!(begun["question"]["values"]["k"], "1", "{begun}");
+    assert!(catalog["queries"].as_array().unwrap().len() >= 50);
+    let request = json!({"query": {"name": "top-k-per-graph", "values": {"k": "1"}}});
+    let (started, end) = server.run_query(&request);
+    assert_eq!(started["query"]["values"]["k"], "1", "{started}");
     assert!(end["done"]["rows"].as_u64().unwrap() > 0);
-    let (_, end) = server.run_query(&json!({"question": {"name": "tpugraphs-spread"}}));
+    let (_, end) = server.run_query(&json!({"query": {"name": "tpugraphs-spread"}}));
     assert!(
-        end["done"]["note"]
+        end["done"]["empty_reason"]
             .as_str()
             .unwrap()
             .contains("the store has no"),
         "{end}"
     );
-    let (begun, _) = server.run_query(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
+    let (started, _) = server.run_query(&json!({"sql": "SELECT * FROM (VALUES ('b', 2.0), ('a', 4.0), ('b', 6.0)) AS t(platform, v)"}));
     let plot = |drawn: Value, form: &str| {
-        let path = format!("answers/{}/picture", begun["id"]);
-        server.post(&path, &json!({"drawn": drawn, "form": form}))
+        let path = format!("results/{}/plot", started["id"]);
+        server.post(&path, &json!({"chart": drawn, "format": form}))
     };
     let bars = plot(json!({"kind": "bar", "x": "platform", "y": "v"}), "page");
     // Mean of the values with one name: (2 + 6) / 2.
@@ -393,7 +392,7 @@ fn records_of_other_processes_appear() {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    let stream = server.send(&format!("GET {}/news HTTP/1.1", server.place), &own, "");
+    let stream = server.send(&format!("GET {}/updates HTTP/1.1", server.place), &own, "");
     let mut lines = BufReader::new(stream).lines();
     let mut records = || {
         let line = lines
@@ -417,7 +416,7 @@ fn records_of_other_processes_appear() {
     let expected = count(counted);
     while records() != expected {}
     // A session reads them immediately, too.
-    let (begun, _) = server.run_query(&json!({"sql": counted}));
-    let rows = server.json(&format!("answers/{}/rows", begun["id"]));
+    let (started, _) = server.run_query(&json!({"sql": counted}));
+    let rows = server.json(&format!("results/{}/rows", started["id"]));
     assert_eq!(rows["rows"], json!([[expected.to_string()]]));
 }

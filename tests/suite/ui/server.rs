@@ -189,9 +189,9 @@ impl Server {
         )
     }
 
-    /// Runs a query. Returns the `begun` object of the first line of the response, and the last line.
+    /// Runs a query. Returns the `started` object of the first line of the response, and the last line.
     pub(super) fn run_query(&self, request: &Value) -> (Value, Value) {
-        let response = self.post("ask", request);
+        let response = self.post("query", request);
         assert_eq!(response.code, 200, "{}", response.body);
         let lines: Vec<Value> = response
             .body
@@ -199,7 +199,7 @@ impl Server {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         (
-            lines.first().unwrap()["begun"].clone(),
+            lines.first().unwrap()["started"].clone(),
             lines.last().unwrap().clone(),
         )
     }

@@ -15,15 +15,15 @@ pub struct MergedLayouts {
 }
 
 impl MergedLayouts {
-    /// Merges layouts of the same slots. Slots share a group if they do in all inputs.
+    /// Merges layouts of the same slots. Two slots are in one group if they are in one group in all inputs.
     pub fn merge(all: &[&Layouts]) -> Self {
         let slots = all.first().map_or(0, |first| first.group_of_slot.len());
         let mut groups: HashMap<Vec<u32>, u32> = HashMap::new();
         let (mut group_of_slot, mut new) = (Vec::with_capacity(slots), Vec::new());
         let mut translations = vec![Vec::new(); all.len()];
         for slot in 0..slots {
-            let of_slot = |one: &&Layouts| one.group_of_slot.get(slot).copied();
-            let key: Vec<u32> = all.iter().filter_map(of_slot).collect();
+            let group_of = |input: &&Layouts| input.group_of_slot.get(slot).copied();
+            let key: Vec<u32> = all.iter().filter_map(group_of).collect();
             let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
             let group = *groups.entry(key.clone()).or_insert(next);
             group_of_slot.push(group);
@@ -32,9 +32,9 @@ impl MergedLayouts {
             }
             let mut codes: HashMap<Vector, u16> = HashMap::new();
             let mut vectors = Vec::new();
-            for ((one, old), translation) in all.iter().zip(&key).zip(&mut translations) {
+            for ((input, old), translation) in all.iter().zip(&key).zip(&mut translations) {
                 let old = *old as usize;
-                let known = one.vectors.get(old).map_or(&[][..], Vec::as_slice);
+                let old_vectors = input.vectors.get(old).map_or(&[][..], Vec::as_slice);
                 let code = |vector: &Vector| {
                     let next = u16::try_from(vectors.len()).unwrap_or(u16::MAX);
                     *codes.entry(*vector).or_insert_with(|| {
@@ -42,7 +42,7 @@ impl MergedLayouts {
                         next
                     })
                 };
-                translation.push((old, known.iter().map(code).collect()));
+                translation.push((old, old_vectors.iter().map(code).collect()));
             }
             new.push(vectors);
         }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merged_layouts_know_the_configurations_of_all() {
+    fn merged_layouts_express_all_configurations() {
         let (a, b) = (
             Layouts::parse(
                 r#"{"group_of_slot":[0,1,0],"layouts":[["1 0|0 1|","0 1|0 1|3"],["-1 2||"]]}"#,
@@ -82,12 +82,12 @@ mod tests {
         let merged = MergedLayouts::merge(&[&a, &b]);
         assert_eq!(merged.layouts.group_of_slot, [0, 1, 2]);
         for (which, layouts, params) in [(0, &a, [1, 0]), (0, &a, [0, 0]), (1, &b, [1, 0])] {
-            let (mut translated, mut wanted, mut found) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut translated, mut expected, mut actual) = (Vec::new(), Vec::new(), Vec::new());
             let codes = layouts.codes(&params).unwrap();
             merged.translate(which, &codes, &mut translated).unwrap();
-            assert!(layouts.expand(&params, &mut wanted));
-            assert!(merged.layouts.expand(&translated, &mut found));
-            assert_eq!(found, wanted);
+            assert!(layouts.expand(&params, &mut expected));
+            assert!(merged.layouts.expand(&translated, &mut actual));
+            assert_eq!(actual, expected);
         }
         let alone = MergedLayouts::merge(&[&a]);
         assert_eq!(alone.layouts, a);

@@ -75,23 +75,27 @@ pub fn is_layout(sketch: &str) -> bool {
 impl Layouts {
     /// Parses a sketch. Returns `None` if it is not a layout sketch.
     pub fn parse(sketch: &str) -> Option<Self> {
-        let spelled: SketchText = serde_json::from_str(sketch).ok()?;
-        let vectors = spelled.layouts.iter();
+        let parsed: SketchText = serde_json::from_str(sketch).ok()?;
+        let vectors = parsed.layouts.iter();
         let vectors = vectors.map(|group| group.iter().map(|text| parse_vector(text)).collect());
         let vectors = vectors.collect::<Option<Vec<_>>>()?;
-        let mut layouts = Self::new(spelled.group_of_slot, vectors);
-        if spelled.digits {
+        let mut layouts = Self::new(parsed.group_of_slot, vectors);
+        if parsed.digits {
             layouts = layouts.with_digits()?;
         }
         let groups = layouts.vectors.len();
-        let known = |group: &u32| (*group as usize) < groups;
-        layouts.group_of_slot.iter().all(known).then_some(layouts)
+        let is_valid = |group: &u32| (*group as usize) < groups;
+        layouts
+            .group_of_slot
+            .iter()
+            .all(is_valid)
+            .then_some(layouts)
     }
 
     /// Creates layouts with these groups and vectors.
     pub fn new(group_of_slot: Vec<u32>, vectors: Vec<Vec<Vector>>) -> Self {
-        let most = vectors.iter().map(Vec::len).max();
-        let code_width = if most > Some(256) { 2 } else { 1 };
+        let max_vectors = vectors.iter().map(Vec::len).max();
+        let code_width = if max_vectors > Some(256) { 2 } else { 1 };
         Self {
             digits: false,
             code_width,
@@ -122,14 +126,14 @@ impl Layouts {
     /// Returns the sketch.
     pub fn text(&self) -> String {
         let groups = self.vectors.iter();
-        let spelled = SketchText {
+        let serialized = SketchText {
             group_of_slot: self.group_of_slot.clone(),
             layouts: groups
                 .map(|group| group.iter().map(format_vector).collect())
                 .collect(),
             digits: self.digits,
         };
-        serde_json::to_string(&spelled).unwrap_or_default()
+        serde_json::to_string(&serialized).unwrap_or_default()
     }
 
     /// Bytes of a configuration's parameters.
@@ -192,9 +196,9 @@ impl Layouts {
                 .map(|&code| u16::try_from(code).unwrap_or(u16::MAX));
             numbers.push(&codes.collect::<Vec<_>>(), &mut digits);
         }
-        let tried = (SAMPLE_BYTES / self.length).max(1);
+        let sample_rows = (SAMPLE_BYTES / self.length).max(1);
         let size = |bytes: &[u8], length: usize| {
-            let sample = bytes.get(..tried * length).unwrap_or(bytes);
+            let sample = bytes.get(..sample_rows * length).unwrap_or(bytes);
             let compressed = zstd::bulk::compress(sample, 3);
             compressed.map_or(usize::MAX, |compressed| compressed.len())
         };
@@ -215,11 +219,11 @@ impl Layouts {
     /// Appends the vectors of all slots of a configuration: a row of `node_config_feat`. Returns false if
     /// the codes do not fit.
     pub fn expand(&self, params: &[u8], row: &mut Vec<i8>) -> bool {
-        let Some(chosen) = self.select_vectors(params) else {
+        let Some(selected) = self.select_vectors(params) else {
             return false;
         };
         for &group in &self.group_of_slot {
-            let Some(vector) = chosen.get(group as usize) else {
+            let Some(vector) = selected.get(group as usize) else {
                 return false;
             };
             row.extend_from_slice(*vector);
@@ -229,12 +233,12 @@ impl Layouts {
 
     /// Appends the configuration as a JSON list of the slots' layouts (`"output|input|kernel"`).
     pub(crate) fn write_steps(&self, params: &[u8], text: &mut Vec<u8>) -> bool {
-        let Some(chosen) = self.select_vectors(params) else {
+        let Some(selected) = self.select_vectors(params) else {
             return false;
         };
         text.push(b'[');
         for (slot, &group) in self.group_of_slot.iter().enumerate() {
-            let Some(vector) = chosen.get(group as usize) else {
+            let Some(vector) = selected.get(group as usize) else {
                 return false;
             };
             let separator = if slot == 0 { "\"" } else { ", \"" };
@@ -390,7 +394,7 @@ mod tests {
 
     #[test]
     fn random_codes_become_numbers_and_come_back() {
-        let vector = |n: i8| std::array::from_fn(|place| if place == 0 { n } else { NONE });
+        let vector = |n: i8| std::array::from_fn(|index| if index == 0 { n } else { NONE });
         let sizes = [7, 1, 9, 5, 2, 9, 8, 3];
         let vectors = sizes.map(|size| (0..size).map(vector).collect());
         let layouts = Layouts::new((0..8).collect(), vectors.to_vec());

@@ -49,10 +49,10 @@ pub fn number_names() -> Vec<String> {
     names.extend(ANNOTATIONS.map(|annotation| format!("annotated_{annotation}")));
     names.push("auto_unroll_max_step".to_owned());
     for split in 0..MAX_SPLITS {
-        let of_split = |what: &str| format!("split_{split}_{what}");
-        names.extend(["extent", "outer_length"].map(of_split));
-        names.extend((0..MAX_LENGTHS).map(|place| of_split(&format!("length_{place}"))));
-        names.push(of_split("product"));
+        let split_name = |suffix: &str| format!("split_{split}_{suffix}");
+        names.extend(["extent", "outer_length"].map(split_name));
+        names.extend((0..MAX_LENGTHS).map(|index| split_name(&format!("length_{index}"))));
+        names.push(split_name("product"));
     }
     names.push("sum_of_log2_products".to_owned());
     names
@@ -78,8 +78,8 @@ pub fn numbers(steps: &str, row: &mut [f32]) -> Option<()> {
     })
 }
 
-fn add(row: &mut [f32], place: usize, value: f32) {
-    if let Some(number) = row.get_mut(place) {
+fn add(row: &mut [f32], index: usize, value: f32) {
+    if let Some(number) = row.get_mut(index) {
         *number += value;
     }
 }
@@ -88,8 +88,8 @@ fn add(row: &mut [f32], place: usize, value: f32) {
 fn add_annotation(step: &Step<'_>, row: &mut [f32]) {
     let annotation = step.arguments.get(2).map(Argument::number);
     let annotation = annotation.and_then(|number| usize::try_from(number).ok());
-    if let Some(known) = annotation.filter(|number| *number < ANNOTATIONS.len()) {
-        add(row, ANNOTATIONS_START + known, 1.0);
+    if let Some(index) = annotation.filter(|number| *number < ANNOTATIONS.len()) {
+        add(row, ANNOTATIONS_START + index, 1.0);
     }
 }
 
@@ -98,11 +98,11 @@ fn add_unroll_pragma(step: &Step<'_>, row: &mut [f32]) {
     let Some(Argument::Text(pragma)) = step.arguments.get(2) else {
         return;
     };
-    let most = pragma
+    let max_steps = pragma
         .strip_prefix(PRAGMA)
         .and_then(|steps| steps.parse::<f32>().ok());
-    if let Some((most, number)) = most.zip(row.get_mut(UNROLL_INDEX)) {
-        *number = number.max(most);
+    if let Some((max_steps, number)) = max_steps.zip(row.get_mut(UNROLL_INDEX)) {
+        *number = number.max(max_steps);
     }
 }
 
@@ -122,18 +122,18 @@ fn add_split(step: &Step<'_>, number: usize, row: &mut [f32]) {
     if number >= MAX_SPLITS {
         return;
     }
-    let begin = SPLITS_START + number * SPLIT_WIDTH;
+    let start = SPLITS_START + number * SPLIT_WIDTH;
     let outer = if product > 0.0 {
         (extent / product).ceil()
     } else {
         0.0
     };
-    add(row, begin, extent as f32);
-    add(row, begin + 1, outer as f32);
-    for (place, length) in lengths.take(MAX_LENGTHS).enumerate() {
-        add(row, begin + 2 + place, length as f32);
+    add(row, start, extent as f32);
+    add(row, start + 1, outer as f32);
+    for (index, length) in lengths.take(MAX_LENGTHS).enumerate() {
+        add(row, start + 2 + index, length as f32);
     }
-    add(row, begin + 2 + MAX_LENGTHS, product as f32);
+    add(row, start + 2 + MAX_LENGTHS, product as f32);
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(row, expected);
         let names = number_names();
         assert_eq!(names.len(), WIDTH);
-        for (place, name) in [
+        for (index, name) in [
             (5, "steps_SP"),
             (14, "steps_RF"),
             (17, "annotated_vectorize"),
@@ -174,7 +174,7 @@ mod tests {
             (41, "split_1_product"),
             (112, "sum_of_log2_products"),
         ] {
-            assert_eq!(names[place], name);
+            assert_eq!(names[index], name);
         }
     }
 

@@ -38,15 +38,15 @@ pub(super) struct Step<'a> {
     pub(super) list: std::ops::Range<usize>,
 }
 
-/// Calls `take` with each step. Returns `None` if the text is not an auto_scheduler program.
-pub(super) fn for_each_step<'a>(text: &'a str, mut take: impl FnMut(&Step<'a>)) -> Option<()> {
-    let mut scanner = Scanner { text, at: 0 };
+/// Calls `visit` with each step. Returns `None` if the text is not an auto_scheduler program.
+pub(super) fn for_each_step<'a>(text: &'a str, mut visit: impl FnMut(&Step<'a>)) -> Option<()> {
+    let mut scanner = Scanner { text, position: 0 };
     let mut step = Step::default();
     scanner.expect(b'[')?;
     if !scanner.skip_if(b']') {
         loop {
             scanner.step(&mut step)?;
-            take(&step);
+            visit(&step);
             if !scanner.skip_if(b',') {
                 break;
             }
@@ -54,22 +54,26 @@ pub(super) fn for_each_step<'a>(text: &'a str, mut take: impl FnMut(&Step<'a>)) 
         scanner.expect(b']')?;
     }
     scanner.skip_space();
-    (scanner.at == text.len()).then_some(())
+    (scanner.position == text.len()).then_some(())
 }
 
 struct Scanner<'a> {
     text: &'a str,
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Scanner<'a> {
     fn peek(&self) -> u8 {
-        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+        self.text
+            .as_bytes()
+            .get(self.position)
+            .copied()
+            .unwrap_or(0)
     }
 
     fn skip_space(&mut self) {
         while matches!(self.peek(), b' ' | b'\t' | b'\n' | b'\r') {
-            self.at += 1;
+            self.position += 1;
         }
     }
 
@@ -77,7 +81,7 @@ impl<'a> Scanner<'a> {
     fn skip_if(&mut self, byte: u8) -> bool {
         self.skip_space();
         let is_next = self.peek() == byte;
-        self.at += usize::from(is_next);
+        self.position += usize::from(is_next);
         is_next
     }
 
@@ -98,21 +102,21 @@ impl<'a> Scanner<'a> {
                     let number = self.number(digit)?;
                     step.arguments.push(Argument::Number(number));
                 }
-                b',' | b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b',' | b' ' | b'\t' | b'\n' | b'\r' => self.position += 1,
                 b'[' => {
-                    self.at += 1;
+                    self.position += 1;
                     depth += 1;
                     lists += 1;
                     if depth > MAX_DEPTH {
                         return None;
                     }
                     if lists == 1 {
-                        let begin = step.arguments.len();
-                        step.list = begin..begin;
+                        let start = step.arguments.len();
+                        step.list = start..start;
                     }
                 }
                 b']' => {
-                    self.at += 1;
+                    self.position += 1;
                     depth -= 1;
                     if depth == 1 && lists == 1 {
                         step.list.end = step.arguments.len();
@@ -133,33 +137,33 @@ impl<'a> Scanner<'a> {
         if self.peek() != b'"' {
             return None;
         }
-        let begin = self.at + 1;
-        let bytes = self.text.as_bytes().get(begin..)?;
+        let start = self.position + 1;
+        let bytes = self.text.as_bytes().get(start..)?;
         let end = bytes
             .iter()
             .position(|&byte| byte == b'"' || byte == b'\\')?;
-        self.at = begin + end;
-        let is_whole = self.peek() == b'"';
-        self.at += 1;
-        self.text.get(begin..begin + end).filter(|_| is_whole)
+        self.position = start + end;
+        let is_terminated = self.peek() == b'"';
+        self.position += 1;
+        self.text.get(start..start + end).filter(|_| is_terminated)
     }
 
     /// Parses the number that starts with this digit or sign.
     fn number(&mut self, first: u8) -> Option<i64> {
         let is_negative = first == b'-';
-        self.at += usize::from(is_negative);
-        let begin = self.at;
+        self.position += usize::from(is_negative);
+        let start = self.position;
         let mut number = 0_i64;
         while let digit @ b'0'..=b'9' = self.peek() {
             // This many digits fit into 64 bits.
-            if self.at - begin >= MAX_DIGITS {
+            if self.position - start >= MAX_DIGITS {
                 return None;
             }
             number = number * 10 + i64::from(digit - b'0');
-            self.at += 1;
+            self.position += 1;
         }
         let number = if is_negative { -number } else { number };
-        Some(number).filter(|_| self.at > begin)
+        Some(number).filter(|_| self.position > start)
     }
 }
 
@@ -189,33 +193,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_read_as_they_are_written() {
+    fn steps_are_parsed_with_flattened_lists() {
         let text = r#"[["SP", 2, 0, 1000, [8, -1, 1], 1], ["CHR",3,"shared",[4]], ["CI", 1]]"#;
-        let mut seen = Vec::new();
+        let mut steps = Vec::new();
         for_each_step(text, |step| {
-            seen.push((step.kind, step.arguments.clone(), step.list.clone()));
+            steps.push((step.kind, step.arguments.clone(), step.list.clone()));
         })
         .unwrap();
-        let of = |numbers: &[i64]| {
+        let numbered = |numbers: &[i64]| {
             numbers
                 .iter()
                 .map(|&n| Argument::Number(n))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(seen[0], (4, of(&[2, 0, 1000, 8, -1, 1, 1]), 3..6));
+        assert_eq!(steps[0], (4, numbered(&[2, 0, 1000, 8, -1, 1, 1]), 3..6));
         let shared = vec![
             Argument::Number(3),
             Argument::Text("shared"),
             Argument::Number(4),
         ];
-        assert_eq!(seen[1], (11, shared, 2..3));
-        assert_eq!(seen[2], (9, of(&[1]), 0..0));
+        assert_eq!(steps[1], (11, shared, 2..3));
+        assert_eq!(steps[2], (9, numbered(&[1]), 0..0));
     }
 
     #[test]
-    fn kinds_have_their_places() {
-        for (at, kind) in KINDS.iter().enumerate() {
-            assert_eq!(kind_index(kind), Some(at));
+    fn kinds_have_their_indexes() {
+        for (index, kind) in KINDS.iter().enumerate() {
+            assert_eq!(kind_index(kind), Some(index));
         }
         assert_eq!(kind_index("sp"), None);
     }

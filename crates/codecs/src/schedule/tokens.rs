@@ -20,11 +20,11 @@ pub enum Target {
     Cuda,
 }
 
-type KindPlaces = [Option<usize>; KINDS.len()];
+type KindIndexes = [Option<usize>; KINDS.len()];
 
 /// Computed once: a program takes only a few hundred nanoseconds.
-static LLVM_PLACES: LazyLock<KindPlaces> = LazyLock::new(|| Target::Llvm.find_places());
-static CUDA_PLACES: LazyLock<KindPlaces> = LazyLock::new(|| Target::Cuda.find_places());
+static LLVM_INDEXES: LazyLock<KindIndexes> = LazyLock::new(|| Target::Llvm.find_indexes());
+static CUDA_INDEXES: LazyLock<KindIndexes> = LazyLock::new(|| Target::Cuda.find_indexes());
 
 impl Target {
     /// Parses `llvm` or `cuda`.
@@ -64,33 +64,33 @@ impl Target {
     }
 
     /// One-hot index of each of [`KINDS`].
-    fn places(self) -> &'static KindPlaces {
+    fn kind_indexes(self) -> &'static KindIndexes {
         match self {
-            Self::Llvm => &LLVM_PLACES,
-            Self::Cuda => &CUDA_PLACES,
+            Self::Llvm => &LLVM_INDEXES,
+            Self::Cuda => &CUDA_INDEXES,
         }
     }
 
-    fn find_places(self) -> KindPlaces {
-        KINDS.map(|kind| self.kinds().iter().position(|known| *known == kind))
+    fn find_indexes(self) -> KindIndexes {
+        KINDS.map(|kind| self.kinds().iter().position(|name| *name == kind))
     }
 
     /// Table index of a text; 0 if upstream's table does not contain it.
     fn token(self, text: &str) -> i32 {
-        let known: &[&str] = match text.split_once('$') {
+        let texts: &[&str] = match text.split_once('$') {
             Some(("auto_unroll_max_step", steps)) => {
                 return index_from_one(self.unrollings(), steps);
             }
             _ => &["local", "shared", "global"],
         };
-        index_from_one(known, text)
+        index_from_one(texts, text)
     }
 }
 
 /// Index in the list from 1; 0 if missing.
-fn index_from_one(known: &[&str], text: &str) -> i32 {
-    let place = known.iter().position(|one| *one == text);
-    place.map_or(0, |place| i32::try_from(place + 1).unwrap_or_default())
+fn index_from_one(list: &[&str], text: &str) -> i32 {
+    let index = list.iter().position(|item| *item == text);
+    index.map_or(0, |index| i32::try_from(index + 1).unwrap_or_default())
 }
 
 /// Token names in order: `step_0_is_CI`, `step_0_argument_0`.
@@ -99,7 +99,7 @@ pub fn token_names(target: Target) -> Vec<String> {
     let of_step = |step: usize| {
         let kinds = target.kinds().map(|kind| format!("step_{step}_is_{kind}"));
         let arguments = 0..width.saturating_sub(KIND_COUNT);
-        let arguments = arguments.map(move |place| format!("step_{step}_argument_{place}"));
+        let arguments = arguments.map(move |index| format!("step_{step}_argument_{index}"));
         kinds.into_iter().chain(arguments)
     };
     (0..steps).flat_map(of_step).collect()
@@ -110,20 +110,20 @@ pub fn token_names(target: Target) -> Vec<String> {
 pub fn tokens(steps: &str, target: Target, rows: &mut [i32]) -> Option<()> {
     rows.fill(0);
     let (_, width) = target.shape();
-    let places = target.places();
+    let kind_indexes = target.kind_indexes();
     let mut rows = rows.chunks_exact_mut(width);
     for_each_step(steps, |step| {
         // Truncated steps are still parsed: the whole text must be valid.
         let Some(row) = rows.next() else {
             return;
         };
-        let place = places.get(step.kind).copied().flatten();
+        let kind_index = kind_indexes.get(step.kind).copied().flatten();
         let (kinds, arguments) = row.split_at_mut(KIND_COUNT.min(width));
-        if let Some(kind) = place.and_then(|place| kinds.get_mut(place)) {
+        if let Some(kind) = kind_index.and_then(|kind_index| kinds.get_mut(kind_index)) {
             *kind = 1;
         }
-        for (to, argument) in arguments.iter_mut().zip(&step.arguments) {
-            *to = match argument {
+        for (output, argument) in arguments.iter_mut().zip(&step.arguments) {
+            *output = match argument {
                 Argument::Number(number) => i32::try_from(*number).unwrap_or(i32::MAX),
                 // Upstream knows only one scope for cache reads.
                 Argument::Text(_) if KINDS.get(step.kind) == Some(&"CHR") => 1,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut() {
+    fn long_schedules_are_truncated() {
         let many = (0..30)
             .map(|loop_| loop_.to_string())
             .collect::<Vec<_>>()

@@ -1,9 +1,9 @@
-//! Numbers that all programs of a sketch share.
+//! Numbers that all programs of a sketch have in common.
 
 use crate::number::write_integer;
 use crate::varint;
 
-/// The numbers of a program, and for each whether all other programs of its sketch share it.
+/// The numbers of a program, and for each whether it is equal in all other programs of the sketch.
 #[derive(Clone, Debug)]
 pub struct CommonNumbers {
     numbers: Vec<i64>,
@@ -42,13 +42,13 @@ impl CommonNumbers {
         true
     }
 
-    /// Writes the shared numbers into `sketch`.
+    /// Writes the common numbers into `sketch`.
     pub fn specialise(&self, sketch: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(sketch.len());
-        let mut places = self.numbers.iter().zip(&self.is_shared);
+        let mut holes = self.numbers.iter().zip(&self.is_shared);
         for &byte in sketch {
             match byte {
-                b'?' => match places.next() {
+                b'?' => match holes.next() {
                     Some((&number, true)) => write_integer(number, &mut out),
                     _ => out.push(b'?'),
                 },

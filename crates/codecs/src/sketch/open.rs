@@ -29,8 +29,8 @@ pub fn open_holes(sketch: &[u8], out: &mut Vec<u8>, mut hole: impl FnMut(Option<
 /// parameters do not fit.
 pub fn hole_numbers(sketch: &[u8], mut params: &[u8], out: &mut Vec<u8>) -> Option<Vec<i64>> {
     let mut numbers = Some(Vec::new());
-    open_holes(sketch, out, |written| {
-        let number = written.or_else(|| varint::read_unsigned(&mut params));
+    open_holes(sketch, out, |literal| {
+        let number = literal.or_else(|| varint::read_unsigned(&mut params));
         numbers = numbers.take().zip(number).map(|(mut numbers, number)| {
             numbers.push(number);
             numbers
@@ -71,11 +71,15 @@ fn string(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) ->
 /// Copies a number. A non-negative integer is a hole.
 fn number(rest: &[u8], out: &mut Vec<u8>, hole: &mut impl FnMut(Option<i64>)) -> usize {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let ends = match rest.get(digits) {
+    let is_integer = match rest.get(digits) {
         Some(b'.') => rest.get(digits + 1) == Some(&b'.'),
         other => !matches!(other, Some(b'e' | b'E')),
     };
-    match rest.get(..digits).filter(|_| ends).and_then(parse_integer) {
+    match rest
+        .get(..digits)
+        .filter(|_| is_integer)
+        .and_then(parse_integer)
+    {
         Some(number) => {
             out.push(b'?');
             hole(Some(number));
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn inserted_numbers_are_extracted_again() {
-        for (closed, wanted) in [
+        for (filled, open) in [
             (
                 r#"[["SP", 2, ?, [8, ?], 1]]"#,
                 r#"[["SP", ?, ?, [?, ?], ?]]"#,
@@ -120,25 +124,25 @@ mod tests {
                 r#"{"TILE_8": [?, ?], "z$3": "v$?", "on": true, "none": null}"#,
             ),
         ] {
-            assert_eq!(open_text(closed), wanted);
-            assert_eq!(open_text(wanted), wanted);
+            assert_eq!(open_text(filled), open);
+            assert_eq!(open_text(open), open);
         }
     }
 
     #[test]
-    fn parameters_that_do_not_fit_are_noticed() {
-        let all =
+    fn parameters_that_do_not_fit_are_rejected() {
+        let numbers =
             |sketch: &str, params: &[u8]| hole_numbers(sketch.as_bytes(), params, &mut Vec::new());
-        assert_eq!(all(r#"[?, 7, "x$?"]"#, &[5, 9]), Some(vec![5, 7, 9]));
-        assert_eq!(all("[?, 7]", &[]), None);
-        assert_eq!(all("[?, 7]", &[5, 9]), None);
+        assert_eq!(numbers(r#"[?, 7, "x$?"]"#, &[5, 9]), Some(vec![5, 7, 9]));
+        assert_eq!(numbers("[?, 7]", &[]), None);
+        assert_eq!(numbers("[?, 7]", &[5, 9]), None);
     }
 
     /// Random values as they may occur in `steps`.
     fn value() -> impl proptest::strategy::Strategy<Value = String> {
         use proptest::prelude::*;
         let number = (0_i64..3000).prop_map(|number| number.to_string());
-        let plain = prop::sample::select(vec![
+        let other_value = prop::sample::select(vec![
             "-3",
             "2.5",
             "1e3",
@@ -154,7 +158,7 @@ mod tests {
             "[]",
             "{}",
         ]);
-        let leaf = prop_oneof![number, plain.prop_map(str::to_owned)];
+        let leaf = prop_oneof![number, other_value.prop_map(str::to_owned)];
         leaf.prop_recursive(3, 24, 5, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..5)
@@ -175,7 +179,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_was_written_in_comes_out(text in value(), changes in proptest::collection::vec(0_i64..9, 0..20)) {
+        fn specialised_numbers_are_restored(text in value(), changes in proptest::collection::vec(0_i64..9, 0..20)) {
             for scanned in [scan_values, |text: &[u8], all: &mut Scan| scan(text, all).map(|_| ())] {
                 let mut all = Scan::default();
                 if scanned(text.as_bytes(), &mut all).is_err() || all.literal {
@@ -191,12 +195,12 @@ mod tests {
                 let mut common = CommonNumbers::from_params(&packed(&all.numbers)).unwrap();
                 let (packed, mut params) = (packed(&other), Vec::new());
                 proptest::prop_assert!(common.add(&packed));
-                let closed = common.specialise(&all.sketch);
+                let specialised = common.specialise(&all.sketch);
                 common.push_open(&packed, &mut params);
                 let mut sketch = Vec::new();
-                let found = hole_numbers(&closed, &params, &mut sketch);
+                let restored = hole_numbers(&specialised, &params, &mut sketch);
                 proptest::prop_assert_eq!(String::from_utf8(sketch), String::from_utf8(all.sketch));
-                proptest::prop_assert_eq!(found, Some(other));
+                proptest::prop_assert_eq!(restored, Some(other));
             }
         }
 

@@ -19,8 +19,8 @@ fn params(numbers: impl IntoIterator<Item = i64>) -> Vec<u8> {
 #[test]
 fn the_sketch_has_a_hole_for_every_number() {
     let scan = scan_text(STEPS);
-    let wanted = r#"[["CHW", ?, "local"], ["SP", ?, ?, ?, [?, ?, ?], ?], ["RE", ?, [?, ?, ?]], ["FU", ?, [?..?]], ["FU", ?, []], ["FU", ?, [?, ?]], ["AN", ?, ?, ?], ["PR", ?, ?, "auto_unroll_max_step$?"], ["PR", ?, ?, "debug_skip_region"]]"#;
-    assert_eq!(String::from_utf8(scan.sketch).unwrap(), wanted);
+    let expected = r#"[["CHW", ?, "local"], ["SP", ?, ?, ?, [?, ?, ?], ?], ["RE", ?, [?, ?, ?]], ["FU", ?, [?..?]], ["FU", ?, []], ["FU", ?, [?, ?]], ["AN", ?, ?, ?], ["PR", ?, ?, "auto_unroll_max_step$?"], ["PR", ?, ?, "debug_skip_region"]]"#;
+    assert_eq!(String::from_utf8(scan.sketch).unwrap(), expected);
     assert!(!scan.respell && !scan.literal);
 }
 
@@ -33,7 +33,7 @@ fn a_filled_sketch_is_the_text() {
 }
 
 #[test]
-fn shared_numbers_go_into_the_sketch() {
+fn common_numbers_are_written_into_the_sketch() {
     let programs = [[2, 7, 0, 3], [2, 9, 0, 3], [2, 8, 0, 4]];
     let programs = programs.map(params);
     let mut common = CommonNumbers::from_params(&programs[0]).unwrap();
@@ -53,7 +53,7 @@ fn shared_numbers_go_into_the_sketch() {
 }
 
 #[test]
-fn other_spellings_are_noticed_and_respelled() {
+fn other_spellings_are_detected_and_normalized() {
     let compact = STEPS.replace(", ", ",");
     assert!(scan_text(&compact).respell);
     assert_eq!(
@@ -63,13 +63,13 @@ fn other_spellings_are_noticed_and_respelled() {
 }
 
 #[test]
-fn text_with_signs_of_its_own_is_literal() {
+fn text_that_contains_markers_is_literal() {
     assert!(scan_text(r#"[["PR", 0, "what?"]]"#).literal);
     assert!(scan_text(r#"[["PR", 0, "a..b"]]"#).literal);
 }
 
 #[test]
-fn numbers_that_are_no_plain_integers_are_copied() {
+fn numbers_other_than_non_negative_integers_are_copied() {
     let text = r#"[["SP", 1.5, -0, 1e3, 99999999999999999999, -7, 7]]"#;
     let scan = scan_text(text);
     assert_eq!(scan.numbers, [7]);

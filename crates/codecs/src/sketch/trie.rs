@@ -25,41 +25,41 @@ pub struct SketchTrie {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// Symbols that all sketches below share here.
-    signs: Vec<u8>,
-    /// The same in pieces: the number of text symbols, and the special symbol that follows.
+    /// Symbols that all sketches below have in common here.
+    symbols: Vec<u8>,
+    /// The same in pieces: the number of text symbols, and the special symbol after them.
     pieces: Vec<(usize, Option<u8>)>,
     /// Children by their first symbol.
     children: Vec<(u8, usize)>,
     /// The sketch that ends here.
-    place: Option<u32>,
+    sketch_number: Option<u32>,
 }
 
 impl SketchTrie {
     /// Inserts the sketch of a scanned, non-literal program.
-    pub fn insert(&mut self, scan: &Scan, place: u32) {
-        let key = sketch_signs(scan);
+    pub fn insert(&mut self, scan: &Scan, sketch_number: u32) {
+        let key = sketch_symbols(scan);
         let mut rest = key.as_slice();
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
-        let mut at = 0;
+        let mut index = 0;
         while let Some(&first) = rest.first() {
-            let child = self.nodes.get(at).and_then(|node| node.child(first));
+            let child = self.nodes.get(index).and_then(|node| node.child(first));
             let Some(child) = child else {
-                self.add_child(at, first, Node::new(rest, Some(place)));
+                self.add_child(index, first, Node::new(rest, Some(sketch_number)));
                 return;
             };
             rest = self.split(child, rest);
-            at = child;
+            index = child;
         }
     }
 
     /// Adds `node`, which starts with `first`, as a child.
-    fn add_child(&mut self, below: usize, first: u8, node: Node) {
+    fn add_child(&mut self, parent_index: usize, first: u8, node: Node) {
         let number = self.nodes.len();
         self.nodes.push(node);
-        if let Some(parent) = self.nodes.get_mut(below) {
+        if let Some(parent) = self.nodes.get_mut(parent_index) {
             parent.children.push((first, number));
         }
     }
@@ -69,16 +69,16 @@ impl SketchTrie {
         let Some(node) = self.nodes.get_mut(number) else {
             return &[];
         };
-        let both = node.signs.iter().zip(key);
-        let common = both.take_while(|(one, other)| one == other).count();
-        let (_, rest) = key.split_at(common);
-        if let Some((upper, lower)) = node.signs.split_at_checked(common)
+        let pairs = node.symbols.iter().zip(key);
+        let shared_length = pairs.take_while(|(a, b)| a == b).count();
+        let (_, rest) = key.split_at(shared_length);
+        if let Some((upper, lower)) = node.symbols.split_at_checked(shared_length)
             && let Some(&first) = lower.first()
         {
-            let mut below = Node::new(lower, node.place.take());
-            below.children = std::mem::take(&mut node.children);
+            let mut lower_node = Node::new(lower, node.sketch_number.take());
+            lower_node.children = std::mem::take(&mut node.children);
             *node = Node::new(upper, None);
-            self.add_child(number, first, below);
+            self.add_child(number, first, lower_node);
         }
         rest
     }
@@ -88,20 +88,20 @@ impl SketchTrie {
     ///
     /// Returns `None`, and appends nothing, if its sketch is unknown or it is not in TVM's spelling.
     pub fn read(&self, text: &[u8], params: &mut Vec<u8>) -> Option<(u32, usize)> {
-        let before = params.len();
-        let read = self.find(text, params);
-        if read.is_none() {
-            params.truncate(before);
+        let length_before = params.len();
+        let result = self.find(text, params);
+        if result.is_none() {
+            params.truncate(length_before);
         }
-        read
+        result
     }
 
     fn find(&self, text: &[u8], params: &mut Vec<u8>) -> Option<(u32, usize)> {
         let (mut rest, mut node) = (text, self.nodes.first()?);
         loop {
             rest = node.match_text(rest, params)?;
-            if let Some(place) = node.place {
-                return Some((place, text.len() - rest.len()));
+            if let Some(sketch_number) = node.sketch_number {
+                return Some((sketch_number, text.len() - rest.len()));
             }
             node = self.nodes.get(node.next_child(rest)?)?;
         }
@@ -109,33 +109,33 @@ impl SketchTrie {
 }
 
 impl Node {
-    fn new(signs: &[u8], place: Option<u32>) -> Self {
+    fn new(symbols: &[u8], sketch_number: Option<u32>) -> Self {
         let mut pieces = Vec::new();
-        for piece in signs.split_inclusive(|&sign| sign <= LIST) {
-            let last = piece.last().copied().filter(|&sign| sign <= LIST);
+        for piece in symbols.split_inclusive(|&symbol| symbol <= LIST) {
+            let last = piece.last().copied().filter(|&symbol| symbol <= LIST);
             pieces.push((piece.len() - usize::from(last.is_some()), last));
         }
         Self {
-            signs: signs.to_vec(),
+            symbols: symbols.to_vec(),
             pieces,
             children: Vec::new(),
-            place,
+            sketch_number,
         }
     }
 
     fn child(&self, first: u8) -> Option<usize> {
-        let child = self.children.iter().find(|(sign, _)| *sign == first);
+        let child = self.children.iter().find(|(symbol, _)| *symbol == first);
         child.map(|(_, child)| *child)
     }
 
     /// Matches `text` against this node. Returns the rest.
     fn match_text<'t>(&self, text: &'t [u8], params: &mut Vec<u8>) -> Option<&'t [u8]> {
-        let (mut rest, mut signs) = (text, self.signs.as_slice());
-        for &(length, sign) in &self.pieces {
-            let (piece, after) = signs.split_at_checked(length)?;
+        let (mut rest, mut symbols) = (text, self.symbols.as_slice());
+        for &(length, symbol) in &self.pieces {
+            let (piece, after) = symbols.split_at_checked(length)?;
             rest = rest.strip_prefix(piece)?;
-            signs = after.get(usize::from(sign.is_some())..)?;
-            rest = match sign {
+            symbols = after.get(usize::from(symbol.is_some())..)?;
+            rest = match symbol {
                 None => rest,
                 Some(HOLE) => {
                     let (number, after) = parse_hole(rest)?;
@@ -157,7 +157,7 @@ impl Node {
 
     /// The child that matches the start of `text`.
     fn next_child(&self, text: &[u8]) -> Option<usize> {
-        let sign =
+        let symbol =
             match *text.first()? {
                 b'[' if self.child(RUN).or(self.child(LIST)).is_some() => {
                     if parse_run(text).is_some() { RUN } else { LIST }
@@ -165,29 +165,29 @@ impl Node {
                 b'0'..=b'9' if self.child(HOLE).is_some() && parse_hole(text).is_some() => HOLE,
                 byte => byte,
             };
-        self.child(sign)
+        self.child(symbol)
     }
 }
 
 /// Converts the sketch of a program to symbols.
-fn sketch_signs(scan: &Scan) -> Vec<u8> {
-    let mut signs = Vec::with_capacity(scan.sketch.len());
+fn sketch_symbols(scan: &Scan) -> Vec<u8> {
+    let mut symbols = Vec::with_capacity(scan.sketch.len());
     let mut lists = scan.lists.iter().peekable();
-    let mut at = 0;
-    while let Some(rest) = scan.sketch.get(at..).filter(|rest| !rest.is_empty()) {
-        if lists.next_if_eq(&&at).is_some() {
-            signs.push(LIST);
-            at += 1;
+    let mut position = 0;
+    while let Some(rest) = scan.sketch.get(position..).filter(|rest| !rest.is_empty()) {
+        if lists.next_if_eq(&&position).is_some() {
+            symbols.push(LIST);
+            position += 1;
         } else if rest.starts_with(b"[?..?]") {
-            signs.push(RUN);
-            at += b"[?..?]".len();
+            symbols.push(RUN);
+            position += b"[?..?]".len();
         } else {
             let byte = rest.first().copied().unwrap_or_default();
-            signs.push(if byte == b'?' { HOLE } else { byte });
-            at += 1;
+            symbols.push(if byte == b'?' { HOLE } else { byte });
+            position += 1;
         }
     }
-    signs
+    symbols
 }
 
 /// Parses the number at the start of `text` if it becomes a hole. Returns it and the rest.
@@ -199,8 +199,8 @@ fn parse_hole(text: &[u8]) -> Option<(i64, &[u8])> {
     }
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let (digits, after) = text.split_at(digits.count());
-    let ends = !matches!(after.first(), Some(b'.' | b'e' | b'E'));
-    Some((parse_integer(digits).filter(|_| ends)?, after))
+    let is_integer = !matches!(after.first(), Some(b'.' | b'e' | b'E'));
+    Some((parse_integer(digits).filter(|_| is_integer)?, after))
 }
 
 #[cfg(test)]
@@ -225,33 +225,36 @@ mod tests {
 
     /// A trie of these texts, each under its index.
     fn build_trie(texts: &[&str], any_values: bool) -> SketchTrie {
-        let mut seen = SketchTrie::default();
-        for (place, text) in (0..).zip(texts) {
+        let mut trie = SketchTrie::default();
+        for (index, text) in (0..).zip(texts) {
             let (scan, ..) = scan_text(text, any_values).unwrap();
-            seen.insert(&scan, place);
+            trie.insert(&scan, index);
         }
-        seen
+        trie
     }
 
-    fn read(seen: &SketchTrie, text: &str) -> Option<(u32, usize, Vec<u8>)> {
+    fn read_text(trie: &SketchTrie, text: &str) -> Option<(u32, usize, Vec<u8>)> {
         let mut params = vec![9];
-        let read = seen.read(text.as_bytes(), &mut params);
-        assert!(read.is_some() || params == [9], "{params:?}");
-        read.map(|(place, length)| (place, length, params.split_off(1)))
+        let read_text = trie.read(text.as_bytes(), &mut params);
+        assert!(read_text.is_some() || params == [9], "{params:?}");
+        read_text.map(|(index, length)| (index, length, params.split_off(1)))
     }
 
-    /// Checks that programs of these sketches are parsed as by the full scanner. `wanted` is the index of
-    /// the sketch.
-    fn check(seen_of: &[&str], any_values: bool, programs: &[(&str, Option<u32>)]) {
-        let seen = build_trie(seen_of, any_values);
-        for &(text, wanted) in programs {
-            let found = read(&seen, text);
-            assert_eq!(found.as_ref().map(|(place, ..)| *place), wanted, "{text}");
-            if let Some((_, length, params)) = found {
-                let (scan, wanted, scanned) = scan_text(text, any_values).unwrap();
-                assert_eq!((params, length), (wanted.clone(), scanned), "{text}");
+    /// Checks that programs are parsed as by the full scanner. `expected` is the index of the sketch.
+    fn check(sketches: &[&str], any_values: bool, programs: &[(&str, Option<u32>)]) {
+        let trie = build_trie(sketches, any_values);
+        for &(text, expected) in programs {
+            let actual = read_text(&trie, text);
+            assert_eq!(
+                actual.as_ref().map(|(index, ..)| *index),
+                expected,
+                "{text}"
+            );
+            if let Some((_, length, params)) = actual {
+                let (scan, expected, scanned) = scan_text(text, any_values).unwrap();
+                assert_eq!((params, length), (expected.clone(), scanned), "{text}");
                 let mut filled = Vec::new();
-                assert!(fill(&scan.sketch, Some(&wanted), &mut filled));
+                assert!(fill(&scan.sketch, Some(&expected), &mut filled));
                 assert_eq!(filled, &text.as_bytes()[..length]);
             }
         }
@@ -327,8 +330,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_read_where_nothing_was_seen() {
-        assert_eq!(read(&SketchTrie::default(), "[]"), None);
+    fn an_empty_trie_matches_nothing() {
+        assert_eq!(read_text(&SketchTrie::default(), "[]"), None);
     }
 
     /// Steps that differ little from each other.
@@ -369,31 +372,31 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_was_seen_nothing_is_read_otherwise(
-            texts in proptest::collection::vec(steps(), 1..12), change in 0_usize..64, with in 0_u8..128, any_values: bool,
+        fn trie_and_scanner_agree(
+            texts in proptest::collection::vec(steps(), 1..12), change in 0_usize..64, replacement in 0_u8..128, any_values: bool,
         ) {
-            let (mut seen, mut sketches) = (SketchTrie::default(), Vec::new());
+            let (mut trie, mut sketches) = (SketchTrie::default(), Vec::new());
             for text in &texts {
                 let Some((scan, ..)) = scan_text(text, any_values) else { continue };
                 if !scan.literal && !scan.respell && !sketches.contains(&scan.sketch) {
-                    seen.insert(&scan, u32::try_from(sketches.len()).unwrap());
+                    trie.insert(&scan, u32::try_from(sketches.len()).unwrap());
                     sketches.push(scan.sketch);
                 }
             }
             for text in &texts {
                 let mut changed = text.clone().into_bytes();
                 if let Some(byte) = changed.get_mut(change) {
-                    *byte = with;
+                    *byte = replacement;
                 }
                 for text in [text.clone(), String::from_utf8(changed).unwrap_or_default()] {
-                    let wanted = scan_text(&text, any_values).filter(|(scan, ..)| !scan.literal && !scan.respell);
-                    let wanted = wanted.and_then(|(scan, params, length)| {
-                        let place = sketches.iter().position(|sketch| *sketch == scan.sketch)?;
-                        Some((u32::try_from(place).unwrap(), length, params))
+                    let expected = scan_text(&text, any_values).filter(|(scan, ..)| !scan.literal && !scan.respell);
+                    let expected = expected.and_then(|(scan, params, length)| {
+                        let index = sketches.iter().position(|sketch| *sketch == scan.sketch)?;
+                        Some((u32::try_from(index).unwrap(), length, params))
                     });
                     // A value must span the whole text.
-                    let found = read(&seen, &text).filter(|(_, length, _)| !any_values || *length == text.len());
-                    proptest::prop_assert_eq!(found, wanted, "{}", text);
+                    let actual = read_text(&trie, &text).filter(|(_, length, _)| !any_values || *length == text.len());
+                    proptest::prop_assert_eq!(actual, expected, "{}", text);
                 }
             }
         }

@@ -73,12 +73,12 @@ impl TensorData {
         if !texts.is_empty() && texts.iter().all(|text| ["True", "False"].contains(text)) {
             return Self::Booleans(texts.iter().map(|text| *text == "True").collect());
         }
-        let places = texts
+        let max_places = texts
             .iter()
             .map(|text| decimal_places(text))
             .max()
             .unwrap_or(0);
-        let scale = places.clamp(1, MAX_SCALE);
+        let scale = max_places.clamp(1, MAX_SCALE);
         for form in [
             NumberFormat::Integer,
             NumberFormat::Fixed(scale),
@@ -128,10 +128,10 @@ fn decimal_places(text: &str) -> u8 {
     let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
     let fraction = mantissa.split_once('.').map_or(0, |(_, after)| after.len());
     let power: i64 = power.parse().unwrap_or(0);
-    let places = i64::try_from(fraction)
+    let required = i64::try_from(fraction)
         .unwrap_or(i64::MAX)
         .saturating_sub(power);
-    u8::try_from(places.max(0)).unwrap_or(u8::MAX)
+    u8::try_from(required.max(0)).unwrap_or(u8::MAX)
 }
 
 /// Encodes a number text, if decoding restores it exactly.
@@ -139,9 +139,9 @@ fn encode_number(text: &str, form: NumberFormat) -> Option<u64> {
     let scale = form.scale();
     let (sign, rest) = text.strip_prefix('-').map_or((0, text), |rest| (1, rest));
     let (mantissa, power) = rest.split_once('e').unwrap_or((rest, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let power: i64 = power.parse().ok()?;
-    let digits: u64 = format!("{whole}{fraction}").parse().ok()?;
+    let digits: u64 = format!("{integer}{fraction}").parse().ok()?;
     let shift = i64::from(scale) + power - i64::try_from(fraction.len()).ok()?;
     let size = if shift >= 0 {
         digits.checked_mul(10_u64.checked_pow(u32::try_from(shift).ok()?)?)?
@@ -162,8 +162,8 @@ fn decode_number(code: u64, form: NumberFormat) -> String {
         NumberFormat::Fixed(scale) => {
             let digits = format!("{size:0>width$}", width = usize::from(scale) + 1);
             let point = digits.len() - usize::from(scale);
-            let (whole, fraction) = digits.split_at_checked(point).unwrap_or((&digits, ""));
-            return format!("{sign}{whole}.{fraction}");
+            let (integer, fraction) = digits.split_at_checked(point).unwrap_or((&digits, ""));
+            return format!("{sign}{integer}.{fraction}");
         }
         NumberFormat::Shortest(scale) => scale,
     };
@@ -171,12 +171,12 @@ fn decode_number(code: u64, form: NumberFormat) -> String {
         return format!("{sign}0.0");
     }
     let digits = size.to_string();
-    let kept = digits.trim_end_matches('0');
-    // The value is 0.kept times 10^`point`.
+    let significant = digits.trim_end_matches('0');
+    // The value is 0.significant times 10^`point`.
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     let point = length(&digits) - i64::from(scale);
     if !(-3..=16).contains(&point) {
-        let (first, rest) = kept.split_at_checked(1).unwrap_or((kept, ""));
+        let (first, rest) = significant.split_at_checked(1).unwrap_or((significant, ""));
         let dot = if rest.is_empty() { "" } else { "." };
         let power = point - 1;
         let mark = if power < 0 { '-' } else { '+' };
@@ -184,14 +184,14 @@ fn decode_number(code: u64, form: NumberFormat) -> String {
     }
     if point <= 0 {
         let zeros = "0".repeat(usize::try_from(-point).unwrap_or(0));
-        return format!("{sign}0.{zeros}{kept}");
+        return format!("{sign}0.{zeros}{significant}");
     }
     let point = usize::try_from(point).unwrap_or(0);
-    match kept.split_at_checked(point) {
-        Some((whole, fraction)) if !fraction.is_empty() => format!("{sign}{whole}.{fraction}"),
+    match significant.split_at_checked(point) {
+        Some((integer, fraction)) if !fraction.is_empty() => format!("{sign}{integer}.{fraction}"),
         _ => format!(
-            "{sign}{kept}{}.0",
-            "0".repeat(point.saturating_sub(kept.len()))
+            "{sign}{significant}{}.0",
+            "0".repeat(point.saturating_sub(significant.len()))
         ),
     }
 }

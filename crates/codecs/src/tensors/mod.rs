@@ -186,8 +186,8 @@ impl PackedTensors {
     }
 }
 
-fn has_key(keys: &str, wanted: &str) -> bool {
-    keys.split(',').any(|key| key == wanted)
+fn has_key(keys: &str, name: &str) -> bool {
+    keys.split(',').any(|key| key == name)
 }
 
 /// Packs formats, then codes.
@@ -209,10 +209,13 @@ fn pack_data(tensors: &[Tensor]) -> Vec<u8> {
                 codes.extend(values.iter().map(|&value| u64::from(value)));
             }
             TensorData::Other(_) => packed.push(3),
-            TensorData::Numbers { form, codes: own } => {
+            TensorData::Numbers {
+                form,
+                codes: tensor_codes,
+            } => {
                 packed.push(form.number());
-                varint::write_unsigned(count(own.len()), &mut packed);
-                codes.extend(own);
+                varint::write_unsigned(count(tensor_codes.len()), &mut packed);
+                codes.extend(tensor_codes);
             }
         }
     }
@@ -259,15 +262,15 @@ fn unpack_data(mut packed: &[u8]) -> Option<Vec<TensorData>> {
     }
     let mut codes = codes.into_iter();
     let data = |(form, elements): (u8, usize)| {
-        let mut own = codes.by_ref().take(elements);
+        let mut tensor_codes = codes.by_ref().take(elements);
         Some(match form {
             0 => TensorData::Absent,
             1 => TensorData::Unlisted,
-            2 => TensorData::Booleans(own.map(|code| code != 0).collect()),
+            2 => TensorData::Booleans(tensor_codes.map(|code| code != 0).collect()),
             3 => TensorData::Other(String::new()),
             form => TensorData::Numbers {
                 form: NumberFormat::from_number(form)?,
-                codes: own.by_ref().collect(),
+                codes: tensor_codes.by_ref().collect(),
             },
         })
     };
@@ -303,8 +306,8 @@ mod tests {
         let texts = || packed.texts.each_ref().map(String::as_str);
         assert_eq!(PackedTensors::unpack(texts(), &packed.data), Some(tensors));
         for end in 0..packed.data.len() {
-            let cut = packed.data.get(..end).unwrap();
-            assert_eq!(PackedTensors::unpack(texts(), cut), None, "{end}");
+            let truncated = packed.data.get(..end).unwrap();
+            assert_eq!(PackedTensors::unpack(texts(), truncated), None, "{end}");
         }
         assert_eq!(PackedTensors::unpack(texts(), &[0xff; 30]), None);
         assert_eq!(PackedTensors::pack(&[]).data, [0, 0]);

@@ -8,7 +8,7 @@ use crate::members::member_values;
 use crate::parser::ParsedLine;
 use crate::rows::{Environment, JsonWriter};
 
-/// Supported log version, as it is spelled in the lines.
+/// Supported log version, exactly as in the lines.
 const VERSION: &str = "0.2";
 
 /// Range of timestamps in seconds that fit a timestamp in microseconds.
@@ -31,8 +31,10 @@ pub(super) fn parse(text: &[u8]) -> Result<ParsedLine, String> {
     let input = input.ok_or_else(|| missing("input"))?;
     let config = config.ok_or_else(|| missing("config"))?;
     let result = result.ok_or_else(|| missing("result"))?;
-    let [target, template, args, named] = list_elements("input", input)?;
-    if json::members(named).is_none_or(|named| !named.is_empty()) {
+    let [target, template, args, keyword_arguments] = list_elements("input", input)?;
+    if json::members(keyword_arguments)
+        .is_none_or(|keyword_arguments| !keyword_arguments.is_empty())
+    {
         return Err("the keyword arguments in `input` are not an empty object".into());
     }
     let args = args
@@ -78,24 +80,26 @@ pub(super) fn parse(text: &[u8]) -> Result<ParsedLine, String> {
 fn list_elements<'a, const N: usize>(key: &str, raw: &'a str) -> Result<[&'a str; N], String> {
     let elements = json::elements(raw).ok_or_else(|| format!("`{key}` is not a list"))?;
     let count = elements.len();
-    let wrong = |_| format!("`{key}` has {count} elements, expected {N}");
-    elements.try_into().map_err(wrong)
+    let count_error = |_| format!("`{key}` has {count} elements, expected {N}");
+    elements.try_into().map_err(count_error)
 }
 
-fn parse_string(what: &str, raw: &str) -> Result<String, String> {
-    serde_json::from_str(raw).map_err(|_| format!("{what} is not a string: `{raw}`"))
+fn parse_string(description: &str, raw: &str) -> Result<String, String> {
+    serde_json::from_str(raw).map_err(|_| format!("{description} is not a string: `{raw}`"))
 }
 
 fn add_json_spaces(raw: &str) -> String {
     String::from_utf8(json::normalize_spacing(raw.as_bytes())).unwrap_or_default()
 }
 
-fn parse_number(what: &str, raw: &str) -> Result<Decimal, String> {
+fn parse_number(description: &str, raw: &str) -> Result<Decimal, String> {
     let is_number = json::number_length(raw.as_bytes()) == Some(raw.len());
     let value = is_number.then(|| Decimal::parse(raw.as_bytes())).flatten();
     let value = value.filter(|value| value.digits >= 0);
     value.ok_or_else(|| {
-        format!("invalid {what} `{raw}`, expected a number of at least 0 with at most 18 digits")
+        format!(
+            "invalid {description} `{raw}`, expected a number of at least 0 with at most 18 digits"
+        )
     })
 }
 
@@ -107,17 +111,17 @@ fn parse_error_number(raw: &str) -> Result<i16, String> {
 /// Returns the seconds since 1970 and the fraction in units of 10^-[`FRACTION_DIGITS`] seconds. A double that holds a
 /// current time has no finer resolution.
 fn parse_time(raw: &str) -> Result<(i64, Option<i32>), String> {
-    let wrong = || format!("invalid time `{raw}`, expected seconds since 1970");
-    parse_number("time", raw).map_err(|_| wrong())?;
+    let error = || format!("invalid time `{raw}`, expected seconds since 1970");
+    parse_number("time", raw).map_err(|_| error())?;
     let (seconds, fraction) = match raw.split_once('.') {
         Some((seconds, fraction)) => (seconds, Some(fraction)),
         None => (raw, None),
     };
-    let seconds: i64 = seconds.parse().map_err(|_| wrong())?;
+    let seconds: i64 = seconds.parse().map_err(|_| error())?;
     if !TIMESTAMP_RANGE_S.contains(&seconds) {
-        return Err(wrong());
+        return Err(error());
     }
     let digits = fraction.map(|digits| digits.get(..FRACTION_DIGITS).unwrap_or(digits));
     let fraction = digits.map(|digits| format!("{digits:0<FRACTION_DIGITS$}").parse());
-    Ok((seconds, fraction.transpose().map_err(|_| wrong())?))
+    Ok((seconds, fraction.transpose().map_err(|_| error())?))
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A graph is the template with its arguments, joined as in TVM's `args_to_workload`. A configuration is `config`,
-//! verbatim. A line in the spelling of Python's `json.dumps` (with or without spaces), which TVM uses, is rebuilt from
+//! verbatim. A line in the format of Python's `json.dumps` (with or without spaces), which TVM uses, is rebuilt from
 //! columns. Any other line is stored as text.
 //!
 //! Format: `python/tvm/autotvm/record.py` of TVM, `encode` and `decode`.
@@ -60,8 +60,7 @@ impl LogFormat for Log {
     }
 }
 
-/// Parses the lines of `chunk`. The last line may lack its line feed. Set `crlf` if lines end in `\r
-/// `.
+/// Parses the lines of `chunk`. The last line may lack its line feed. Set `crlf` if lines end in `\r\n`.
 pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
     parser::parse(chunk, crlf, &LogContext::default(), &LINE_FORMAT)
 }

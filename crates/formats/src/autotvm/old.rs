@@ -38,7 +38,7 @@ fn is_json_record(line: &str) -> bool {
     let (Some(input), Some(_)) = (list("i"), list("r")) else {
         return false;
     };
-    let is_text = |place: usize| input.get(place).is_some_and(Value::is_string);
+    let is_text = |index: usize| input.get(index).is_some_and(Value::is_string);
     is_text(0) && is_text(1) && record.get("v").is_none_or(Value::is_number)
 }
 
@@ -67,7 +67,7 @@ mod tests {
     const RESULT: &str = r#""r": [[1000000000.0], 6, 10, 1549916400.0]"#;
 
     #[test]
-    fn records_are_detected_in_any_key_order_and_spelling() {
+    fn records_are_detected_in_any_key_order_and_format() {
         for line in [
             format!("{{{INPUT}, {RESULT}, \"v\": 0.1}}"),
             format!("{{{RESULT}, \"v\": 0.1, {INPUT}}}"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_other_formats_are_no_such_records() {
+    fn records_of_other_formats_are_not_detected() {
         for line in [
             r#"{"i": [["[\"mm\", 8]", "llvm", [8, 64], "", 1, []], [[], [["CI", 1]]]], "r": [[0.5], 0, 3.25, 1697658022], "v": "v0.6"}"#,
             r#"{"r": [[0.5], 0, 3.25, 1697658022], "v": "v0.6", "i": [["[\"mm\", 8]", "llvm"], [[], []]]}"#,

@@ -13,8 +13,8 @@ pub(super) const FRACTION_DIGITS: usize = 7;
 /// Costs that AutoTVM writes for a failed program.
 const FAILED_COSTS: &[u8] = b"[1000000000.0]";
 
-/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then holds part of a
-/// line.
+/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then ends in an
+/// incomplete line.
 pub fn write(
     workload_key: &str,
     config: &[u8],

@@ -28,7 +28,7 @@ fn a_line_is_template_arguments_configuration_and_result() {
 }
 
 #[test]
-fn configurations_of_one_template_share_a_sketch() {
+fn configurations_of_one_template_have_one_sketch() {
     let other = LINE
         .replace("\"index\": 5", "\"index\": 6")
         .replace("-1, 8", "-1, 16");
@@ -37,8 +37,8 @@ fn configurations_of_one_template_share_a_sketch() {
         (rows.records.len(), rows.graphs.len(), rows.sketches.len()),
         (2, 1, 1)
     );
-    let [one, other] = [&rows.records[0], &rows.records[1]];
-    assert_ne!(one.program, other.program);
+    let [first, other] = [&rows.records[0], &rows.records[1]];
+    assert_ne!(first.program, other.program);
     let mut steps = Vec::new();
     let sketch = &rows.sketches[0].text;
     assert!(tsql_codecs::sketch::fill(
@@ -46,18 +46,18 @@ fn configurations_of_one_template_share_a_sketch() {
         rows.params(other),
         &mut steps
     ));
-    let wanted = r#"{"index": 6, "code_hash": null, "entity": [["tile_k", "sp", [-1, 16]], ["unroll_kw", "ot", false]]}"#;
-    assert_eq!(String::from_utf8(steps).unwrap(), wanted);
+    let expected = r#"{"index": 6, "code_hash": null, "entity": [["tile_k", "sp", [-1, 16]], ["unroll_kw", "ot", false]]}"#;
+    assert_eq!(String::from_utf8(steps).unwrap(), expected);
 }
 
 #[test]
-fn spellings_are_rebuilt() {
+fn supported_formats_are_rebuilt() {
     let compact = LINE.replace(", ", ",").replace(": ", ":");
     assert_eq!(
         rebuilt(&compact).environments[0].writer,
         JsonWriter::PythonCompact
     );
-    for (from, to) in [
+    for (old, new) in [
         (", \"tvm_version\": \"0.13.dev0\"", ""),
         ("1694904726.0244505", "1694904726"),
         ("1694904726.0244505", "1694904726.0"),
@@ -73,24 +73,24 @@ fn spellings_are_rebuilt() {
         ("[0.0136712, 1.28171e-05]", "[0]"),
         ("cuda -keys=cuda,gpu", "\\u00e4 \\\"x\\\""),
     ] {
-        assert!(LINE.contains(from), "{from}");
-        rebuilt(&LINE.replace(from, to));
+        assert!(LINE.contains(old), "{old}");
+        rebuilt(&LINE.replace(old, new));
     }
     let crlf = parse(format!("{LINE}\r\n").as_bytes(), true);
     assert!(crlf.verbatim.is_empty() && crlf.others.is_empty());
 }
 
 #[test]
-fn strange_but_valid_lines_keep_their_text() {
-    for (from, to) in [
+fn unusual_valid_lines_are_stored_verbatim() {
+    for (old, new) in [
         ("2.2458248138427734", "10.0"),
         ("1694904726.0244505", "1694904726.02445051"),
         ("1694904726.0244505", "1694904726.500"),
         ("\"version\": 0.2", "\"version\":  0.2"),
         ("[0.0136712, 1.28171e-05], 0", "[0.0136712], 4"),
     ] {
-        assert!(LINE.contains(from), "{from}");
-        let line = LINE.replace(from, to);
+        assert!(LINE.contains(old), "{old}");
+        let line = LINE.replace(old, new);
         let rows = parse(line.as_bytes(), false);
         assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
@@ -109,7 +109,7 @@ fn failed_and_unmeasured_programs_have_no_runtime() {
 
 #[test]
 fn errors_have_a_reason() {
-    for (from, to, wanted) in [
+    for (old, new, expected) in [
         ("{}]", "{\"a\": 1}]", "the keyword arguments in `input`"),
         ("\"dense\"", "7", "the template is not a string: `7`"),
         ("[-1, 8]]", "[-1, 8]", "expected"),
@@ -122,6 +122,11 @@ fn errors_have_a_reason() {
             "[0.0136712, 1.28171e-05], 0",
             "[0.0136712, -1], 0",
             "cost `-1`",
+        ),
+        (
+            "1.28171e-05], 0",
+            "1.28171e305], 0",
+            "run time is out of range",
         ),
         ("1694904726.0244505", "9694904726000000", "invalid time"),
         ("1694904726.0244505", "1e9", "invalid time"),
@@ -138,11 +143,11 @@ fn errors_have_a_reason() {
         ),
         (" 0, 2.24", " 70000, 2.24", "error number"),
     ] {
-        assert!(LINE.contains(from), "{from}");
-        let rows = parse(LINE.replace(from, to).as_bytes(), false);
-        assert_eq!(rows.records.len(), 0, "{to}");
+        assert!(LINE.contains(old), "{old}");
+        let rows = parse(LINE.replace(old, new).as_bytes(), false);
+        assert_eq!(rows.records.len(), 0, "{new}");
         let reason = rows.others[0].reason.as_deref().unwrap();
-        assert!(reason.contains(wanted), "{reason}");
+        assert!(reason.contains(expected), "{reason}");
     }
 }
 

@@ -27,7 +27,7 @@ struct BlockAxes {
     reduced: Vec<(usize, i64)>,
 }
 
-/// Returns the text of a stage: the block inside `loops` that computes `tensor` from the tensors in `there`.
+/// Returns the text of a stage: the block inside `loops` that computes `tensor` from the tensors in `available`.
 ///
 /// # Errors
 /// Returns an error for unsupported blocks: axes that are not plain loops, several statements, partially written
@@ -37,47 +37,54 @@ pub(super) fn read_stage<'a>(
     loops: &[Loop],
     realized: NodeRef<'a>,
     tensor: &Tensor,
-    there: &Tensors,
+    available: &Tensors,
 ) -> Result<String, Error> {
     let block = realized.follow_required("block")?;
     require_empty(block, &["match_buffers", "alloc_buffers"])?;
     if integer_value(realized.follow_required("predicate")?)? != 1 {
         return Err(unexpected_node(realized, "an unconditional block"));
     }
-    let iterated = bind_axes(reader, loops, realized, block)?;
+    let block_axes = bind_axes(reader, loops, realized, block)?;
     let store = expect_store(block.follow_required("body")?)?;
     let mut axes = Axes::default();
     let (spatial, indices) = (
-        written_axes(reader, store, tensor, iterated.spatial)?,
+        written_axes(reader, store, tensor, block_axes.spatial)?,
         store.follow_list("indices")?,
     );
     name_axes(&mut axes, 'i', spatial)?;
     if !block.node.attributes.contains_key("init") || block.follow("init")?.is_none() {
-        if !iterated.reduced.is_empty() {
+        if !block_axes.reduced.is_empty() {
             return Err(unexpected_node(block, "a reduction with an initial value"));
         }
-        let body = reader.read_expression(store.follow_required("value")?, &axes, there)?;
+        let body = reader.read_expression(store.follow_required("value")?, &axes, available)?;
         return format_stage(tensor, None, &body);
     }
     let init = self::expect_store(block.follow_required("init")?)?;
-    let place = store.follow_required("buffer")?.index;
-    let first = Element { place, indices };
-    if init.follow_required("buffer")?.index != place
-        || !first.is_same(reader, &init.follow_list("indices")?, &axes)?
+    let tensor_index = store.follow_required("buffer")?.index;
+    let element = Element {
+        tensor_index,
+        indices,
+    };
+    if init.follow_required("buffer")?.index != tensor_index
+        || !element.is_same(reader, &init.follow_list("indices")?, &axes)?
     {
         return Err(unexpected_node(init, "the initial value of the reduction"));
     }
-    let initial = reader.read_expression(init.follow_required("value")?, &axes, there)?;
-    let extents = iterated.reduced.iter().map(|&(_, extent)| extent).collect();
-    name_axes(&mut axes, 'r', iterated.reduced)?;
-    let combined = store.follow_required("value")?;
-    if dtype(combined)? != tensor.dtype {
-        return Err(unexpected_node(combined, "a reduction of its type"));
+    let initial = reader.read_expression(init.follow_required("value")?, &axes, available)?;
+    let extents = block_axes
+        .reduced
+        .iter()
+        .map(|&(_, extent)| extent)
+        .collect();
+    name_axes(&mut axes, 'r', block_axes.reduced)?;
+    let combination = store.follow_required("value")?;
+    if dtype(combination)? != tensor.dtype {
+        return Err(unexpected_node(combination, "a reduction of its type"));
     }
-    let kind =
-        Reduction::kind(kind(combined)).ok_or_else(|| unexpected_node(combined, "a reduction"))?;
-    let combined = first.other_operand(reader, combined, &axes)?;
-    let body = reader.read_expression(combined, &axes, there)?;
+    let kind = Reduction::kind(kind(combination))
+        .ok_or_else(|| unexpected_node(combination, "a reduction"))?;
+    let combination = element.other_operand(reader, combination, &axes)?;
+    let body = reader.read_expression(combination, &axes, available)?;
     let reduction = Reduction {
         kind,
         extents,
@@ -86,8 +93,8 @@ pub(super) fn read_stage<'a>(
     format_stage(tensor, Some(&reduction), &body)
 }
 
-/// Matches the axes of a block with the loops. Each axis must be one loop and each loop one axis, except for loops with
-/// a single iteration.
+/// Matches the axes of a block with the loops. Each axis must be one loop, and each loop one axis. Loops with a single
+/// iteration are exceptions.
 fn bind_axes<'a>(
     reader: &mut ExpressionReader<'a>,
     loops: &[Loop],
@@ -104,16 +111,16 @@ fn bind_axes<'a>(
     if variables.len() != values.len() {
         return Err(unexpected_node(block, "a block with one value per axis"));
     }
-    let mut free: HashMap<usize, i64, RandomState> = HashMap::default();
+    let mut unbound: HashMap<usize, i64, RandomState> = HashMap::default();
     for &Loop { variable, extent } in loops {
-        if free.insert(variable, extent).is_some() {
+        if unbound.insert(variable, extent).is_some() {
             return Err(unexpected_node(block, "a block in different loops"));
         }
     }
     let mut axes = BlockAxes::default();
     for (axis, value) in variables.into_iter().zip(values) {
         let extent = axis_extent(axis)?;
-        let is_loop = free.remove(&value.index) == Some(extent);
+        let is_loop = unbound.remove(&value.index) == Some(extent);
         let is_first =
             || kind(value) == "IntImm" && integer_value(value).is_ok_and(|value| value == 0);
         let is_plain = is_loop || (extent == 1 && is_first());
@@ -127,23 +134,26 @@ fn bind_axes<'a>(
             _ => return Err(unexpected_node(axis, "a supported axis")),
         }
     }
-    if free.values().any(|&extent| extent > 1) {
+    if unbound.values().any(|&extent| extent > 1) {
         return Err(unexpected_node(block, "a block that runs once per element"));
     }
     Ok(axes)
 }
 
 /// Returns the statement if it stores an element.
-fn expect_store(at: NodeRef<'_>) -> Result<NodeRef<'_>, Error> {
-    require_empty(at, &["predicate"])?;
-    if kind(at) == "BufferStore" {
-        Ok(at)
+fn expect_store(statement: NodeRef<'_>) -> Result<NodeRef<'_>, Error> {
+    require_empty(statement, &["predicate"])?;
+    if kind(statement) == "BufferStore" {
+        Ok(statement)
     } else {
-        Err(unexpected_node(at, "a statement that writes an element"))
+        Err(unexpected_node(
+            statement,
+            "a statement that writes an element",
+        ))
     }
 }
 
-/// Returns the axes by which a statement writes a whole tensor, in the order of the dimensions.
+/// Returns the axes over which a statement writes a complete tensor, in the order of the dimensions.
 fn written_axes<'a>(
     reader: &mut ExpressionReader<'a>,
     store: NodeRef<'a>,
@@ -179,7 +189,7 @@ fn written_axes<'a>(
 
 /// Element that a block writes.
 struct Element<'a> {
-    place: usize,
+    tensor_index: usize,
     indices: Vec<NodeRef<'a>>,
 }
 
@@ -194,39 +204,39 @@ impl<'a> Element<'a> {
         if self.indices.len() != indices.len() {
             return Ok(false);
         }
-        let nothing = Tensors::default();
-        for (own, other) in self.indices.iter().zip(indices) {
-            let own = reader.read_expression(*own, axes, &nothing)?;
-            let other = reader.read_expression(*other, axes, &nothing)?;
-            if own.as_index().is_none() || own.as_index() != other.as_index() {
+        let no_tensors = Tensors::default();
+        for (index, other) in self.indices.iter().zip(indices) {
+            let index = reader.read_expression(*index, axes, &no_tensors)?;
+            let other = reader.read_expression(*other, axes, &no_tensors)?;
+            if index.as_index().is_none() || index.as_index() != other.as_index() {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Returns the other operand of a binary operator that combines the element with something.
+    /// Returns the other operand of a binary operator that combines the element with another value.
     fn other_operand(
         &self,
         reader: &mut ExpressionReader<'a>,
-        combined: NodeRef<'a>,
+        combination: NodeRef<'a>,
         axes: &Axes,
     ) -> Result<NodeRef<'a>, Error> {
         let (a, b) = (
-            combined.follow_required("a")?,
-            combined.follow_required("b")?,
+            combination.follow_required("a")?,
+            combination.follow_required("b")?,
         );
-        for (own, other) in [(a, b), (b, a)] {
-            let is_load = matches!(kind(own), "BufferLoad" | "TensorLoad");
+        for (operand, other) in [(a, b), (b, a)] {
+            let is_load = matches!(kind(operand), "BufferLoad" | "TensorLoad");
             if is_load
-                && source_tensor(own)? == self.place
-                && self.is_same(reader, &own.follow_list("indices")?, axes)?
+                && source_tensor(operand)? == self.tensor_index
+                && self.is_same(reader, &operand.follow_list("indices")?, axes)?
             {
                 return Ok(other);
             }
         }
         Err(unexpected_node(
-            combined,
+            combination,
             "a reduction into the written element",
         ))
     }

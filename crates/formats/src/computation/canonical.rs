@@ -32,17 +32,17 @@ fn split_at_tensors(text: &str) -> impl Iterator<Item = (Option<usize>, &str)> {
 
 /// Returns the node indices of the tensors that a text reads from, each once, in order.
 pub(super) fn tensors_read(text: &str) -> Vec<usize> {
-    let mut places: Vec<usize> = Vec::new();
-    let mut known = std::collections::HashSet::<usize, RandomState>::default();
-    for place in split_at_tensors(text)
+    let mut indexes: Vec<usize> = Vec::new();
+    let mut known_indexes = std::collections::HashSet::<usize, RandomState>::default();
+    for index in split_at_tensors(text)
         .skip(1)
-        .filter_map(|(place, _)| place)
+        .filter_map(|(index, _)| index)
     {
-        if known.insert(place) {
-            places.push(place);
+        if known_indexes.insert(index) {
+            indexes.push(index);
         }
     }
-    places
+    indexes
 }
 
 impl Stages {
@@ -56,30 +56,30 @@ impl Stages {
         if self.outputs.is_empty() {
             return Err(Error::wrong("nothing is computed"));
         }
-        let computed = |place| {
+        let inputs_of = |index| {
             Ok(self
                 .texts
-                .get(&place)
+                .get(&index)
                 .map(|text| tensors_read(text))
                 .unwrap_or_default())
         };
-        let order = post_order(&self.outputs, computed, budget)?;
+        let order = post_order(&self.outputs, inputs_of, budget)?;
         let mut names: HashMap<usize, String, RandomState> = HashMap::default();
-        let computed = order.iter().filter(|place| self.texts.contains_key(place));
-        for (number, &place) in computed.clone().enumerate() {
-            names.insert(place, format!("s{number}"));
+        let computed = order.iter().filter(|index| self.texts.contains_key(index));
+        for (number, &index) in computed.clone().enumerate() {
+            names.insert(index, format!("s{number}"));
         }
         let (mut inputs, mut stages) = (String::new(), String::new());
         let mut count = 0;
-        for place in computed {
-            let text = self.texts.get(place).map_or("", String::as_str);
-            stages.push_str(names.get(place).map_or("", String::as_str));
+        for index in computed {
+            let text = self.texts.get(index).map_or("", String::as_str);
+            stages.push_str(names.get(index).map_or("", String::as_str));
             stages.push_str(": ");
-            for (number, (place, rest)) in split_at_tensors(text).enumerate() {
+            for (number, (index, rest)) in split_at_tensors(text).enumerate() {
                 if number > 0 {
-                    let tensor = place.and_then(|place| Some((place, self.tensors.get(&place)?)));
-                    let (place, tensor) = tensor.ok_or_else(|| Error::wrong("no such tensor"))?;
-                    let name = names.entry(place).or_insert_with(|| {
+                    let tensor = index.and_then(|index| Some((index, self.tensors.get(&index)?)));
+                    let (index, tensor) = tensor.ok_or_else(|| Error::wrong("no such tensor"))?;
+                    let name = names.entry(index).or_insert_with(|| {
                         let name = format!("in{count}");
                         inputs.push_str(&format!("{name}: {}\n", tensor.text()));
                         count += 1;
@@ -91,7 +91,7 @@ impl Stages {
             }
             stages.push('\n');
         }
-        let outputs = self.outputs.iter().filter_map(|place| names.get(place));
+        let outputs = self.outputs.iter().filter_map(|index| names.get(index));
         let outputs: Vec<&str> = outputs.map(String::as_str).collect();
         Ok(format!("{inputs}{stages}out: {}\n", outputs.join(", ")))
     }

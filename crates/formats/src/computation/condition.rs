@@ -15,8 +15,8 @@ pub(super) enum Condition {
 
 impl Condition {
     /// Returns a condition that is always true or never true.
-    pub(super) fn constant(holds: bool) -> Self {
-        if holds {
+    pub(super) fn constant(is_true: bool) -> Self {
+        if is_true {
             Self::All(BTreeSet::new())
         } else {
             Self::Never
@@ -31,16 +31,16 @@ impl Condition {
     pub(super) fn value(&self) -> Option<bool> {
         match self {
             Self::Never => Some(false),
-            Self::All(all) => all.is_empty().then_some(true),
+            Self::All(terms) => terms.is_empty().then_some(true),
         }
     }
 
     /// Returns the condition `number >= 0`; `None` on 64-bit overflow.
     pub(super) fn is_non_negative(number: &LinearIndex) -> Option<Self> {
-        let (least, greatest) = number.range()?;
-        Some(if least >= 0 {
+        let (minimum, maximum) = number.range()?;
+        Some(if minimum >= 0 {
             Self::constant(true)
-        } else if greatest < 0 {
+        } else if maximum < 0 {
             Self::Never
         } else {
             Self::from_text(format!("0 <= {}", number.text()))
@@ -49,10 +49,10 @@ impl Condition {
 
     /// Returns the condition `number == 0`; `None` on 64-bit overflow.
     pub(super) fn is_zero(number: LinearIndex) -> Option<Self> {
-        let (least, greatest) = number.range()?;
-        Some(if (least, greatest) == (0, 0) {
+        let (minimum, maximum) = number.range()?;
+        Some(if (minimum, maximum) == (0, 0) {
             Self::constant(true)
-        } else if least > 0 || greatest < 0 {
+        } else if minimum > 0 || maximum < 0 {
             Self::Never
         } else {
             Self::from_text(format!("0 == {}", number.normalize_sign()?.text()))
@@ -62,9 +62,9 @@ impl Condition {
     /// Returns the conjunction of two conditions.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::All(mut all), Self::All(other)) => {
-                all.extend(other);
-                Self::All(all)
+            (Self::All(mut terms), Self::All(other)) => {
+                terms.extend(other);
+                Self::All(terms)
             }
             _ => Self::Never,
         }
@@ -77,11 +77,11 @@ impl Condition {
             (Some(false), _) => other,
             (_, Some(false)) => self,
             _ => {
-                let either = BTreeSet::from([self.text(), other.text()]);
-                let either: Vec<String> = either.into_iter().collect();
-                match either.as_slice() {
+                let texts = BTreeSet::from([self.text(), other.text()]);
+                let texts: Vec<String> = texts.into_iter().collect();
+                match texts.as_slice() {
                     [_] => self,
-                    _ => Self::from_text(format!("({})", either.join(" or "))),
+                    _ => Self::from_text(format!("({})", texts.join(" or "))),
                 }
             }
         }
@@ -90,7 +90,7 @@ impl Condition {
     /// Returns the negation.
     pub(super) fn not(self) -> Self {
         match self.value() {
-            Some(holds) => Self::constant(!holds),
+            Some(is_true) => Self::constant(!is_true),
             None => Self::from_text(format!("not {}", self.text())),
         }
     }
@@ -99,7 +99,7 @@ impl Condition {
     pub(super) fn text_length_bound(&self) -> usize {
         match self {
             Self::Never => 5,
-            Self::All(all) => 6 + all.iter().map(|one| one.len() + 5).sum::<usize>(),
+            Self::All(terms) => 6 + terms.iter().map(|term| term.len() + 5).sum::<usize>(),
         }
     }
 
@@ -107,10 +107,10 @@ impl Condition {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Never => "false".to_owned(),
-            Self::All(all) if all.is_empty() => "true".to_owned(),
-            Self::All(all) => {
-                let all: Vec<&str> = all.iter().map(String::as_str).collect();
-                format!("({})", all.join(" and "))
+            Self::All(terms) if terms.is_empty() => "true".to_owned(),
+            Self::All(terms) => {
+                let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+                format!("({})", terms.join(" and "))
             }
         }
     }

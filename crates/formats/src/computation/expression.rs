@@ -68,7 +68,7 @@ impl Expression {
     /// Returns an error for other data types and for NaN.
     pub(super) fn float(dtype: &'static str, value: f64) -> Result<Self, Error> {
         #[expect(clippy::cast_possible_truncation, reason = "compilers round it, too")]
-        let held = match dtype {
+        let text = match dtype {
             "float64" => format!("{value:?}"),
             "float32" => format!("{:?}", value as f32),
             "float16" => format!("{:?}", half::f16::from_f64(value)),
@@ -78,7 +78,7 @@ impl Expression {
         if value.is_nan() {
             return Err(Error::wrong("a constant that is not a number"));
         }
-        let form = ExpressionForm::Other(format!("{held}:{dtype}"));
+        let form = ExpressionForm::Other(format!("{text}:{dtype}"));
         Ok(Self { dtype, form })
     }
 

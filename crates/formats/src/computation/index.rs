@@ -55,8 +55,8 @@ impl LinearIndex {
             .checked_add(self.constant)?;
         for (name, multiple) in &other.multiples {
             let added = multiple.factor.checked_mul(times)?;
-            let own = self.multiples.get(name).map_or(0, |own| own.factor);
-            let factor = own.checked_add(added)?;
+            let own_factor = self.multiples.get(name).map_or(0, |term| term.factor);
+            let factor = own_factor.checked_add(added)?;
             if factor == 0 {
                 self.multiples.remove(name);
             } else {
@@ -85,21 +85,21 @@ impl LinearIndex {
 
     /// Returns the inclusive bounds of the value; `None` on 64-bit overflow.
     pub(super) fn range(&self) -> Option<(i64, i64)> {
-        let (mut least, mut greatest) = (self.constant, self.constant);
+        let (mut minimum, mut maximum) = (self.constant, self.constant);
         for LinearTerm { factor, range } in self.multiples.values() {
             let (a, b) = (range.0.checked_mul(*factor)?, range.1.checked_mul(*factor)?);
-            least = least.checked_add(a.min(b))?;
-            greatest = greatest.checked_add(a.max(b))?;
+            minimum = minimum.checked_add(a.min(b))?;
+            maximum = maximum.checked_add(a.max(b))?;
         }
-        Some((least, greatest))
+        Some((minimum, maximum))
     }
 
     /// Whether every possible value fits this data type.
     pub(super) fn fits(&self, dtype: &str) -> bool {
         let range = self.range();
-        range.is_some_and(|(least, greatest)| match dtype {
+        range.is_some_and(|(minimum, maximum)| match dtype {
             "int64" => true,
-            "int32" => i32::try_from(least).is_ok() && i32::try_from(greatest).is_ok(),
+            "int32" => i32::try_from(minimum).is_ok() && i32::try_from(maximum).is_ok(),
             _ => false,
         })
     }

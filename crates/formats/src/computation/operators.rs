@@ -78,11 +78,11 @@ pub(super) fn arithmetic(
         },
         "Min" | "Max" => min_or_max(name == "Min", first, second),
         _ => {
-            let positive = second.value().filter(|&divisor| divisor > 0);
-            let range = first.range().zip(positive);
+            let positive_divisor = second.value().filter(|&divisor| divisor > 0);
+            let range = first.range().zip(positive_divisor);
             // Rounding toward zero equals rounding down for non-negative operands.
-            let down = matches!(name, "FloorDiv" | "FloorMod");
-            let range = range.filter(|((least, _), _)| down || *least >= 0);
+            let rounds_down = matches!(name, "FloorDiv" | "FloorMod");
+            let range = range.filter(|((minimum, _), _)| rounds_down || *minimum >= 0);
             let Some((range, divisor)) = range else {
                 return Err(Error::wrong(format!(
                     "{name} of indexes that may be negative"
@@ -96,27 +96,28 @@ pub(super) fn arithmetic(
 
 /// Returns the quotient or the remainder, rounded down, of an index in this range by a positive constant.
 fn divide_index(
-    is_rest: bool,
+    is_remainder: bool,
     index: &LinearIndex,
     range: (i64, i64),
     divisor: i64,
 ) -> LinearIndex {
-    let (least, greatest) = (range.0.div_euclid(divisor), range.1.div_euclid(divisor));
-    match (is_rest, least == 0 && greatest == 0) {
+    let (minimum, maximum) = (range.0.div_euclid(divisor), range.1.div_euclid(divisor));
+    match (is_remainder, minimum == 0 && maximum == 0) {
         (true, true) => index.clone(),
         (true, false) => {
             LinearIndex::variable(format!("({} % {divisor})", index.text()), (0, divisor - 1))
         }
-        (false, _) => {
-            LinearIndex::variable(format!("({} / {divisor})", index.text()), (least, greatest))
-        }
+        (false, _) => LinearIndex::variable(
+            format!("({} / {divisor})", index.text()),
+            (minimum, maximum),
+        ),
     }
 }
 
 /// Returns the minimum or the maximum of two indices.
-fn min_or_max(is_least: bool, first: &LinearIndex, second: &LinearIndex) -> Option<LinearIndex> {
+fn min_or_max(is_minimum: bool, first: &LinearIndex, second: &LinearIndex) -> Option<LinearIndex> {
     let (a, b) = (first.range()?, second.range()?);
-    let (name, range) = if is_least {
+    let (name, range) = if is_minimum {
         ("min", (a.0.min(b.0), a.1.min(b.1)))
     } else {
         ("max", (a.0.max(b.0), a.1.max(b.1)))
@@ -199,28 +200,32 @@ pub(super) fn not(a: &Expression) -> Result<Expression, Error> {
     }
 }
 
-/// Builds a selection: `yes` where the condition is true, otherwise `no`.
+/// Builds a selection: `if_true` where the condition is true, otherwise `if_false`.
 ///
 /// # Errors
 /// Returns an error without a condition or if the types differ.
 pub(super) fn select(
     name: &str,
     dtype: &'static str,
-    [condition, yes, no]: [&Expression; 3],
+    [condition, if_true, if_false]: [&Expression; 3],
 ) -> Result<Expression, Error> {
-    if condition.dtype != "bool" || yes.dtype != dtype || no.dtype != dtype {
+    if condition.dtype != "bool" || if_true.dtype != dtype || if_false.dtype != dtype {
         return Err(Error::wrong(format!("{name} of different types")));
     }
-    if let ExpressionForm::Condition(known) = &condition.form
-        && let Some(holds) = known.value()
+    if let ExpressionForm::Condition(inner) = &condition.form
+        && let Some(is_true) = inner.value()
     {
-        return Ok(if holds { yes.clone() } else { no.clone() });
+        return Ok(if is_true {
+            if_true.clone()
+        } else {
+            if_false.clone()
+        });
     }
-    let made = Expression::from_operation(name, dtype, &[condition, yes, no]);
+    let operation = Expression::from_operation(name, dtype, &[condition, if_true, if_false]);
     let (ExpressionForm::Condition(_), Some(first), Some(second)) =
-        (&condition.form, yes.as_index(), no.as_index())
+        (&condition.form, if_true.as_index(), if_false.as_index())
     else {
-        return Ok(made);
+        return Ok(operation);
     };
     let ranges = first.range().zip(second.range());
     let name = format!(
@@ -259,7 +264,9 @@ pub(super) fn call(
     // `tir.exp`, `tirx.exp`, `prim.if_then_else`.
     let name = name.rsplit('.').next().unwrap_or(name);
     match (name, arguments) {
-        ("if_then_else", &[condition, yes, no]) => select(name, dtype, [condition, yes, no]),
+        ("if_then_else", &[condition, if_true, if_false]) => {
+            select(name, dtype, [condition, if_true, if_false])
+        }
         _ if arguments.iter().any(|argument| argument.dtype != dtype) => {
             Err(Error::wrong(format!("{name} of different types")))
         }

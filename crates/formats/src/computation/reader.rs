@@ -18,19 +18,19 @@ const TEXT_BYTES: usize = 16 << 20;
 /// Axes by the node index of their variable.
 pub(super) type Axes = HashMap<usize, LinearIndex, RandomState>;
 
-/// Adds axes with these node indices and extents, named `i0`, `i1`, ... after `letter`. Axes of extent 1 become 0.
+/// Adds axes with these node indices and extents, named `i0`, `i1`, ... after `prefix`. Axes of extent 1 become 0.
 ///
 /// # Errors
 /// Returns an error if an axis is already present.
 pub(super) fn name_axes(
     axes: &mut Axes,
-    letter: char,
+    prefix: char,
     extents: impl IntoIterator<Item = (usize, i64)>,
 ) -> Result<(), Error> {
     let mut count = 0;
-    for (place, extent) in extents {
-        let axis = LinearIndex::variable(format!("{letter}{count}"), (0, extent - 1));
-        if axes.insert(place, axis).is_some() {
+    for (node_index, extent) in extents {
+        let axis = LinearIndex::variable(format!("{prefix}{count}"), (0, extent - 1));
+        if axes.insert(node_index, axis).is_some() {
             return Err(Error::wrong("an axis with two ranges"));
         }
         count += i32::from(extent > 1);
@@ -58,22 +58,27 @@ impl<'a> ExpressionReader<'a> {
 
     /// Subtracts `bytes` from the remaining text budget.
     pub(super) fn take_text_bytes(&mut self, bytes: usize) -> Result<(), Error> {
-        let left = self.text_bytes.checked_sub(bytes);
-        self.text_bytes = left.unwrap_or(0);
-        left.map(drop)
+        let remaining = self.text_bytes.checked_sub(bytes);
+        self.text_bytes = remaining.unwrap_or(0);
+        remaining
+            .map(drop)
             .ok_or_else(|| Error::wrong("the computation is too large"))
     }
 
     /// Returns the constant sizes of a non-empty tensor.
-    pub(super) fn tensor_sizes(&mut self, at: NodeRef<'a>, name: &str) -> Result<Vec<i64>, Error> {
-        let sizes = at.follow_list(name)?;
+    pub(super) fn tensor_sizes(
+        &mut self,
+        node: NodeRef<'a>,
+        name: &str,
+    ) -> Result<Vec<i64>, Error> {
+        let sizes = node.follow_list(name)?;
         self.budget.take(sizes.len() as u64)?;
         let sizes: Vec<i64> = sizes
             .into_iter()
             .map(integer_value)
             .collect::<Result<_, _>>()?;
         if sizes.iter().any(|&size| size < 1) {
-            return Err(unexpected_node(at, "a tensor with elements"));
+            return Err(unexpected_node(node, "a tensor with elements"));
         }
         Ok(sizes)
     }
@@ -84,21 +89,23 @@ impl<'a> ExpressionReader<'a> {
     /// Returns an error for unsupported expressions.
     pub(super) fn read_expression(
         &mut self,
-        at: NodeRef<'a>,
+        root: NodeRef<'a>,
         axes: &Axes,
         tensors: &Tensors,
     ) -> Result<Expression, Error> {
         let graph = self.graph;
         let children = |index| {
             let operands = operands(graph.node(index)?)?;
-            Ok(operands.into_iter().map(|at| at.index).collect())
+            Ok(operands.into_iter().map(|operand| operand.index).collect())
         };
-        let order = post_order(&[at.index], children, &mut self.budget)?;
-        let mut known: HashMap<usize, Expression, RandomState> = HashMap::default();
+        let order = post_order(&[root.index], children, &mut self.budget)?;
+        let mut expressions: HashMap<usize, Expression, RandomState> = HashMap::default();
         for index in order {
             let node = graph.node(index)?;
             let operands = operands(node)?;
-            let operands = operands.iter().map(|at| known.get(&at.index));
+            let operands = operands
+                .iter()
+                .map(|operand| expressions.get(&operand.index));
             let operands: Option<Vec<&Expression>> = operands.collect();
             let operands = operands.ok_or_else(|| unexpected_node(node, "an expression"))?;
             let bytes = operands
@@ -106,65 +113,72 @@ impl<'a> ExpressionReader<'a> {
                 .map(|operand| operand.text_length_bound() + 64);
             self.take_text_bytes(bytes.sum::<usize>() + 64)?;
             let expression = build_expression(node, &operands, axes, tensors)?;
-            known.insert(index, expression);
+            expressions.insert(index, expression);
         }
-        known
-            .remove(&at.index)
-            .ok_or_else(|| unexpected_node(at, "an expression"))
+        expressions
+            .remove(&root.index)
+            .ok_or_else(|| unexpected_node(root, "an expression"))
     }
 }
 
 /// Returns the operands of an expression; empty for unsupported expressions.
-fn operands(at: NodeRef<'_>) -> Result<Vec<NodeRef<'_>>, Error> {
-    let all = |names: &[&str]| names.iter().map(|name| at.follow_required(name)).collect();
-    match kind(at) {
+fn operands(node: NodeRef<'_>) -> Result<Vec<NodeRef<'_>>, Error> {
+    let required = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| node.follow_required(name))
+            .collect()
+    };
+    match kind(node) {
         "Add" | "Sub" | "Mul" | "Div" | "Mod" | "FloorDiv" | "FloorMod" | "Min" | "Max" | "EQ"
-        | "NE" | "LT" | "LE" | "GT" | "GE" | "And" | "Or" => all(&["a", "b"]),
-        "Not" => all(&["a"]),
-        "Cast" => all(&["value"]),
-        "Select" => all(&["condition", "true_value", "false_value"]),
-        "Call" => at.follow_list("args"),
-        "ProducerLoad" | "BufferLoad" | "TensorLoad" => at.follow_list("indices"),
+        | "NE" | "LT" | "LE" | "GT" | "GE" | "And" | "Or" => required(&["a", "b"]),
+        "Not" => required(&["a"]),
+        "Cast" => required(&["value"]),
+        "Select" => required(&["condition", "true_value", "false_value"]),
+        "Call" => node.follow_list("args"),
+        "ProducerLoad" | "BufferLoad" | "TensorLoad" => node.follow_list("indices"),
         _ => Ok(Vec::new()),
     }
 }
 
 /// Builds an expression from its operands.
 fn build_expression(
-    at: NodeRef<'_>,
+    node: NodeRef<'_>,
     operands: &[&Expression],
     axes: &Axes,
     tensors: &Tensors,
 ) -> Result<Expression, Error> {
-    let name = kind(at);
+    let name = kind(node);
     match (name, operands) {
-        ("IntImm", []) => Expression::integer(dtype(at)?, integer_value(at)?),
-        ("FloatImm", []) => Expression::float(dtype(at)?, float_value(at)?),
+        ("IntImm", []) => Expression::integer(dtype(node)?, integer_value(node)?),
+        ("FloatImm", []) => Expression::float(dtype(node)?, float_value(node)?),
         ("Var", []) => {
-            let axis = axes.get(&at.index).cloned();
-            let axis = axis.ok_or_else(|| unexpected_node(at, "an axis of its stage"))?;
-            Expression::index(dtype(at)?, Some(axis))
+            let axis = axes.get(&node.index).cloned();
+            let axis = axis.ok_or_else(|| unexpected_node(node, "an axis of its stage"))?;
+            Expression::index(dtype(node)?, Some(axis))
         }
         (
             "Add" | "Sub" | "Mul" | "Div" | "Mod" | "FloorDiv" | "FloorMod" | "Min" | "Max",
             [a, b],
-        ) => arithmetic(name, dtype(at)?, a, b),
+        ) => arithmetic(name, dtype(node)?, a, b),
         ("EQ" | "NE" | "LT" | "LE" | "GT" | "GE", [a, b]) => comparison(name, a, b),
         ("And" | "Or", [a, b]) => logic(name, a, b),
         ("Not", [a]) => not(a),
-        ("Cast", [value]) => cast(dtype(at)?, value),
-        ("Select", &[condition, yes, no]) => select("select", dtype(at)?, [condition, yes, no]),
+        ("Cast", [value]) => cast(dtype(node)?, value),
+        ("Select", &[condition, if_true, if_false]) => {
+            select("select", dtype(node)?, [condition, if_true, if_false])
+        }
         ("Call", arguments) => {
-            let function = at.follow_required("op")?;
+            let function = node.follow_required("op")?;
             let function = function
                 .text()
                 .ok_or_else(|| unexpected_node(function, "a function"))?;
-            call(function, dtype(at)?, arguments)
+            call(function, dtype(node)?, arguments)
         }
         ("ProducerLoad" | "BufferLoad" | "TensorLoad", indices) => {
-            load_element(at, indices, tensors)
+            load_element(node, indices, tensors)
         }
-        _ => Err(unexpected_node(at, "a supported expression")),
+        _ => Err(unexpected_node(node, "a supported expression")),
     }
 }
 
@@ -194,16 +208,16 @@ pub(super) fn producer(tensor: NodeRef<'_>) -> Result<usize, Error> {
 
 /// Builds the load of a tensor element.
 fn load_element(
-    at: NodeRef<'_>,
+    node: NodeRef<'_>,
     indices: &[&Expression],
     tensors: &Tensors,
 ) -> Result<Expression, Error> {
-    require_empty(at, &["predicate"])?;
-    let place = source_tensor(at)?;
-    let tensor = tensors.get(&place);
+    require_empty(node, &["predicate"])?;
+    let tensor_index = source_tensor(node)?;
+    let tensor = tensors.get(&tensor_index);
     let tensor =
         tensor.ok_or_else(|| Error::wrong("an element of a tensor that is not computed yet"))?;
-    let dtype = dtype(at)?;
+    let dtype = dtype(node)?;
     if dtype != tensor.dtype || indices.len() != tensor.shape.len() {
         return Err(Error::wrong("an element that does not match its tensor"));
     }
@@ -215,11 +229,11 @@ fn load_element(
             texts.push(index.text());
         } else if !index
             .range()
-            .is_some_and(|(least, greatest)| least <= 0 && 0 <= greatest)
+            .is_some_and(|(minimum, maximum)| minimum <= 0 && 0 <= maximum)
         {
             return Err(Error::wrong("an element outside its tensor"));
         }
     }
-    let form = ExpressionForm::Other(format!("@{place}[{}]", texts.join(", ")));
+    let form = ExpressionForm::Other(format!("@{tensor_index}[{}]", texts.join(", ")));
     Ok(Expression { dtype, form })
 }

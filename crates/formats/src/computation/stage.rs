@@ -28,9 +28,9 @@ impl Tensor {
 
 /// Formats the sizes that are greater than 1.
 fn format_sizes(sizes: &[i64]) -> String {
-    let more = sizes.iter().filter(|&&size| size > 1);
-    let more: Vec<String> = more.map(ToString::to_string).collect();
-    more.join(", ")
+    let larger = sizes.iter().filter(|&&size| size > 1);
+    let texts: Vec<String> = larger.map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 /// Reduction of the elements that a stage reads.
@@ -46,8 +46,8 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// Returns the kind of reduction for the type name of the combining expression.
-    pub(super) fn kind(combined: &str) -> Option<&'static str> {
-        match combined {
+    pub(super) fn kind(operator: &str) -> Option<&'static str> {
+        match operator {
             "Add" => Some("sum"),
             "Mul" => Some("product"),
             "Max" => Some("max"),
@@ -63,7 +63,7 @@ pub(super) fn format_stage(
     reduction: Option<&Reduction>,
     body: &Expression,
 ) -> Result<String, Error> {
-    let reduced = match reduction {
+    let prefix = match reduction {
         None => String::new(),
         Some(reduction) if reduction.initial.dtype == tensor.dtype => {
             let Reduction {
@@ -79,5 +79,5 @@ pub(super) fn format_stage(
     if body.dtype != tensor.dtype {
         return Err(Error::wrong("a tensor of another type than its elements"));
     }
-    Ok(format!("{} = {reduced}{}", tensor.text(), body.text()))
+    Ok(format!("{} = {prefix}{}", tensor.text(), body.text()))
 }

@@ -45,12 +45,12 @@ pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
             _ => return Err(unexpected_node(operation, "a supported operation")),
         }
         let text = operation_text(&mut reader, operation, &tensors)?;
-        let from = tensors_read(&text);
+        let inputs = tensors_read(&text);
         texts.insert(index, text);
-        Ok(from)
+        Ok(inputs)
     };
-    let mut between = StepBudget::for_graph(graph);
-    post_order(&outputs, compute, &mut between)?;
+    let mut graph_budget = StepBudget::for_graph(graph);
+    post_order(&outputs, compute, &mut graph_budget)?;
     Ok(Stages {
         outputs,
         texts,
@@ -61,32 +61,32 @@ pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
 /// Returns the tensor that an operation produces.
 fn operation_tensor<'a>(
     reader: &mut ExpressionReader<'a>,
-    at: NodeRef<'a>,
+    operation: NodeRef<'a>,
 ) -> Result<Tensor, Error> {
-    if kind(at) == "PlaceholderOp" {
-        let (dtype, shape) = (dtype(at)?, reader.tensor_sizes(at, "shape")?);
+    if kind(operation) == "PlaceholderOp" {
+        let (dtype, shape) = (dtype(operation)?, reader.tensor_sizes(operation, "shape")?);
         return Ok(Tensor { dtype, shape });
     }
-    let body = at.follow_list("body")?;
+    let body = operation.follow_list("body")?;
     let &[body] = body.as_slice() else {
         return Err(Error::wrong("an operation with several results"));
     };
-    let shape = axis_extents(reader, &at.follow_list("axis")?, DATA_PARALLEL)?;
+    let shape = axis_extents(reader, &operation.follow_list("axis")?, DATA_PARALLEL)?;
     let shape = shape.into_iter().map(|(_, extent)| extent).collect();
     let dtype = dtype(body)?;
     Ok(Tensor { dtype, shape })
 }
 
-/// Returns the node indices and extents of axes, which must be of the `wanted` kind.
+/// Returns the node indices and extents of axes, which must be of the `expected_kind`.
 fn axis_extents<'a>(
     reader: &mut ExpressionReader<'a>,
     axes: &[NodeRef<'a>],
-    wanted: i64,
+    expected_kind: i64,
 ) -> Result<Vec<(usize, i64)>, Error> {
     reader.budget.take(axes.len() as u64)?;
     let mut extents = Vec::with_capacity(axes.len());
     for axis in axes {
-        if axis.integer_attribute("iter_type")? != wanted {
+        if axis.integer_attribute("iter_type")? != expected_kind {
             return Err(unexpected_node(*axis, "an axis of the expected kind"));
         }
         extents.push((axis.follow_required("var")?.index, axis_extent(*axis)?));
@@ -97,18 +97,18 @@ fn axis_extents<'a>(
 /// Returns the text of the stage of an operation.
 fn operation_text<'a>(
     reader: &mut ExpressionReader<'a>,
-    at: NodeRef<'a>,
+    operation: NodeRef<'a>,
     tensors: &Tensors,
 ) -> Result<String, Error> {
-    let tensor = tensors.get(&at.index);
-    let tensor = tensor.ok_or_else(|| unexpected_node(at, "a supported operation"))?;
+    let tensor = tensors.get(&operation.index);
+    let tensor = tensor.ok_or_else(|| unexpected_node(operation, "a supported operation"))?;
     let mut spatial = Axes::default();
-    let extents = axis_extents(reader, &at.follow_list("axis")?, DATA_PARALLEL)?;
+    let extents = axis_extents(reader, &operation.follow_list("axis")?, DATA_PARALLEL)?;
     name_axes(&mut spatial, 'i', extents)?;
-    let body = at.follow_list("body")?;
+    let body = operation.follow_list("body")?;
     let body = *body
         .first()
-        .ok_or_else(|| unexpected_node(at, "an operation with a result"))?;
+        .ok_or_else(|| unexpected_node(operation, "an operation with a result"))?;
     if kind(body) == "Reduce" {
         let (reduction, source) = read_reduction(reader, body, spatial, tensors)?;
         format_stage(tensor, Some(&reduction), &source)
@@ -121,39 +121,43 @@ fn operation_text<'a>(
 /// Reads a reduction and the expression that it reduces.
 fn read_reduction<'a>(
     reader: &mut ExpressionReader<'a>,
-    at: NodeRef<'a>,
+    reduction_node: NodeRef<'a>,
     spatial: Axes,
     tensors: &Tensors,
 ) -> Result<(Reduction, Expression), Error> {
-    let combiner = at.follow_required("combiner")?;
-    let one = |at: NodeRef<'a>, name: &str| match at.follow_list(name)?.as_slice() {
-        [one] => Ok(*one),
+    let combiner = reduction_node.follow_required("combiner")?;
+    let single_element = |node: NodeRef<'a>, name: &str| match node.follow_list(name)?.as_slice() {
+        [element] => Ok(*element),
         _ => Err(Error::wrong("a reduction of several values")),
     };
-    let (left, right) = (one(combiner, "lhs")?.index, one(combiner, "rhs")?.index);
-    let result = one(combiner, "result")?;
-    let kind_of_reduction = Reduction::kind(kind(result));
-    let kind_of_reduction =
-        kind_of_reduction.ok_or_else(|| unexpected_node(result, "a reduction"))?;
+    let (left_index, right_index) = (
+        single_element(combiner, "lhs")?.index,
+        single_element(combiner, "rhs")?.index,
+    );
+    let result = single_element(combiner, "result")?;
+    let reduction_kind = Reduction::kind(kind(result));
+    let reduction_kind = reduction_kind.ok_or_else(|| unexpected_node(result, "a reduction"))?;
     let (a, b) = (
         result.follow_required("a")?.index,
         result.follow_required("b")?.index,
     );
-    if left == right || ((a, b) != (left, right) && (a, b) != (right, left)) {
+    if left_index == right_index
+        || ((a, b) != (left_index, right_index) && (a, b) != (right_index, left_index))
+    {
         return Err(Error::wrong(
             "a reduction of other values than its two operands",
         ));
     }
-    if at.integer_attribute("value_index")? != 0
-        || integer_value(at.follow_required("condition")?)? != 1
+    if reduction_node.integer_attribute("value_index")? != 0
+        || integer_value(reduction_node.follow_required("condition")?)? != 1
     {
         return Err(Error::wrong("a conditional reduction"));
     }
     // The extent of an adaptive pool depends on axes, which may turn out to have extent 1.
-    let mut inner = Vec::new();
-    let over = at.follow_list("axis")?;
-    reader.budget.take(over.len() as u64)?;
-    for axis in over {
+    let mut reduced_extents = Vec::new();
+    let reduced_axes = reduction_node.follow_list("axis")?;
+    reader.budget.take(reduced_axes.len() as u64)?;
+    for axis in reduced_axes {
         let range = axis.follow_required("dom")?;
         let extent = reader.read_expression(range.follow_required("extent")?, &spatial, tensors)?;
         let minimum = reader.read_expression(range.follow_required("min")?, &spatial, tensors)?;
@@ -167,19 +171,20 @@ fn read_reduction<'a>(
         if axis.integer_attribute("iter_type")? != REDUCED {
             return Err(unexpected_node(axis, "an axis of a reduction"));
         }
-        inner.push((axis.follow_required("var")?.index, extent));
+        reduced_extents.push((axis.follow_required("var")?.index, extent));
     }
-    let extents = inner.iter().map(|&(_, extent)| extent).collect();
-    let initial = match at.follow_list("init")?.as_slice() {
-        [] => one(combiner, "identity_element")?,
+    let extents = reduced_extents.iter().map(|&(_, extent)| extent).collect();
+    let initial = match reduction_node.follow_list("init")?.as_slice() {
+        [] => single_element(combiner, "identity_element")?,
         [initial] => *initial,
         _ => return Err(Error::wrong("a reduction of several values")),
     };
     let initial = reader.read_expression(initial, &spatial, tensors)?;
-    let mut all = spatial;
-    name_axes(&mut all, 'r', inner)?;
-    let source = reader.read_expression(one(at, "source")?, &all, tensors)?;
-    let kind = kind_of_reduction;
+    let mut axes = spatial;
+    name_axes(&mut axes, 'r', reduced_extents)?;
+    let source =
+        reader.read_expression(single_element(reduction_node, "source")?, &axes, tensors)?;
+    let kind = reduction_kind;
     let reduction = Reduction {
         kind,
         extents,

@@ -1,9 +1,9 @@
 //! Tests which computations are equivalent and which are not.
 
-mod alike;
+mod equivalence;
 mod inline;
+mod normalization;
 mod programs;
-mod real;
-mod refused;
-mod respelled;
-mod written;
+mod real_files;
+mod rejected;
+mod synthetic;

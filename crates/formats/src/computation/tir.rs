@@ -44,7 +44,9 @@ pub(super) fn read_stages(graph: &TvmGraph) -> Result<Stages, Error> {
     let texts = buffers.stage_texts(&mut reader, &parameters, nests)?;
     let outputs = parameters.iter().map(|parameter| parameter.index);
     Ok(Stages {
-        outputs: outputs.filter(|place| texts.contains_key(place)).collect(),
+        outputs: outputs
+            .filter(|buffer_index| texts.contains_key(buffer_index))
+            .collect(),
         texts,
         tensors: buffers.tensors,
     })
@@ -55,16 +57,21 @@ fn parameter_buffers<'a>(
     reader: &mut ExpressionReader<'a>,
     function: NodeRef<'a>,
 ) -> Result<Vec<NodeRef<'a>>, Error> {
-    let mut bound: HashMap<usize, NodeRef<'a>, RandomState> = HashMap::default();
+    let mut buffer_map: HashMap<usize, NodeRef<'a>, RandomState> = HashMap::default();
     if let Some(map) = optional_attribute(function, "buffer_map")? {
         let pairs = map.pairs();
         reader.budget.take(pairs.len() as u64)?;
-        bound.extend(pairs.map(|(variable, buffer)| (variable.index, buffer)));
+        buffer_map.extend(pairs.map(|(variable, buffer)| (variable.index, buffer)));
     }
     let parameters = function.follow_list("params")?;
     reader.budget.take(parameters.len() as u64)?;
     let parameters = parameters.into_iter();
-    let buffers = parameters.map(|one| bound.get(&one.index).copied().unwrap_or(one));
+    let buffers = parameters.map(|parameter| {
+        buffer_map
+            .get(&parameter.index)
+            .copied()
+            .unwrap_or(parameter)
+    });
     Ok(buffers.collect())
 }
 
@@ -72,38 +79,42 @@ fn parameter_buffers<'a>(
 #[derive(Default)]
 struct Buffers {
     tensors: Tensors,
-    /// Node indices of the storage variables; no two buffers share one.
-    stored: HashSet<usize, RandomState>,
+    /// Node indices of the storage variables. Each buffer has its own.
+    storage: HashSet<usize, RandomState>,
 }
 
 impl Buffers {
     /// Adds a buffer, which must be contiguous and have its own storage.
-    fn add<'a>(&mut self, reader: &mut ExpressionReader<'a>, at: NodeRef<'a>) -> Result<(), Error> {
-        let (typed, stored) = match kind(at) {
-            "Buffer" => (at, at.follow_required("data")?),
-            _ => (at.follow_required("ty")?, at),
+    fn add<'a>(
+        &mut self,
+        reader: &mut ExpressionReader<'a>,
+        node: NodeRef<'a>,
+    ) -> Result<(), Error> {
+        let (type_node, storage) = match kind(node) {
+            "Buffer" => (node, node.follow_required("data")?),
+            _ => (node.follow_required("ty")?, node),
         };
-        if !matches!(kind(typed), "Buffer" | "BufferType") {
-            return Err(unexpected_node(at, "a tensor"));
+        if !matches!(kind(type_node), "Buffer" | "BufferType") {
+            return Err(unexpected_node(node, "a tensor"));
         }
         require_empty(
-            typed,
+            type_node,
             &["strides", "axis_separators", "layout", "allocated_addr"],
         )?;
-        if let Some(offset) = optional_attribute(typed, "elem_offset")?
+        if let Some(offset) = optional_attribute(type_node, "elem_offset")?
             && integer_value(offset)? != 0
         {
-            return Err(unexpected_node(at, "a tensor that begins at offset 0"));
+            return Err(unexpected_node(node, "a tensor that begins at offset 0"));
         }
-        let (dtype, shape) = (dtype(typed)?, reader.tensor_sizes(typed, "shape")?);
-        let is_new = self.stored.insert(stored.index);
+        let (dtype, shape) = (dtype(type_node)?, reader.tensor_sizes(type_node, "shape")?);
+        let is_new = self.storage.insert(storage.index);
         if !is_new
             || self
                 .tensors
-                .insert(at.index, Tensor { dtype, shape })
+                .insert(node.index, Tensor { dtype, shape })
                 .is_some()
         {
-            return Err(unexpected_node(at, "a tensor with separate storage"));
+            return Err(unexpected_node(node, "a tensor with separate storage"));
         }
         Ok(())
     }
@@ -116,26 +127,27 @@ impl Buffers {
         parameters: &[NodeRef<'a>],
         nests: Vec<(Vec<Loop>, NodeRef<'a>)>,
     ) -> Result<HashMap<usize, String, RandomState>, Error> {
-        let mut written = Vec::with_capacity(nests.len());
+        let mut written_tensors = Vec::with_capacity(nests.len());
         for (_, realized) in &nests {
             let store = realized.follow_required("block")?.follow_required("body")?;
-            written.push(store.follow_required("buffer")?.index);
+            written_tensors.push(store.follow_required("buffer")?.index);
         }
-        let known = |place: usize| Some((place, self.tensors.get(&place)?.clone()));
+        let index_and_tensor =
+            |buffer_index: usize| Some((buffer_index, self.tensors.get(&buffer_index)?.clone()));
         let inputs = parameters.iter().map(|parameter| parameter.index);
-        let comes_out: HashSet<usize, RandomState> = written.iter().copied().collect();
-        let inputs = inputs.filter(|place| !comes_out.contains(place));
-        let mut there: Tensors = inputs.filter_map(known).collect();
+        let outputs: HashSet<usize, RandomState> = written_tensors.iter().copied().collect();
+        let inputs = inputs.filter(|buffer_index| !outputs.contains(buffer_index));
+        let mut available: Tensors = inputs.filter_map(index_and_tensor).collect();
         let mut texts: HashMap<usize, String, RandomState> = HashMap::default();
-        for ((loops, realized), place) in nests.into_iter().zip(written) {
-            let tensor = self.tensors.get(&place);
+        for ((loops, realized), buffer_index) in nests.into_iter().zip(written_tensors) {
+            let tensor = self.tensors.get(&buffer_index);
             let tensor =
                 tensor.ok_or_else(|| Error::wrong("a write to a value that is not a tensor"))?;
-            let text = read_stage(reader, &loops, realized, tensor, &there)?;
-            if texts.insert(place, text).is_some() {
+            let text = read_stage(reader, &loops, realized, tensor, &available)?;
+            if texts.insert(buffer_index, text).is_some() {
                 return Err(Error::wrong("a tensor that is written twice"));
             }
-            there.insert(place, tensor.clone());
+            available.insert(buffer_index, tensor.clone());
         }
         Ok(texts)
     }
@@ -144,17 +156,20 @@ impl Buffers {
 /// Returns the root block of a function, which must have no axes of its own.
 fn root_block<'a>(
     reader: &mut ExpressionReader<'a>,
-    realized: NodeRef<'a>,
+    block_realize: NodeRef<'a>,
 ) -> Result<NodeRef<'a>, Error> {
     reader.budget.take(1)?;
-    if !kind(realized).ends_with("BlockRealize") {
-        return Err(unexpected_node(realized, "a root block"));
+    if !kind(block_realize).ends_with("BlockRealize") {
+        return Err(unexpected_node(block_realize, "a root block"));
     }
-    let block = realized.follow_required("block")?;
-    require_empty(realized, &["iter_values"])?;
+    let block = block_realize.follow_required("block")?;
+    require_empty(block_realize, &["iter_values"])?;
     require_empty(block, &["iter_vars", "match_buffers", "init"])?;
-    if integer_value(realized.follow_required("predicate")?)? != 1 {
-        return Err(unexpected_node(realized, "an unconditional root block"));
+    if integer_value(block_realize.follow_required("predicate")?)? != 1 {
+        return Err(unexpected_node(
+            block_realize,
+            "an unconditional root block",
+        ));
     }
     Ok(block)
 }
@@ -165,13 +180,13 @@ fn loop_nests<'a>(
     body: NodeRef<'a>,
 ) -> Result<Vec<(Vec<Loop>, NodeRef<'a>)>, Error> {
     let mut nests = Vec::new();
-    let mut open = vec![body];
-    while let Some(statement) = open.pop() {
+    let mut stack = vec![body];
+    while let Some(statement) = stack.pop() {
         reader.budget.take(1)?;
         if kind(statement) == "SeqStmt" {
             let statements = statement.follow_list("seq")?;
             reader.budget.take(statements.len() as u64)?;
-            open.extend(statements.into_iter().rev());
+            stack.extend(statements.into_iter().rev());
         } else {
             nests.push(loop_nest(reader, statement)?);
         }
@@ -184,25 +199,25 @@ fn loop_nest<'a>(
     reader: &mut ExpressionReader<'a>,
     statement: NodeRef<'a>,
 ) -> Result<(Vec<Loop>, NodeRef<'a>), Error> {
-    let (mut loops, mut within) = (Vec::new(), statement);
-    while kind(within) == "For" {
+    let (mut loops, mut inner) = (Vec::new(), statement);
+    while kind(inner) == "For" {
         reader.budget.take(1)?;
-        require_empty(within, &["thread_binding", "step"])?;
-        if within.integer_attribute("kind")? != 0 {
-            return Err(unexpected_node(within, "a plain loop"));
+        require_empty(inner, &["thread_binding", "step"])?;
+        if inner.integer_attribute("kind")? != 0 {
+            return Err(unexpected_node(inner, "a plain loop"));
         }
         loops.push(Loop {
-            variable: within.follow_required("loop_var")?.index,
+            variable: inner.follow_required("loop_var")?.index,
             extent: range_extent(
-                within.follow_required("min")?,
-                within.follow_required("extent")?,
+                inner.follow_required("min")?,
+                inner.follow_required("extent")?,
             )?,
         });
-        within = within.follow_required("body")?;
+        inner = inner.follow_required("body")?;
     }
-    if kind(within).ends_with("BlockRealize") {
-        Ok((loops, within))
+    if kind(inner).ends_with("BlockRealize") {
+        Ok((loops, inner))
     } else {
-        Err(unexpected_node(within, "a block or a loop around one"))
+        Err(unexpected_node(inner, "a block or a loop around one"))
     }
 }

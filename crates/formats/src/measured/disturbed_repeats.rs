@@ -23,28 +23,28 @@ pub fn parse(text: &str) -> Option<Vec<DisturbedRepeat>> {
 /// Parses any text that lists repeats; `None` for other lists.
 pub fn parse_list(text: &str) -> Option<Vec<DisturbedRepeat>> {
     let lists: Vec<[Value; 3]> = serde_json::from_str(text).ok()?;
-    let one = |[wall, cpu, switches]: &[Value; 3]| {
-        let known = |value: &Value| !value.is_null();
+    let repeat = |[wall, cpu, switches]: &[Value; 3]| {
+        let is_present = |value: &Value| !value.is_null();
         Some(DisturbedRepeat {
             wall_ns: wall.as_f64()?,
-            cpu_ns: known(cpu)
+            cpu_ns: is_present(cpu)
                 .then(|| cpu.as_f64().ok_or(()))
                 .transpose()
                 .ok()?,
-            involuntary_switches: known(switches)
+            involuntary_switches: is_present(switches)
                 .then(|| switches.as_i64().ok_or(()))
                 .transpose()
                 .ok()?,
         })
     };
-    lists.iter().map(one).collect()
+    lists.iter().map(repeat).collect()
 }
 
 /// Formats repeats like Python's `json.dumps`; `None` if a number cannot be expressed.
 pub fn format_list(repeats: &[DisturbedRepeat]) -> Option<String> {
     let mut text = vec![b'['];
-    for (place, repeat) in repeats.iter().enumerate() {
-        if place > 0 {
+    for (index, repeat) in repeats.iter().enumerate() {
+        if index > 0 {
             text.extend_from_slice(b", ");
         }
         text.push(b'[');
@@ -70,7 +70,7 @@ fn write_number(value: Option<f64>, out: &mut Vec<u8>) -> Option<()> {
     };
     let value = Decimal::from_f64(value)?;
     match value.digits_at(0) {
-        Some(whole) => write_integer(whole, out),
+        Some(integer) => write_integer(integer, out),
         None => value.write(Spelling::Shortest, out).then_some(())?,
     }
     Some(())
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_give_their_text_back() {
+    fn repeats_are_formatted_as_their_text() {
         for text in [
             "[]",
             "[[2500000.5, 1400000, 3]]",
@@ -92,16 +92,16 @@ mod tests {
         }
         let one = parse("[[7.5, null, 2]]").unwrap();
         let (wall_ns, cpu_ns, involuntary_switches) = (7.5, None, Some(2));
-        let wanted = DisturbedRepeat {
+        let expected = DisturbedRepeat {
             wall_ns,
             cpu_ns,
             involuntary_switches,
         };
-        assert_eq!(one, [wanted]);
+        assert_eq!(one, [expected]);
     }
 
     #[test]
-    fn other_lists_are_none_of_repeats() {
+    fn other_lists_are_rejected() {
         for text in [
             "[1, 2]",
             "[[1, 2]]",

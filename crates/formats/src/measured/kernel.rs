@@ -1,4 +1,4 @@
-//! Derives from an environment which program was timed and how it was built.
+//! Derives the timed program and its build from an environment.
 //!
 //! ```text
 //! program   matmul@5c1d0f6b21aa     its name, and a hash of its sources and calls
@@ -33,16 +33,24 @@ pub fn kernel_of_environment(environment: &Environment) -> Kernel {
 fn program_name(text: &str) -> Option<String> {
     let mut program: Map<String, Value> = serde_json::from_str(text).ok()?;
     let name = program.remove("name");
-    let own = name.as_ref().and_then(Value::as_str).unwrap_or("program");
+    let file_name = name.as_ref().and_then(Value::as_str).unwrap_or("program");
     if let Some(manifest) = program.get_mut("manifest")
-        && let Some(read) = manifest.as_str().and_then(|text| read_manifest(text, own))
+        && let Some(program_part) = manifest
+            .as_str()
+            .and_then(|text| read_manifest(text, file_name))
     {
-        *manifest = read;
+        *manifest = program_part;
     }
     let text = json::canonical(&Value::Object(program).to_string())?;
     let digits = format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()));
-    let name = own.strip_suffix(".toml").or(own.strip_suffix(".json"));
-    Some(format!("{}@{}", name.unwrap_or(own), digits.get(..DIGITS)?))
+    let name = file_name
+        .strip_suffix(".toml")
+        .or(file_name.strip_suffix(".json"));
+    Some(format!(
+        "{}@{}",
+        name.unwrap_or(file_name),
+        digits.get(..DIGITS)?
+    ))
 }
 
 /// Returns the part of a manifest that describes the program itself.
@@ -72,14 +80,14 @@ pub fn build_description(machine: &str, target: &str) -> Option<String> {
     let flags = toolchain.get("flags").and_then(Value::as_array);
     let flags = flags.into_iter().flatten().filter_map(Value::as_str);
     let options = target.split_once(' ').map(|(_, options)| options);
-    let words: Vec<&str> = name
+    let parts: Vec<&str> = name
         .into_iter()
         .chain([version])
         .chain(options)
         .chain(flags)
-        .filter(|word| !word.is_empty())
+        .filter(|part| !part.is_empty())
         .collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 #[cfg(test)]
@@ -118,7 +126,7 @@ mod tests {
                 r#"[program]\nentry = \"{entry}\"\nflags = [\"{flags}\"]\n[measure]\nrepeat = {repeat}\n"#
             )
         };
-        let of = |flags: &str, repeat, entry, source| {
+        let kernel_of = |flags: &str, repeat, entry, source| {
             let manifest = manifest(repeat, flags, entry);
             super::kernel_of_environment(&environment(
                 "c",
@@ -127,9 +135,9 @@ mod tests {
                 source,
             ))
         };
-        let fast = of("-O3", 3, "mm", "int x;");
+        let fast = kernel_of("-O3", 3, "mm", "int x;");
         assert_eq!(fast.build.as_deref(), Some("cc (Debian) 12.2.0 -O3"));
-        let slow = of("-O0", 9, "mm", "int x;");
+        let slow = kernel_of("-O0", 9, "mm", "int x;");
         assert_eq!(slow.build.as_deref(), Some("cc (Debian) 12.2.0 -O0"));
         assert_eq!(slow.program, fast.program);
         let name = fast.program.clone().unwrap();
@@ -137,12 +145,12 @@ mod tests {
             name.starts_with("mm@") && name.len() == 3 + DIGITS,
             "{name}"
         );
-        assert_ne!(of("-O3", 3, "mm", "int y;").program, fast.program);
-        assert_ne!(of("-O3", 3, "mn", "int x;").program, fast.program);
+        assert_ne!(kernel_of("-O3", 3, "mm", "int y;").program, fast.program);
+        assert_ne!(kernel_of("-O3", 3, "mn", "int x;").program, fast.program);
     }
 
     #[test]
-    fn absent_keys_are_null() {
+    fn unknown_parts_are_none() {
         let gpu = environment("cuda -arch=sm_90", "\"-use_fast_math\"", "", "");
         let build = super::kernel_of_environment(&gpu).build;
         assert_eq!(

@@ -70,19 +70,19 @@ impl<'a> MeasuredLine<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let values = member_values(text, &KEYS)?;
         let value = |key: &str| {
-            let place = KEYS.iter().position(|known| *known == key);
-            let found = place.and_then(|place| values.get(place).copied().flatten());
-            found.filter(|value| *value != "null")
+            let index = KEYS.iter().position(|known_key| *known_key == key);
+            let raw = index.and_then(|index| values.get(index).copied().flatten());
+            raw.filter(|value| *value != "null")
         };
         let required = |key: &str| {
-            let found = value(key).ok_or_else(|| format!("key `{key}` is missing"))?;
-            canonical_value(key, found)
+            let raw = value(key).ok_or_else(|| format!("key `{key}` is missing"))?;
+            canonical_value(key, raw)
         };
-        let numbers = |key: &str| value(key).map(|found| parse_times(key, found)).transpose();
+        let numbers = |key: &str| value(key).map(|raw| parse_times(key, raw)).transpose();
         let repeats = match numbers("repeats_ns")? {
             Some(repeats) => repeats,
             None => value("runtime_ns")
-                .map(|found| Ok::<_, String>(vec![parse_time("runtime_ns", found)?]))
+                .map(|raw| Ok::<_, String>(vec![parse_time("runtime_ns", raw)?]))
                 .transpose()?
                 .unwrap_or_default(),
         };
@@ -95,13 +95,9 @@ impl<'a> MeasuredLine<'a> {
                 repeats.len()
             ));
         }
-        let text = |key: &str| value(key).map(|found| parse_string(key, found)).transpose();
-        let list = |key: &str| {
-            value(key)
-                .map(|found| canonical_list(key, found))
-                .transpose()
-        };
-        let baseline = value("baseline_ns").map(|found| parse_time("baseline_ns", found));
+        let text = |key: &str| value(key).map(|raw| parse_string(key, raw)).transpose();
+        let list = |key: &str| value(key).map(|raw| canonical_list(key, raw)).transpose();
+        let baseline = value("baseline_ns").map(|raw| parse_time("baseline_ns", raw));
         Ok(Self {
             workload_key: required("workload_key")?,
             steps: required("steps")?,
@@ -111,7 +107,7 @@ impl<'a> MeasuredLine<'a> {
             },
             error_no,
             all_cost: value("all_cost_s")
-                .map(|found| parse_number("all_cost_s", found))
+                .map(|raw| parse_number("all_cost_s", raw))
                 .transpose()?,
             measured_at_s: value("measured_at").map(parse_timestamp).transpose()?,
             details: RecordDetails {
@@ -134,16 +130,16 @@ impl<'a> MeasuredLine<'a> {
 pub(super) fn parse_environment(text: &str) -> Result<Environment, String> {
     let values = member_values(text, &ENVIRONMENT_KEYS)
         .map_err(|reason| format!("environment: {reason}"))?;
-    let value = |place: usize| values.get(place).copied().flatten();
-    let object = |place: usize, key: &str| {
-        let canonical = |found: &str| found.starts_with('{').then(|| json::canonical(found));
-        let wrong = || format!("environment: `{key}` is not an object");
-        value(place)
-            .map(|found| canonical(found).flatten().ok_or_else(wrong))
+    let value = |index: usize| values.get(index).copied().flatten();
+    let object = |index: usize, key: &str| {
+        let canonical = |raw: &str| raw.starts_with('{').then(|| json::canonical(raw));
+        let type_error = || format!("environment: `{key}` is not an object");
+        value(index)
+            .map(|raw| canonical(raw).flatten().ok_or_else(type_error))
             .transpose()
     };
     let target = value(0)
-        .map(|found| parse_string("target", found))
+        .map(|raw| parse_string("target", raw))
         .transpose()?;
     Ok(Environment {
         target: target.unwrap_or_default(),
@@ -163,10 +159,10 @@ fn canonical_value(key: &str, raw: &str) -> Result<String, String> {
         _ => return Err(format!("`{key}` is not a string, list or object")),
     };
     let canonical = text.starts_with(['{', '[']).then(|| json::canonical(&text));
-    let wrong = || format!("`{key}` is not a string, list or object");
+    let type_error = || format!("`{key}` is not a string, list or object");
     match canonical.flatten() {
         Some(canonical) => Ok(canonical),
-        None => is_text.then_some(text).ok_or_else(wrong),
+        None => is_text.then_some(text).ok_or_else(type_error),
     }
 }
 
@@ -216,25 +212,25 @@ fn parse_error_number(raw: &str) -> Result<i16, String> {
 }
 
 fn parse_flags(raw: &str) -> Result<Vec<String>, String> {
-    let words: Vec<String> =
+    let flags: Vec<String> =
         serde_json::from_str(raw).map_err(|_| "`flags` is not a list of strings".to_owned())?;
-    if let Some(word) = words
+    if let Some(flag) = flags
         .iter()
-        .find(|word| word.is_empty() || word.contains(','))
+        .find(|flag| flag.is_empty() || flag.contains(','))
     {
         return Err(format!(
-            "`flags`: invalid flag `{word}`, expected text without commas"
+            "`flags`: invalid flag `{flag}`, expected text without commas"
         ));
     }
-    Ok(words)
+    Ok(flags)
 }
 
 fn parse_timestamp(raw: &str) -> Result<i64, String> {
-    let wrong =
+    let invalid =
         || format!("`measured_at`: invalid value `{raw}`, expected seconds since 1970 or RFC 3339");
     let range = -(i64::MAX / 1_000_000)..=i64::MAX / 1_000_000;
     let seconds = if raw.starts_with('"') {
-        let text: String = serde_json::from_str(raw).map_err(|_| wrong())?;
+        let text: String = serde_json::from_str(raw).map_err(|_| invalid())?;
         DateTime::parse_from_rfc3339(&text)
             .ok()
             .map(|time| time.timestamp())
@@ -244,15 +240,15 @@ fn parse_timestamp(raw: &str) -> Result<i64, String> {
     };
     seconds
         .filter(|seconds| range.contains(seconds))
-        .ok_or_else(wrong)
+        .ok_or_else(invalid)
 }
 
 /// Returns the integer part of a number.
 fn integer_part(value: Decimal) -> Option<i64> {
-    let places = u32::try_from(-value.exponent).ok()?;
+    let decimals = u32::try_from(-value.exponent).ok()?;
     Some(
         10_i64
-            .checked_pow(places)
+            .checked_pow(decimals)
             .map_or(0, |power| value.digits / power),
     )
 }

@@ -13,12 +13,13 @@ pub(super) struct MeasuredWriter(HashMap<i64, Kernel>);
 
 impl RecordWriter for MeasuredWriter {
     fn write_record(&mut self, record: &StoredRecord<'_>, out: &mut Vec<u8>) -> bool {
-        let said = self.0.entry(record.environment_id);
-        let said = said.or_insert_with(|| kernel::kernel_of_environment(record.environment));
+        let environment_kernel = self.0.entry(record.environment_id);
+        let environment_kernel =
+            environment_kernel.or_insert_with(|| kernel::kernel_of_environment(record.environment));
         write(
             record.workload_key,
             record.steps,
-            &record.kernel.difference_from(said),
+            &record.kernel.difference_from(environment_kernel),
             record.measurement,
             record.details,
             record.environment,

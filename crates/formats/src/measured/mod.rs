@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The keys are column names; [`line`] lists them. A graph is a string, list or object; so is a configuration. Lists
-//! and objects are compared independent of key order and spaces. A line in the spelling of Python's `json.dumps` (with
-//! or without spaces), with its keys in the order of `line::KEYS` and nested keys sorted, is rebuilt from columns. Any
+//! and objects are compared independent of key order and spaces. A line in the format of Python's `json.dumps` (with or
+//! without spaces), with its keys in the order of `line::KEYS` and nested keys sorted, is rebuilt from columns. Any
 //! other line is stored as text.
 
 pub mod disturbed_repeats;
@@ -24,6 +24,7 @@ use super::rows::{
 };
 use crate::log_context::LogContext;
 use crate::record_writer::RecordWriter;
+use crate::run_times::pack_run_times;
 use crate::steps::StepReader;
 use crate::{Format, LogFormat, chunk};
 
@@ -33,7 +34,6 @@ pub use line::VERSION;
 use measured_writer::MeasuredWriter;
 pub use render::write;
 use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::repeats;
 
 /// Name of the dataset and value of `--format`.
 pub const NAME: &str = "measured";
@@ -87,8 +87,8 @@ pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
         ..MeasuredParser::default()
     };
     for line in chunk::split_lines(chunk) {
-        let read = chunk::read_record(line, |line| parser.add_record(line));
-        parser.rows.add_line(line, read);
+        let result = chunk::read_record(line, |line| parser.add_record(line));
+        parser.rows.add_line(line, result);
     }
     parser.rows
 }
@@ -102,7 +102,7 @@ struct MeasuredParser {
     environments: HashMap<Environment, u32>,
     kernels: HashMap<Kernel, u32>,
     /// Environments by their text, with the kernel derived from each.
-    known: HashMap<String, (Environment, Kernel)>,
+    environments_by_text: HashMap<String, (Environment, Kernel)>,
     steps: StepReader,
     rebuilt: Vec<u8>,
 }
@@ -112,7 +112,7 @@ impl MeasuredParser {
         let text_utf8 = std::str::from_utf8(text)
             .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
         let line = MeasuredLine::parse(text_utf8.trim_start_matches('\u{feff}'))?;
-        let packed = repeats::pack(&line.repeats);
+        let packed = pack_run_times(&line.repeats)?;
         let packed = packed.filter(|_| line.error_no == 0);
         let count = packed.as_ref().map_or(0, |_| line.repeats.len());
         let mut row = LogRow {
@@ -135,12 +135,12 @@ impl MeasuredParser {
         };
         self.steps.read_values(&line.steps);
         let bytes = packed.and_then(|packed| packed.bytes);
-        let (environment, said) = self.environment(line.environment)?;
+        let (environment, environment_kernel) = self.environment(line.environment)?;
         // Values that the environment contains are not stored again.
-        let own = line.kernel.difference_from(&said);
+        let line_kernel = line.kernel.difference_from(&environment_kernel);
         let kernel = Kernel {
-            program: line.kernel.program.or(said.program),
-            build: line.kernel.build.or(said.build),
+            program: line.kernel.program.or(environment_kernel.program),
+            build: line.kernel.build.or(environment_kernel.build),
         };
         row.program = kernel.hash(row.program);
         let measurement = Measurement {
@@ -161,10 +161,10 @@ impl MeasuredParser {
                     ..environment.clone()
                 };
                 self.rebuilt.clear();
-                let written = write(
+                let is_written = write(
                     &line.workload_key,
                     line.steps.as_bytes(),
-                    &own,
+                    &line_kernel,
                     measurement,
                     &line.details,
                     &environment,
@@ -173,11 +173,11 @@ impl MeasuredParser {
                 if self.crlf {
                     self.rebuilt.push(b'\r');
                 }
-                written && self.rebuilt == text
+                is_written && self.rebuilt == text
             });
         if writer.is_none() {
-            let place = self.rows.records.len();
-            self.rows.verbatim.push((place, text.to_vec()));
+            let index = self.rows.records.len();
+            self.rows.verbatim.push((index, text.to_vec()));
         }
         let environment = Environment {
             writer: writer.unwrap_or(JsonWriter::Python),
@@ -203,21 +203,22 @@ impl MeasuredParser {
     }
 
     fn environment(&mut self, text: &str) -> Result<(Environment, Kernel), String> {
-        if let Some(known) = self.known.get(text) {
-            return Ok(known.clone());
+        if let Some(cached) = self.environments_by_text.get(text) {
+            return Ok(cached.clone());
         }
         let environment = line::parse_environment(text)?;
-        let said = kernel::kernel_of_environment(&environment);
-        let known = (environment, said);
-        self.known.insert(text.to_owned(), known.clone());
-        Ok(known)
+        let derived_kernel = kernel::kernel_of_environment(&environment);
+        let cached = (environment, derived_kernel);
+        self.environments_by_text
+            .insert(text.to_owned(), cached.clone());
+        Ok(cached)
     }
 }
 
 /// Splits comma-separated flags, the representation of older files.
 pub fn split_flags(flags: &str) -> Vec<String> {
-    let words = flags.split(',').filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+    let parts = flags.split(',').filter(|part| !part.is_empty());
+    parts.map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use tsql_codecs::repeats::{self, NANO_PLACES};
 use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Kernel, Measurement, RecordDetails};
 
-/// Appends a line without its line ending. `kernel` contains only what the environment does not state. Returns false if
-/// the columns cannot be written; `out` then holds part of a line.
+/// Appends a line without its line ending. `kernel` contains only the parts that the environment does not state.
+/// Returns false if the columns cannot be written; `out` then ends in an incomplete line.
 pub fn write(
     workload_key: &str,
     steps: &[u8],
@@ -79,8 +79,8 @@ fn write_spaced(
     }
     if let Some(flags) = &details.flags {
         write_key("flags", out);
-        write_list(flags.iter(), out, |word, out| {
-            json::write_ascii_string(word, out);
+        write_list(flags.iter(), out, |flag, out| {
+            json::write_ascii_string(flag, out);
             Some(())
         })?;
     }
@@ -139,19 +139,19 @@ fn write_environment(environment: &Environment, out: &mut Vec<u8>) {
         ("settings", object(&environment.settings)),
         ("program", object(&environment.program)),
     ];
-    let mut first = true;
+    let mut is_first = true;
     for (name, value) in parts {
         let Some(value) = value else { continue };
-        if first {
+        if is_first {
             write_key("environment", out);
         }
-        out.extend_from_slice(if first { b"{\"" } else { b", \"" });
+        out.extend_from_slice(if is_first { b"{\"" } else { b", \"" });
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\": ");
         out.extend_from_slice(&value);
-        first = false;
+        is_first = false;
     }
-    if !first {
+    if !is_first {
         out.push(b'}');
     }
 }

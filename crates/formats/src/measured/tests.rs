@@ -2,7 +2,7 @@ use super::*;
 
 const LINE: &str = r#"{"workload_key": ["matmul_f32", {"K": 512, "M": 128}], "steps": {"TILE_M": 8, "UNROLL": 2}, "repeats_ns": [1312345.5, 1312000, 1299871.25], "cpu_repeats_ns": [1312001, 1311999, 1299870], "disturbed_repeats": [[2500000.5, 1400000, 3]], "flags": ["migrated", "not_converged"], "all_cost_s": 0.25, "measured_at": 1697658022, "environment": {"target": "c", "machine": {"cores": 2, "model": "a \u00e9"}, "settings": {"repeat": 10}, "program": {"files": {"mm.c": "int x;\n"}}}}"#;
 
-fn one(text: &str) -> LogRows {
+fn parse_one(text: &str) -> LogRows {
     let rows = parse(text.as_bytes(), false);
     assert!(rows.others.is_empty(), "{:?}", rows.others);
     assert_eq!(rows.records.len(), 1);
@@ -11,7 +11,7 @@ fn one(text: &str) -> LogRows {
 
 #[test]
 fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
-    let rows = one(LINE);
+    let rows = parse_one(LINE);
     assert!(rows.verbatim.is_empty());
     assert_eq!(rows.environments[0].writer, JsonWriter::Python);
     assert_eq!(rows.graphs, [r#"["matmul_f32", {"K": 512, "M": 128}]"#]);
@@ -30,7 +30,7 @@ fn a_line_is_rebuilt_from_columns_with_spaces_and_without() {
     );
     let mut compact = Vec::new();
     tsql_codecs::json::write_compact(LINE.as_bytes(), &mut compact);
-    let rows = one(std::str::from_utf8(&compact).unwrap());
+    let rows = parse_one(std::str::from_utf8(&compact).unwrap());
     assert!(rows.verbatim.is_empty());
     assert_eq!(rows.environments[0].writer, JsonWriter::PythonCompact);
 }
@@ -44,21 +44,21 @@ fn short_lines_and_failures_are_rebuilt_too() {
         r#"{"workload_key": [1], "steps": {"x": {"y": [1, -2, 2.5]}}, "error_no": 4, "error_message": "signal:11: \"x\"\n", "all_cost_s": 1e-05}"#,
         r#"{"workload_key": [1], "steps": {}, "repeats_ns": [0.1], "baseline_ns": 17.5, "environment": {"settings": {}}}"#,
     ] {
-        assert!(one(line).verbatim.is_empty(), "{line}");
+        assert!(parse_one(line).verbatim.is_empty(), "{line}");
     }
 }
 
 #[test]
-fn other_spellings_keep_their_text_and_mean_the_same() {
-    let turned = r#"{"steps": {"UNROLL":2,"TILE_M":8}, "workload_key": ["matmul_f32",{"M":128,"K":512}], "runtime_ns": 5.0, "measured_at": "2023-10-18T19:40:22.5Z"}"#;
+fn other_formats_are_stored_verbatim_with_equal_columns() {
+    let reordered = r#"{"steps": {"UNROLL":2,"TILE_M":8}, "workload_key": ["matmul_f32",{"M":128,"K":512}], "runtime_ns": 5.0, "measured_at": "2023-10-18T19:40:22.5Z"}"#;
     // With the same environment, which determines the kernel.
-    let said = &LINE[LINE.find(", \"environment\"").unwrap()..];
-    let turned = &format!("{}{said}", turned.trim_end_matches('}'));
-    let rows = one(turned);
-    assert_eq!(rows.verbatim, [(0, turned.as_bytes().to_vec())]);
-    let known = one(LINE);
-    assert_eq!(rows.graphs, known.graphs);
-    assert_eq!(rows.records[0].program, known.records[0].program);
+    let environment = &LINE[LINE.find(", \"environment\"").unwrap()..];
+    let reordered = &format!("{}{environment}", reordered.trim_end_matches('}'));
+    let rows = parse_one(reordered);
+    assert_eq!(rows.verbatim, [(0, reordered.as_bytes().to_vec())]);
+    let canonical = parse_one(LINE);
+    assert_eq!(rows.graphs, canonical.graphs);
+    assert_eq!(rows.records[0].program, canonical.records[0].program);
     assert_eq!(rows.records[0].measured_at_s, Some(1_697_658_022));
     assert_eq!(rows.records[0].runtime_ns, Some(5.0));
 }
@@ -112,7 +112,7 @@ fn invalid_lines_have_a_reason() {
     ] {
         let rows = parse(line.as_bytes(), false);
         assert_eq!(rows.records.len(), 0, "{line}");
-        let found = rows.others[0].reason.as_deref().unwrap();
-        assert!(found.contains(reason), "{line}: {found}");
+        let actual = rows.others[0].reason.as_deref().unwrap();
+        assert!(actual.contains(reason), "{line}: {actual}");
     }
 }

@@ -41,8 +41,8 @@ mod tests {
 
     /// Output of `printf '%.20g'`, produced by the C library.
     #[test]
-    fn doubles_are_spelled_as_c_does() {
-        for (value, wanted) in [
+    fn doubles_match_the_c_library() {
+        for (value, expected) in [
             (0.0, "0"),
             (-0.0, "-0"),
             (0.2, "0.2000000000000000111"),
@@ -71,17 +71,17 @@ mod tests {
             (999_999.999_999_999_9, "999999.99999999988358"),
             (0.000_099_999_999_999_999_99, "9.999999999999999124e-05"),
         ] {
-            assert_eq!(double_text(value), wanted);
+            assert_eq!(double_text(value), expected);
         }
-        for none in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
             let mut out = Vec::new();
-            assert!(!write_double(none, &mut out) && out.is_empty());
+            assert!(!write_double(value, &mut out) && out.is_empty());
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn any_double_comes_back(bits: u64) {
+        fn any_double_is_parsed_back(bits: u64) {
             let value = f64::from_bits(bits);
             if value.is_finite() {
                 let text = double_text(value);

@@ -14,13 +14,13 @@ pub(super) fn key_of_hash(hash: &str, args_info: &str) -> String {
 }
 
 /// Returns the key of a graph whose module is missing. It contains the folder and line number of the workload and the
-/// number of the source, which no other database shares: `["resnet34#3", [["TENSOR", ...]], "1c9e...", 5318008]`.
-pub(super) fn key_of_place(index: i32, args_info: &str, beside: &LogContext) -> String {
-    let mut place = Vec::new();
-    json::write_ascii_string(&format!("{}#{index}", beside.folder.name), &mut place);
-    let place = String::from_utf8_lossy(&place);
-    let (hash, source_id) = (&beside.folder.hash, beside.source_id);
-    format!("[{place}, {args_info}, \"{hash}\", {source_id}]")
+/// number of the source, which is unique: `["resnet34#3", [["TENSOR", ...]], "1c9e...", 5318008]`.
+pub(super) fn key_of_location(index: i32, args_info: &str, context: &LogContext) -> String {
+    let mut location = Vec::new();
+    json::write_ascii_string(&format!("{}#{index}", context.folder.name), &mut location);
+    let location = String::from_utf8_lossy(&location);
+    let (hash, source_id) = (&context.folder.hash, context.source_id);
+    format!("[{location}, {args_info}, \"{hash}\", {source_id}]")
 }
 
 /// Returns the types of the arguments in a key.
@@ -39,10 +39,10 @@ pub fn structural_hash(key: &str) -> Option<u64> {
 /// Returns the folder hash and the line number, from 0, in a key without a module; `None` for other keys.
 pub fn workload_place(key: &str) -> Option<(String, i32)> {
     let elements = json::elements_unchecked(key)?;
-    let &[place, _, folder_hash, _] = elements.as_slice() else {
+    let &[location, _, folder_hash, _] = elements.as_slice() else {
         return None;
     };
-    let (_, index) = place.strip_suffix('"')?.rsplit_once('#')?;
+    let (_, index) = location.strip_suffix('"')?.rsplit_once('#')?;
     let hash = folder_hash.strip_prefix('"')?.strip_suffix('"')?;
     Some((hash.to_owned(), index.parse().ok()?))
 }
@@ -53,16 +53,16 @@ mod tests {
 
     #[test]
     fn keys_restore_their_workload() {
-        let of_hash = key_of_hash("7523732197612418965", "null");
-        assert_eq!(structural_hash(&of_hash), Some(7_523_732_197_612_418_965));
-        assert_eq!(workload_place(&of_hash), None);
-        let mut beside = LogContext {
+        let hash_key = key_of_hash("7523732197612418965", "null");
+        assert_eq!(structural_hash(&hash_key), Some(7_523_732_197_612_418_965));
+        assert_eq!(workload_place(&hash_key), None);
+        let mut context = LogContext {
             source_id: -5,
             ..LogContext::default()
         };
-        (beside.folder.name, beside.folder.hash) = ("a #\"1".to_owned(), "1c9e".to_owned());
-        let of_place = key_of_place(3, "[[\"TENSOR\", \"int8\", [1]]]", &beside);
-        assert_eq!(structural_hash(&of_place), None);
-        assert_eq!(workload_place(&of_place), Some(("1c9e".to_owned(), 3)));
+        (context.folder.name, context.folder.hash) = ("a #\"1".to_owned(), "1c9e".to_owned());
+        let location_key = key_of_location(3, "[[\"TENSOR\", \"int8\", [1]]]", &context);
+        assert_eq!(structural_hash(&location_key), None);
+        assert_eq!(workload_place(&location_key), Some(("1c9e".to_owned(), 3)));
     }
 }

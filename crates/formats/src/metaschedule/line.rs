@@ -19,15 +19,15 @@ const FAILED_S: f64 = 1e10;
 ///
 /// # Errors
 /// Returns a message for people that says what is wrong with the line.
-pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, String> {
+pub(super) fn parse(text: &[u8], context: &LogContext) -> Result<ParsedLine, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let text = text.trim_start_matches('\u{feff}');
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| format!("invalid JSON: {error}"))?;
-    let within = json::nested_elements(text, 3).ok_or("the line is not a list")?;
-    let [index, record] = list_elements("the line", text.trim(), &within, 0)?;
-    let [trace, run_secs, target, args_info] = list_elements("the record", record, &within, 1)?;
-    for part in list_elements::<2>("the trace", trace, &within, 2)? {
+    let nested = json::nested_elements(text, 3).ok_or("the line is not a list")?;
+    let [index, record] = list_elements("the line", text.trim(), &nested, 0)?;
+    let [trace, run_secs, target, args_info] = list_elements("the record", record, &nested, 1)?;
+    for part in list_elements::<2>("the trace", trace, &nested, 2)? {
         if !part.starts_with('[') {
             return Err("instructions and decisions of the trace are not both lists".into());
         }
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, Stri
     }
     let (costs, error_no) = parse_times(run_secs)?;
     Ok(ParsedLine {
-        workload_key: workload_key(index, &add_json_spaces(args_info), beside)?,
+        workload_key: workload_key(index, &add_json_spaces(args_info), context)?,
         steps: add_json_spaces(trace),
         environment: Environment {
             target: compact_target(target)?,
@@ -63,42 +63,45 @@ pub(super) fn parse(text: &[u8], beside: &LogContext) -> Result<ParsedLine, Stri
 }
 
 /// Returns the key of the graph of a record: by its workload, or by the location of a missing workload.
-fn workload_key(index: i32, args_info: &str, beside: &LogContext) -> Result<String, String> {
-    let Some(graphs) = &beside.graphs else {
-        return Ok(key::key_of_place(index, args_info, beside));
+fn workload_key(index: i32, args_info: &str, context: &LogContext) -> Result<String, String> {
+    let Some(graphs) = &context.graphs else {
+        return Ok(key::key_of_location(index, args_info, context));
     };
-    let place = usize::try_from(index).unwrap_or(usize::MAX);
-    let name = graphs.names.get(place).ok_or_else(|| {
+    let position = usize::try_from(index).unwrap_or(usize::MAX);
+    let name = graphs.names.get(position).ok_or_else(|| {
         let (file, count) = (&graphs.file, graphs.names.len());
-        format!("workload {index} (from 0) is not in `{file}`, which has {count} lines")
+        let noun = if count == 1 { "line" } else { "lines" };
+        format!("workload {index} (from 0) is not in `{file}`, which has {count} {noun}")
     })?;
     Ok(match name {
         Some(hash) => key::key_of_hash(hash, args_info),
-        None => key::key_of_place(index, args_info, beside),
+        None => key::key_of_location(index, args_info, context),
     })
 }
 
 /// Absent value.
 const NULL: &str = "null";
 
-/// Returns the elements of a list of exactly `N` elements: those of `within`, all elements of the line, that are on
-/// `level` and inside of `raw`.
+/// Returns the elements of a list of exactly `N` elements. `nested` has all elements of the line; the result has those
+/// on `level` inside `raw`.
 fn list_elements<'a, const N: usize>(
-    what: &str,
+    description: &str,
     raw: &'a str,
-    within: &[(usize, &'a str)],
+    nested: &[(usize, &'a str)],
     level: usize,
 ) -> Result<[&'a str; N], String> {
     if !raw.starts_with('[') {
-        return Err(format!("{what} is not a list"));
+        return Err(format!("{description} is not a list"));
     }
-    let inside = raw.as_bytes().as_ptr_range();
-    let elements = within.iter().filter(|(of, _)| *of == level);
-    let elements = elements.filter(|(_, element)| inside.contains(&element.as_ptr()));
+    let range = raw.as_bytes().as_ptr_range();
+    let elements = nested
+        .iter()
+        .filter(|(element_level, _)| *element_level == level);
+    let elements = elements.filter(|(_, element)| range.contains(&element.as_ptr()));
     let elements: Vec<&str> = elements.map(|(_, element)| *element).collect();
     let count = elements.len();
-    let wrong = |_| format!("{what} has {count} elements, expected {N}");
-    elements.try_into().map_err(wrong)
+    let count_error = |_| format!("{description} has {count} elements, expected {N}");
+    elements.try_into().map_err(count_error)
 }
 
 fn add_json_spaces(raw: &str) -> String {

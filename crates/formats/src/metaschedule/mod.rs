@@ -13,9 +13,9 @@
 //! schedule space needs only a few sketches. A file does not contain the time of writing, the TVM version or the reason
 //! of a failure.
 //!
-//! Run times are doubles printed with twenty digits; only the double is stored. A line in the spelling of TVM, or in
-//! the spelling of Python's `json.dumps` (with or without spaces) for the same values, is rebuilt from columns. Any
-//! other line is stored as text.
+//! Run times are doubles printed with twenty digits; only the double is stored. A line in the format of TVM, or in the
+//! format of Python's `json.dumps` (with or without spaces) for the same values, is rebuilt from columns. Any other
+//! line is stored as text.
 //!
 //! Format: `src/meta_schedule/database` of TVM, `JSONDumps` and `AsJSON`.
 
@@ -73,8 +73,8 @@ impl LogFormat for Log {
         match_record_start(line).is_some()
     }
 
-    fn parse(&self, chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows {
-        parse(chunk, crlf, beside)
+    fn parse(&self, chunk: &[u8], crlf: bool, context: &LogContext) -> LogRows {
+        parse(chunk, crlf, context)
     }
 
     /// `database_workload.json` for `database_tuning_record.json`, the names that TVM uses.
@@ -92,9 +92,9 @@ impl LogFormat for Log {
     fn write_companion_graphs(&self, graphs: &BTreeMap<i32, String>) -> Vec<u8> {
         let mut text = Vec::new();
         let mut next = 0;
-        let hashed = graphs.values().any(|key| structural_hash(key).is_some());
-        for (&place, key) in graphs.range(..MAX_WORKLOADS).filter(|_| hashed) {
-            while next < place {
+        let has_hashes = graphs.values().any(|key| structural_hash(key).is_some());
+        for (&index, key) in graphs.range(..MAX_WORKLOADS).filter(|_| has_hashes) {
+            while next < index {
                 text.extend_from_slice(b"[]\n");
                 next += 1;
             }
@@ -103,7 +103,7 @@ impl LogFormat for Log {
             } else {
                 text.extend_from_slice(b"[]\n");
             }
-            next = place.saturating_add(1);
+            next = index.saturating_add(1);
         }
         text
     }
@@ -121,7 +121,7 @@ impl LogFormat for Log {
     }
 }
 
-/// Whether a line begins with an index and the nested lists of record, trace and instructions.
+/// Whether a line starts with an index and the nested lists of record, trace and instructions.
 fn match_record_start(line: &[u8]) -> Option<()> {
     let rest = line.strip_prefix(b"[")?.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -132,10 +132,10 @@ fn match_record_start(line: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// Parses the lines of `chunk`. The last line may lack its line feed; set `crlf` if lines end in `\r
-/// `. The workloads are in the companion file.
-pub fn parse(chunk: &[u8], crlf: bool, beside: &LogContext) -> LogRows {
-    parser::parse(chunk, crlf, beside, &LINE_FORMAT)
+/// Parses the lines of `chunk`. The last line may lack its line feed; set `crlf` if lines end in `\r\n`. The workloads
+/// are in the companion file.
+pub fn parse(chunk: &[u8], crlf: bool, context: &LogContext) -> LogRows {
+    parser::parse(chunk, crlf, context, &LINE_FORMAT)
 }
 
 /// Parser and writer of the lines.

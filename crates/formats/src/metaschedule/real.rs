@@ -44,9 +44,9 @@ fn records(name: &str) -> Option<Vec<u8>> {
     if !path.exists() {
         return shared::bytes(&format!("{folder}/database_tuning_record.json"));
     }
-    let packed = fs::read(path).unwrap();
+    let compressed = fs::read(path).unwrap();
     // Without the checksum, which dominates the run time without optimization.
-    let (header, content) = packed.split_at(HEADER);
+    let (header, content) = compressed.split_at(HEADER);
     let name = match header[3] {
         0 => 0,
         NAMED => content.iter().position(|&byte| byte == 0).unwrap() + 1,
@@ -58,7 +58,7 @@ fn records(name: &str) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Chunks of whole lines.
+/// Chunks of complete lines.
 fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -72,8 +72,8 @@ fn chunks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Rebuilds the line of a record from its columns.
-fn rebuild_line(rows: &LogRows, place: usize) -> Vec<u8> {
-    let row = &rows.records[place];
+fn rebuild_line(rows: &LogRows, index: usize) -> Vec<u8> {
+    let row = &rows.records[index];
     let measurement = Measurement {
         runtime_ns: row.runtime_ns,
         repeat_count: row.repeat_count,
@@ -103,13 +103,13 @@ fn workload_keys(name: &str) -> HashSet<String> {
 }
 
 #[test]
-fn every_record_of_real_databases_comes_back() {
-    for (name, count, failed, _, most) in DATABASES {
+fn every_record_of_real_databases_is_rebuilt() {
+    for (name, count, failed, _, max_sketches) in DATABASES {
         let Some(text) = records(name) else {
             return;
         };
         assert!(Log.begins_record(&text) && !workload::begins_workload(&text));
-        let beside = LogContext {
+        let context = LogContext {
             graphs: shared::path(&format!("data/metaschedule/{name}/database_workload.json"))
                 .map(|path| Input::new(path, String::new(), "database_workload.json".to_owned()))
                 .and_then(|input| read_companion_graphs(Dialect::METASCHEDULE, &input).unwrap()),
@@ -129,12 +129,12 @@ fn every_record_of_real_databases_comes_back() {
             if number % CHUNKS_FOR_ONE != 0 {
                 continue;
             }
-            let rows = parse(chunk, false, &beside);
+            let rows = parse(chunk, false, &context);
             assert!(rows.others.is_empty() && rows.verbatim.is_empty());
-            for (place, line) in chunk::split_lines(chunk).enumerate() {
+            for (index, line) in chunk::split_lines(chunk).enumerate() {
                 assert!(
-                    rebuild_line(&rows, place) == line,
-                    "{name}: {number}, {place}"
+                    rebuild_line(&rows, index) == line,
+                    "{name}: {number}, {index}"
                 );
             }
             let failures_here = rows.records.iter().filter(|row| row.error_no == 8);
@@ -158,19 +158,19 @@ fn every_record_of_real_databases_comes_back() {
         assert_eq!((records, failures), (count, failed));
         assert_eq!(environments.len(), 1);
         assert!(graphs.is_subset(&workloads), "{graphs:?}");
-        assert!(sketches.len() <= most, "{}", sketches.len());
+        assert!(sketches.len() <= max_sketches, "{}", sketches.len());
     }
 }
 
 #[test]
-fn every_workload_of_real_databases_comes_back() {
+fn every_workload_of_real_databases_is_rebuilt() {
     for (name, _, _, count, _) in DATABASES {
         let Some(text) = shared::bytes(&format!("data/metaschedule/{name}/database_workload.json"))
         else {
             return;
         };
         assert!(workload::begins_workload(&text) && !Log.begins_record(&text));
-        let (mut seen, mut hashes) = (0, HashSet::new());
+        let (mut workload_count, mut hashes) = (0, HashSet::new());
         for line in read_lines(&text, false) {
             let workload = line.workload.unwrap();
             let mut rebuilt = Vec::new();
@@ -187,8 +187,8 @@ fn every_workload_of_real_databases_comes_back() {
                 assert!(parameter.dtype.is_some() && parameter.shape.is_some());
             }
             hashes.insert(workload.hash);
-            seen += 1;
+            workload_count += 1;
         }
-        assert_eq!((seen, hashes.len()), (count, count));
+        assert_eq!((workload_count, hashes.len()), (count, count));
     }
 }

@@ -14,8 +14,8 @@ const FAILED_TIMES: &[u8] = b"[10000000000]";
 /// Absent value.
 const NULL: &[u8] = b"null";
 
-/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then holds part of a
-/// line.
+/// Appends a line without its line ending. Returns false if the columns cannot be written; `out` then ends in an
+/// incomplete line.
 pub fn write(
     workload_key: &str,
     trace: &[u8],

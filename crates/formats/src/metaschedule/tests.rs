@@ -1,4 +1,4 @@
-//! Synthetic records, in both spellings of TVM and others.
+//! Synthetic records, in both formats of TVM and others.
 
 use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::repeats;
@@ -25,9 +25,9 @@ fn rebuilt(text: &str) -> LogRows {
 }
 
 /// `LINE` with a part replaced.
-fn replace_in_line(from: &str, to: &str) -> String {
-    assert!(LINE.contains(from), "{from}");
-    LINE.replace(from, to)
+fn replace_in_line(old: &str, new: &str) -> String {
+    assert!(LINE.contains(old), "{old}");
+    LINE.replace(old, new)
 }
 
 fn fill_sketch(rows: &LogRows, row: &LogRow) -> String {
@@ -62,8 +62,8 @@ fn a_line_is_workload_trace_times_target_and_arguments() {
 }
 
 #[test]
-fn workloads_are_known_by_the_file_beside() {
-    let beside = |file: &str| {
+fn workloads_are_identified_by_the_companion_file() {
+    let context = |file: &str| {
         let names = Log.read_graph_names(&mut file.as_bytes()).unwrap();
         let file = "database_workload.json".to_owned();
         LogContext {
@@ -75,48 +75,53 @@ fn workloads_are_known_by_the_file_beside() {
             graphs: Some(CompanionGraphs { file, names }),
         }
     };
-    let place = format!(r##"["a \"b\"#3", {ARGUMENTS}, "1c", -5]"##);
+    let location_key = format!(r##"["a \"b\"#3", {ARGUMENTS}, "1c", -5]"##);
     // Invalid lines count, too. A workload without a hash is identified by its location.
     let hash = "18446744073709551615";
-    let before = "[\"7\",\"\"]\n\nx\n";
+    let prefix = "[\"7\",\"\"]\n\nx\n";
     for (file, key) in [
         (
-            format!("{before}[\"{hash}\",\"\"]\n"),
+            format!("{prefix}[\"{hash}\",\"\"]\n"),
             format!("[\"{hash}\", {ARGUMENTS}]"),
         ),
         (
-            format!("{before}[ \"0042\" , \"no module"),
+            format!("{prefix}[ \"0042\" , \"no module"),
             format!("[\"42\", {ARGUMENTS}]"),
         ),
-        (format!("{before}[\"99999999999999999999\",\"\"]\n"), place),
+        (
+            format!("{prefix}[\"99999999999999999999\",\"\"]\n"),
+            location_key,
+        ),
     ] {
-        let rows = parse(LINE.as_bytes(), false, &beside(&file));
+        let rows = parse(LINE.as_bytes(), false, &context(&file));
         assert_eq!(rows.graphs, [key], "{:?}", rows.others);
         assert!(rows.verbatim.is_empty());
     }
-    let rows = parse(LINE.as_bytes(), false, &beside(before));
+    let rows = parse(LINE.as_bytes(), false, &context(prefix));
     assert_eq!(
         rows.others[0].reason.as_deref().unwrap(),
         "workload 3 (from 0) is not in `database_workload.json`, which has 3 lines"
     );
-    let most = "\n".repeat(1 << 20);
+    let max_lines = "\n".repeat(1 << 20);
     assert_eq!(
-        Log.read_graph_names(&mut most.as_bytes()).unwrap().len(),
+        Log.read_graph_names(&mut max_lines.as_bytes())
+            .unwrap()
+            .len(),
         1 << 20
     );
-    let more = Log
-        .read_graph_names(&mut format!("{most}\n").as_bytes())
+    let error = Log
+        .read_graph_names(&mut format!("{max_lines}\n").as_bytes())
         .unwrap_err();
-    assert_eq!(more.to_string(), "more than 1048576 workloads");
+    assert_eq!(error.to_string(), "more than 1048576 workloads");
     let names = |name| Log.companion_file_name(name);
-    let usual = Some("database_workload.json".to_owned());
-    assert_eq!(names("database_tuning_record.json"), usual);
-    assert_eq!(names("database_tuning_record.json.gz"), usual);
+    let expected = Some("database_workload.json".to_owned());
+    assert_eq!(names("database_tuning_record.json"), expected);
+    assert_eq!(names("database_tuning_record.json.gz"), expected);
     assert_eq!(names("records.json"), None);
 }
 
 #[test]
-fn programs_of_one_design_share_a_sketch() {
+fn programs_of_one_design_have_one_sketch() {
     let other = replace_in_line("[16,8]", "[4,32]").replace("[4,1]", "[4,0]");
     let rows = rebuilt(&format!("{LINE}\n{other}\n"));
     assert_eq!(
@@ -124,13 +129,13 @@ fn programs_of_one_design_share_a_sketch() {
         (2, 1, 1)
     );
     assert!(!rows.sketches[0].literal);
-    let [one, other] = [&rows.records[0], &rows.records[1]];
-    assert_ne!(one.program, other.program);
+    let [first, other] = [&rows.records[0], &rows.records[1]];
+    assert_ne!(first.program, other.program);
     assert!(fill_sketch(&rows, other).ends_with(", [[2, [4, 32]], [4, 0], [5, -1]]]"));
 }
 
 #[test]
-fn spellings_are_rebuilt() {
+fn supported_formats_are_rebuilt() {
     let older = LINE
         .replace("GetSBlock", "GetBlock")
         .replace("[1,0]", "[1]");
@@ -148,7 +153,7 @@ fn spellings_are_rebuilt() {
     assert_eq!((rows.graphs.len(), rows.sketches.len()), (1, 1));
     assert_eq!(rows.records[0].program, rows.records[1].program);
     assert_eq!(rows.records[0].runtime_ns, rows.records[1].runtime_ns);
-    for (from, to) in [
+    for (old, new) in [
         (TIMES, "[0.00050302899999999999784]"),
         (
             TIMES,
@@ -185,7 +190,7 @@ fn spellings_are_rebuilt() {
         ("[3,[", "[0,["),
         ("[3,[", "[2147483647,["),
     ] {
-        rebuilt(&replace_in_line(from, to));
+        rebuilt(&replace_in_line(old, new));
     }
     let crlf = parse(
         format!("{LINE}\r\n\r\n{LINE}\r\n").as_bytes(),
@@ -208,8 +213,8 @@ fn failed_and_unmeasured_programs_have_no_runtime() {
 }
 
 #[test]
-fn strange_but_valid_lines_keep_their_text() {
-    for (to, error_no) in [
+fn unusual_valid_lines_are_stored_verbatim() {
+    for (times, error_no) in [
         ("[]", 0),
         ("[0]", 0),
         ("[0.0]", 0),
@@ -221,18 +226,18 @@ fn strange_but_valid_lines_keep_their_text() {
         ("[0.00050302899999999999785]", 0),
         ("[0.0005030290]", 0),
     ] {
-        let line = replace_in_line(TIMES, to);
+        let line = replace_in_line(TIMES, times);
         let rows = parse(line.as_bytes(), false, &LogContext::default());
         assert_eq!(rows.records.len(), 1, "{:?}", rows.others);
-        assert_eq!(rows.records[0].error_no, error_no, "{to}");
+        assert_eq!(rows.records[0].error_no, error_no, "{times}");
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
     }
-    for (from, to) in [
+    for (old, new) in [
         ("[3,[", "[3, ["),
         ("[3,[", "\u{feff}[3,["),
         ("[16,8]", "[16,\t8]"),
     ] {
-        let line = replace_in_line(from, to);
+        let line = replace_in_line(old, new);
         let rows = parse(line.as_bytes(), false, &LogContext::default());
         assert_eq!(rows.verbatim, [(0, line.into_bytes())]);
     }
@@ -243,7 +248,7 @@ fn strange_but_valid_lines_keep_their_text() {
 
 #[test]
 fn errors_have_a_reason() {
-    for (from, to, wanted) in [
+    for (old, new, expected) in [
         ("[3,[", "[-3,[", "invalid workload index `-3`"),
         ("[3,[", "[3.0,[", "invalid workload index `3.0`"),
         ("[3,[", "[3,4,[", "the line has 3 elements, expected 2"),
@@ -283,12 +288,12 @@ fn errors_have_a_reason() {
             "the argument types are not a list",
         ),
     ] {
-        let text = format!("{}\n{LINE}", replace_in_line(from, to));
+        let text = format!("{}\n{LINE}", replace_in_line(old, new));
         let rows = parse(text.as_bytes(), false, &LogContext::default());
-        assert_eq!(rows.records.len(), 1, "{to}");
+        assert_eq!(rows.records.len(), 1, "{new}");
         assert_eq!(rows.others[0].line, 0);
         let reason = rows.others[0].reason.as_deref().unwrap();
-        assert!(reason.contains(wanted), "{reason}");
+        assert!(reason.contains(expected), "{reason}");
     }
     let rows = parse(b"[0,[[[\xff", false, &LogContext::default());
     let reason = rows.others[0].reason.as_deref().unwrap();
@@ -312,12 +317,12 @@ fn records_differ_from_other_json() {
     }
 }
 
-/// Each byte of a line removed, duplicated or swapped, and the line cut there.
+/// Each byte of a line removed, duplicated or swapped, and the line truncated there.
 #[test]
-fn damaged_lines_are_records_or_given_back() {
+fn damaged_lines_are_parsed_or_stored() {
     let mut damaged = Vec::new();
-    for at in 0..LINE.len() {
-        let (before, after) = LINE.as_bytes().split_at(at);
+    for position in 0..LINE.len() {
+        let (prefix, rest) = LINE.as_bytes().split_at(position);
         for middle in [
             &b""[..],
             b"]",
@@ -330,12 +335,12 @@ fn damaged_lines_are_records_or_given_back() {
             b"..",
             b"\xc3",
         ] {
-            damaged.extend_from_slice(before);
+            damaged.extend_from_slice(prefix);
             damaged.extend_from_slice(middle);
-            damaged.extend_from_slice(&after[1..]);
+            damaged.extend_from_slice(&rest[1..]);
             damaged.push(b'\n');
         }
-        damaged.extend_from_slice(before);
+        damaged.extend_from_slice(prefix);
         damaged.push(b'\n');
     }
     let rows = parse(&damaged, false, &LogContext::default());
@@ -349,8 +354,8 @@ fn damaged_lines_are_records_or_given_back() {
             "{row:?}"
         );
         if let Some(runtime_ns) = row.runtime_ns {
-            let packed = rows.repeats(row);
-            assert!(repeats::is_mean(runtime_ns, row.repeat_count, packed));
+            let repeat_bytes = rows.repeats(row);
+            assert!(repeats::is_mean(runtime_ns, row.repeat_count, repeat_bytes));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::error::Error;
 /// Bytes that are consumed from the front. Lengths are checked against the remaining bytes before any allocation.
 pub(super) struct PickleInput<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
     /// Offset of the current operation.
     operation: usize,
 }
@@ -15,14 +15,14 @@ impl<'a> PickleInput<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
-            at: 0,
+            position: 0,
             operation: 0,
         }
     }
 
     /// Number of bytes read.
     pub(super) fn position(&self) -> usize {
-        self.at
+        self.position
     }
 
     /// Creates an error of the current operation.
@@ -35,7 +35,7 @@ impl<'a> PickleInput<'a> {
 
     /// Reads the next operation code.
     pub(super) fn next_operation(&mut self) -> Result<u8, Error> {
-        self.operation = self.at;
+        self.operation = self.position;
         self.read_byte()
     }
 
@@ -47,11 +47,11 @@ impl<'a> PickleInput<'a> {
 
     /// Reads an array of bytes, from which a machine number is decoded.
     pub(super) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
         let Some(array) = rest.first_chunk() else {
             return Err(self.error("the pickle is incomplete"));
         };
-        self.at += N;
+        self.position += N;
         Ok(*array)
     }
 
@@ -80,28 +80,28 @@ impl<'a> PickleInput<'a> {
 
     /// Checks that `length` bytes remain and returns the length.
     pub(super) fn check_length(&self, length: u64) -> Result<usize, Error> {
-        let left = self.bytes.len().saturating_sub(self.at);
+        let remaining = self.bytes.len().saturating_sub(self.position);
         let fits = usize::try_from(length)
             .ok()
-            .filter(|&length| length <= left);
-        fits.ok_or_else(|| self.error(format!("{length} bytes expected, {left} are left")))
+            .filter(|&length| length <= remaining);
+        fits.ok_or_else(|| self.error(format!("{length} bytes expected, {remaining} are left")))
     }
 
     /// Consumes `length` bytes.
     pub(super) fn take(&mut self, length: u64) -> Result<&'a [u8], Error> {
-        let end = self.at + self.check_length(length)?;
-        let taken = self.bytes.get(self.at..end).unwrap_or_default();
-        self.at = end;
-        Ok(taken)
+        let end = self.position + self.check_length(length)?;
+        let content = self.bytes.get(self.position..end).unwrap_or_default();
+        self.position = end;
+        Ok(content)
     }
 
     /// Reads the bytes up to the next line feed and drops the line feed.
     pub(super) fn read_line(&mut self) -> Result<&'a [u8], Error> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', rest) else {
             return Err(self.error("a line without a line feed"));
         };
-        self.at += end + 1;
+        self.position += end + 1;
         Ok(rest.get(..end).unwrap_or_default())
     }
 

@@ -1,4 +1,4 @@
-//! Virtual machine that executes a pickle and only records what it would do.
+//! Virtual machine that executes a pickle and only records its operations.
 
 use std::collections::HashMap;
 
@@ -119,14 +119,14 @@ impl PickleMachine<'_> {
         Ok(())
     }
 
-    /// Height of the stack at the last mark. Nothing below is popped.
-    fn floor(&self) -> usize {
+    /// Height of the stack at the last mark. Values below the mark are not popped.
+    fn mark_height(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
 
     fn top(&self) -> Result<Id, Error> {
-        let above = self.stack.get(self.floor()..).unwrap_or_default();
-        let top = above.last().copied();
+        let values = self.stack.get(self.mark_height()..).unwrap_or_default();
+        let top = values.last().copied();
         top.ok_or_else(|| self.input.error("the stack has no value"))
     }
 
@@ -171,10 +171,10 @@ impl PickleMachine<'_> {
             _ => self.memo.len() as u64,
         };
         if matches!(operation, b'g' | b'h' | b'j') {
-            let Some(&known) = self.memo.get(&index) else {
+            let Some(&value) = self.memo.get(&index) else {
                 return self.fail(format!("the memo has no entry {index}"));
             };
-            self.stack.push(known);
+            self.stack.push(value);
         } else {
             let top = self.top()?;
             self.memo.insert(index, top);
@@ -265,10 +265,10 @@ impl PickleMachine<'_> {
                 self.record_call(class, arguments, None)
             }
             0x92 => {
-                let named = self.pop()?;
+                let keyword_arguments = self.pop()?;
                 let arguments = self.pop()?;
                 let class = self.pop()?;
-                self.record_call(class, arguments, Some(named))
+                self.record_call(class, arguments, Some(keyword_arguments))
             }
             b'b' => self.set_state(),
             _ => {
@@ -293,24 +293,31 @@ impl PickleMachine<'_> {
     }
 
     /// Records a call without executing it.
-    fn record_call(&mut self, class: Id, arguments: Id, named: Option<Id>) -> Result<(), Error> {
-        let known = matches!(
+    fn record_call(
+        &mut self,
+        class: Id,
+        arguments: Id,
+        keyword_arguments: Option<Id>,
+    ) -> Result<(), Error> {
+        let is_callable = matches!(
             self.values.get(class),
             Value::Global { .. } | Value::Object(_)
         );
-        if !known {
+        if !is_callable {
             return self.fail("a call of a value that is not a class or function");
         }
         if self.values.tuple(arguments).is_none() {
             return self.fail("arguments that are not a tuple");
         }
-        if named.is_some_and(|named| !matches!(self.values.get(named), Value::Dict(_))) {
+        if keyword_arguments.is_some_and(|keyword_arguments| {
+            !matches!(self.values.get(keyword_arguments), Value::Dict(_))
+        }) {
             return self.fail("keyword arguments that are not a dictionary");
         }
         self.push(Value::Object(Box::new(Object {
             class,
             arguments,
-            named,
+            named: keyword_arguments,
             state: None,
             items: Vec::new(),
             entries: Vec::new(),

@@ -104,16 +104,16 @@ fn read_text_number(operation: u8, input: &mut PickleInput<'_>) -> Result<Value,
 
 /// Decodes an integer of any size: two's complement, little-endian.
 fn decode_long(bytes: &[u8]) -> Value {
-    let negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
-    let fill = if negative { 0xff } else { 0 };
+    let is_negative = bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+    let fill = if is_negative { 0xff } else { 0 };
     let mut low = [fill; 8];
-    let kept = bytes.len().min(low.len());
-    for (to, from) in low.iter_mut().zip(bytes) {
-        *to = *from;
+    let copied = bytes.len().min(low.len());
+    for (target, source) in low.iter_mut().zip(bytes) {
+        *target = *source;
     }
     let number = i64::from_le_bytes(low);
-    let above = bytes.get(kept..).unwrap_or_default();
-    if above.iter().all(|&byte| byte == fill) && (number < 0) == negative {
+    let high_bytes = bytes.get(copied..).unwrap_or_default();
+    if high_bytes.iter().all(|&byte| byte == fill) && (number < 0) == is_negative {
         Value::Int(number)
     } else {
         Value::Wide(bytes.into())

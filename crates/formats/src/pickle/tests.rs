@@ -7,12 +7,13 @@ fn format_value(pickle: &Pickle, id: super::Id, depth: usize) -> String {
     if depth == 0 {
         return "...".to_owned();
     }
-    let one = |id: &super::Id| format_value(pickle, *id, depth - 1);
-    let many = |ids: &[super::Id]| ids.iter().map(one).collect::<Vec<_>>().join(", ");
+    let format_item = |id: &super::Id| format_value(pickle, *id, depth - 1);
+    let format_items =
+        |ids: &[super::Id]| ids.iter().map(format_item).collect::<Vec<_>>().join(", ");
     let pairs = |pairs: &[(super::Id, super::Id)]| {
         let pairs = pairs
             .iter()
-            .map(|(key, value)| format!("{}: {}", one(key), one(value)));
+            .map(|(key, value)| format!("{}: {}", format_item(key), format_item(value)));
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
     };
     match pickle.get(id) {
@@ -26,25 +27,29 @@ fn format_value(pickle: &Pickle, id: super::Id, depth: usize) -> String {
         Value::Text(text) => format!("{text:?}"),
         Value::Bytes(bytes) => format!("b{bytes:?}"),
         Value::ByteArray(bytes) => format!("bytearray{bytes:?}"),
-        Value::List(items) => format!("[{}]", many(items)),
-        Value::Tuple(items) => format!("({})", many(items)),
+        Value::List(items) => format!("[{}]", format_items(items)),
+        Value::Tuple(items) => format!("({})", format_items(items)),
         Value::Dict(entries) => pairs(entries),
-        Value::Set(items) => format!("{{{}}}", many(items)),
-        Value::FrozenSet(items) => format!("frozenset({})", many(items)),
+        Value::Set(items) => format!("{{{}}}", format_items(items)),
+        Value::FrozenSet(items) => format!("frozenset({})", format_items(items)),
         Value::Global { .. } => {
             let (module, name) = pickle.global(id).unwrap();
             format!("<{module}.{name}>")
         }
         Value::Object(object) => {
-            let mut text = format!("{}{}", one(&object.class), one(&object.arguments));
-            if let Some(named) = &object.named {
-                text += &format!("**{}", one(named));
+            let mut text = format!(
+                "{}{}",
+                format_item(&object.class),
+                format_item(&object.arguments)
+            );
+            if let Some(keyword_arguments) = &object.named {
+                text += &format!("**{}", format_item(keyword_arguments));
             }
             if let Some(state) = &object.state {
-                text += &format!(" state {}", one(state));
+                text += &format!(" state {}", format_item(state));
             }
             if !object.items.is_empty() {
-                text += &format!(" items [{}]", many(&object.items));
+                text += &format!(" items [{}]", format_items(&object.items));
             }
             if !object.entries.is_empty() {
                 text += &format!(" entries {}", pairs(&object.entries));
@@ -132,7 +137,7 @@ fn every_operation_that_pushes() {
 }
 
 #[test]
-fn calls_are_notes() {
+fn calls_are_recorded() {
     for (bytes, value) in [
         // Result of `__reduce__` of a malicious object.
         (
@@ -247,7 +252,7 @@ fn invalid_pickles_are_rejected_at_their_position() {
 }
 
 #[test]
-fn a_list_may_hold_itself() {
+fn a_list_may_contain_itself() {
     // l = []; l.append(l); pickle.dumps(l, 4)
     let pickle = read(b"\x80\x04]\x94h\x00a.").unwrap();
     let root = pickle.root();
@@ -261,7 +266,7 @@ fn a_list_may_hold_itself() {
 }
 
 #[test]
-fn depth_costs_no_stack_and_memory_is_bounded() {
+fn nesting_uses_no_stack_and_memory_is_bounded() {
     const DEPTH: usize = 1_000_000;
     let tuples = [b")".as_slice(), &b"\x85".repeat(DEPTH), b"."].concat();
     let lists = [b"]".repeat(DEPTH), b"a".repeat(DEPTH - 1), b".".to_vec()].concat();
@@ -269,9 +274,9 @@ fn depth_costs_no_stack_and_memory_is_bounded() {
     for bytes in [tuples, lists, marks] {
         let pickle = read(&bytes).unwrap();
         assert!(pickle.value_count() >= DEPTH);
-        let (mut at, mut depth) = (pickle.root(), 0);
-        while let Some(&[first, ..]) = pickle.sequence(at) {
-            (at, depth) = (first, depth + 1);
+        let (mut current, mut depth) = (pickle.root(), 0);
+        while let Some(&[first, ..]) = pickle.sequence(current) {
+            (current, depth) = (first, depth + 1);
         }
         assert!(depth >= DEPTH - 1);
     }

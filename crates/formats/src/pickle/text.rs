@@ -11,9 +11,9 @@ pub(super) fn parse_integer(text: &str) -> Option<Value> {
         return Some(Value::Int(number));
     }
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let fits = !digits.is_empty() && digits.len() <= MAX_DIGITS;
-    let fits = fits && digits.bytes().all(|byte| byte.is_ascii_digit());
-    fits.then(|| Value::Digits(text.into()))
+    let is_valid = !digits.is_empty() && digits.len() <= MAX_DIGITS;
+    let is_valid = is_valid && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_valid.then(|| Value::Digits(text.into()))
 }
 
 /// Decodes quoted bytes with the escapes of Python's `repr`.

@@ -189,8 +189,8 @@ impl Pickle {
         let Value::Dict(entries) = self.get(dict) else {
             return None;
         };
-        let mut backwards = entries.iter().rev();
-        let found = backwards.find(|(name, _)| self.text(*name) == Some(key));
-        found.map(|(_, value)| *value)
+        let mut reversed = entries.iter().rev();
+        let last = reversed.find(|(name, _)| self.text(*name) == Some(key));
+        last.map(|(_, value)| *value)
     }
 }

@@ -12,8 +12,8 @@ pub(super) struct FrameCache(HashMap<(i64, i64), LineFrame>);
 impl RecordWriter for FrameCache {
     fn write_record(&mut self, record: &StoredRecord<'_>, out: &mut Vec<u8>) -> bool {
         let ids = (record.graph_id, record.environment_id);
-        let new = || LineFrame::new(record.workload_key, record.environment);
-        let frame = self.0.entry(ids).or_insert_with(new);
+        let create = || LineFrame::new(record.workload_key, record.environment);
+        let frame = self.0.entry(ids).or_insert_with(create);
         frame.write(record.steps, record.measurement, out)
     }
 }

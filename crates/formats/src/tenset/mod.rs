@@ -1,9 +1,9 @@
 //! Logs of TVM's auto_scheduler (Ansor), including the files of TenSet.
 //!
-//! Parses chunks of whole lines into [`LogRows`]: columns, with the graphs, environments and sketches of the chunk
-//! listed once each. Every line is rebuilt from its future columns and compared with the input; if it differs, the row
+//! Parses chunks of complete lines into [`LogRows`]: columns, with the graphs, environments and sketches of the chunk
+//! listed once each. Every line is rebuilt from its future columns and compared with the input. If it differs, the row
 //! carries its text. Lines that are not records (comments, blank or broken lines) are returned next to the rows, so
-//! nothing is lost. Other stages number configurations across chunks and write the rows.
+//! that nothing is lost. Other stages number configurations across chunks and write the rows.
 //!
 //! Format: `measure_record.cc` of TVM. Versions v0.2 to v0.6 differ in the length of the task tuple.
 
@@ -21,13 +21,13 @@ use ahash::RandomState;
 use crate::log_context::LogContext;
 use crate::record_writer::RecordWriter;
 use crate::rows::{Environment, JsonWriter, LogRow, LogRows, Measurement, append_bytes, intern};
+use crate::run_times::pack_run_times;
 use crate::steps::StepReader;
 use crate::{Format, LogFormat, chunk};
 
 use frame_cache::FrameCache;
 pub use render::LineFrame;
 use tsql_codecs::identity::ProgramHash;
-use tsql_codecs::repeats;
 
 /// Name of the dataset and value of `--format`.
 pub const NAME: &str = "tenset";
@@ -73,12 +73,12 @@ fn looks_like_record(line: &[u8]) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-/// Parser of a chunk with a cache of the values that most lines share.
+/// Parser of a chunk with a cache of the values that are equal in most lines.
 struct TensetParser<'a> {
     /// Lines end in `\r\n`.
     crlf: bool,
     rows: LogRows,
-    known: HashMap<RawHead<'a>, Rc<ParsedHead>, RandomState>,
+    heads: HashMap<RawHead<'a>, Rc<ParsedHead>, RandomState>,
     graphs: HashMap<String, u32>,
     environments: HashMap<Environment, u32>,
     steps: StepReader,
@@ -95,7 +95,7 @@ struct ParsedHead {
     workload_key: String,
     environment: Environment,
     frame: LineFrame,
-    /// Indices of graph and environment in the rows, set once a line was found in this spelling.
+    /// Indices of graph and environment in the rows. Set once a line was reproduced in this format.
     ids: OnceCell<(u32, u32)>,
 }
 
@@ -104,7 +104,7 @@ pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
     let mut parser = TensetParser {
         crlf,
         rows: LogRows::default(),
-        known: HashMap::default(),
+        heads: HashMap::default(),
         graphs: HashMap::new(),
         environments: HashMap::new(),
         steps: StepReader::default(),
@@ -113,11 +113,11 @@ pub fn parse(chunk: &[u8], crlf: bool) -> LogRows {
     };
     let mut fields = parse::LineFields::default();
     for line in chunk::split_lines(chunk) {
-        let read = chunk::read_record(line, |line| {
+        let result = chunk::read_record(line, |line| {
             parse::parse(line, &mut fields, &mut parser.steps)?;
             parser.add_record(line, &fields)
         });
-        parser.rows.add_line(line, read);
+        parser.rows.add_line(line, result);
     }
     parser.rows
 }
@@ -146,15 +146,15 @@ impl<'a> TensetParser<'a> {
         };
         let mut repeats = None;
         if fields.error_no == 0 && fields.costs.iter().any(|cost| cost.digits != 0) {
-            let packed = repeats::pack(&fields.costs);
+            let packed = pack_run_times(&fields.costs)?;
             row.runtime_ns = packed.as_ref().map(|packed| packed.runtime_ns);
             row.repeat_count =
                 i32::try_from(fields.costs.len()).map_err(|error| error.to_string())?;
             repeats = packed.and_then(|packed| packed.bytes);
         }
-        let known = self.verify_round_trip(line, fields, &row, repeats.as_deref())?;
+        let head = self.verify_round_trip(line, fields, &row, repeats.as_deref())?;
         row.params = append_bytes(&mut self.rows.params, self.steps.params());
-        (row.graph, row.environment) = self.intern_ids(&known);
+        (row.graph, row.environment) = self.intern_ids(&head);
         row.sketch = self
             .steps
             .sketch_index(fields.steps, &mut self.rows.sketches);
@@ -163,21 +163,21 @@ impl<'a> TensetParser<'a> {
         Ok(())
     }
 
-    fn intern_ids(&mut self, known: &ParsedHead) -> (u32, u32) {
+    fn intern_ids(&mut self, head: &ParsedHead) -> (u32, u32) {
         let rows = &mut self.rows;
-        *known.ids.get_or_init(|| {
-            let graph = intern(&mut self.graphs, &mut rows.graphs, &known.workload_key);
+        *head.ids.get_or_init(|| {
+            let graph = intern(&mut self.graphs, &mut rows.graphs, &head.workload_key);
             let environment = intern(
                 &mut self.environments,
                 &mut rows.environments,
-                &known.environment,
+                &head.environment,
             );
             (graph, environment)
         })
     }
 
-    /// Rebuilds the line from its future columns, first in the spelling of the previous line and then in all others.
-    /// The text is stored if no spelling reproduces the line.
+    /// Rebuilds the line from its future columns, first in the format of the previous line and then in all others. The
+    /// text is stored if no format reproduces the line.
     fn verify_round_trip(
         &mut self,
         line: &[u8],
@@ -195,21 +195,21 @@ impl<'a> TensetParser<'a> {
             measured_at_fraction: None,
             workload_index: None,
         };
-        let is_given_back = self.steps.is_reproduced(fields.steps);
+        let is_reproduced = self.steps.is_reproduced(fields.steps);
         let text = match line.split_last() {
             Some((b'\r', text)) if self.crlf => Some(text),
             _ => Some(line).filter(|_| !self.crlf),
         };
-        if let Some(text) = text.filter(|_| is_given_back) {
+        if let Some(text) = text.filter(|_| is_reproduced) {
             for writer in std::iter::once(self.writer).chain(JsonWriter::ALL) {
-                let known = self.parsed_head(fields, writer)?;
+                let head = self.parsed_head(fields, writer)?;
                 let steps = self.steps.tvm_spelling(fields.steps);
-                if known
+                if head
                     .frame
                     .matches_line(text, steps, result, &mut self.rebuilt)
                 {
                     self.writer = writer;
-                    return Ok(known);
+                    return Ok(head);
                 }
             }
         }
@@ -224,22 +224,22 @@ impl<'a> TensetParser<'a> {
         fields: &parse::LineFields<'a>,
         writer: JsonWriter,
     ) -> Result<Rc<ParsedHead>, String> {
-        let raw = (fields.key, fields.task, fields.version, writer);
-        if let Some(known) = self.known.get(&raw) {
-            return Ok(Rc::clone(known));
+        let raw_head = (fields.key, fields.task, fields.version, writer);
+        if let Some(head) = self.heads.get(&raw_head) {
+            return Ok(Rc::clone(head));
         }
         let workload_key: String =
             serde_json::from_slice(fields.key).map_err(|error| error.to_string())?;
         let environment = Environment::parse(fields.task, fields.version, writer)?;
         let frame = LineFrame::new(&workload_key, &environment);
-        let known = Rc::new(ParsedHead {
+        let head = Rc::new(ParsedHead {
             workload_key,
             environment,
             frame,
             ids: OnceCell::new(),
         });
-        self.known.insert(raw, Rc::clone(&known));
-        Ok(known)
+        self.heads.insert(raw_head, Rc::clone(&head));
+        Ok(head)
     }
 }
 
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_broken_lines_stand_beside_the_records() {
+    fn comments_and_broken_lines_are_returned_next_to_the_records() {
         let text = format!(
             "# a comment\n\n{LINE}\n{{\"i\": 1}}\n{}",
             LINE.get(..100).unwrap()
@@ -337,12 +337,12 @@ mod tests {
             .map(|other| (other.line, other.reason.is_some()))
             .collect();
         assert_eq!(others, [(0, false), (1, false), (3, true), (4, true)]);
-        let back: Vec<&[u8]> = rows
+        let texts: Vec<&[u8]> = rows
             .others
             .iter()
             .map(|other| other.text.as_slice())
             .collect();
-        assert_eq!(back.first().copied(), Some(b"# a comment".as_slice()));
+        assert_eq!(texts.first().copied(), Some(b"# a comment".as_slice()));
     }
 
     #[test]

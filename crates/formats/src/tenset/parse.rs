@@ -47,26 +47,26 @@ pub(super) fn parse<'a>(
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let mut cursor = LineCursor {
         text: text.as_bytes(),
-        at: text.len() - text.trim_start_matches('\u{feff}').len(),
+        position: text.len() - text.trim_start_matches('\u{feff}').len(),
     };
-    let (mut input, mut result, mut version) = (false, false, false);
+    let (mut has_input, mut has_result, mut has_version) = (false, false, false);
     cursor.expect(b'{')?;
     loop {
         let key = cursor.read_string()?;
         cursor.expect(b':')?;
-        let again = match key {
+        let is_duplicate = match key {
             b"\"i\"" => {
                 cursor.read_input(fields, steps)?;
-                std::mem::replace(&mut input, true)
+                std::mem::replace(&mut has_input, true)
             }
             b"\"r\"" => {
                 cursor.result(fields)?;
-                std::mem::replace(&mut result, true)
+                std::mem::replace(&mut has_result, true)
             }
             b"\"v\"" => {
                 fields.version = cursor.read_string()?;
                 check_version(fields.version)?;
-                std::mem::replace(&mut version, true)
+                std::mem::replace(&mut has_version, true)
             }
             _ => {
                 return Err(format!(
@@ -75,15 +75,15 @@ pub(super) fn parse<'a>(
                 ));
             }
         };
-        if again {
+        if is_duplicate {
             return Err(format!("duplicate key {}", quote_excerpt(key)));
         }
         if cursor.next_or_close(b'}')? {
             break;
         }
     }
-    for (found, key) in [(input, 'i'), (result, 'r'), (version, 'v')] {
-        if !found {
+    for (is_found, key) in [(has_input, 'i'), (has_result, 'r'), (has_version, 'v')] {
+        if !is_found {
             return Err(format!("key `{key}` is missing"));
         }
     }
@@ -107,57 +107,60 @@ fn check_version(version: &[u8]) -> Result<(), String> {
 
 struct LineCursor<'a> {
     text: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
 impl<'a> LineCursor<'a> {
     fn skip_space(&mut self) {
-        while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
+        while matches!(
+            self.text.get(self.position),
+            Some(b' ' | b'\t' | b'\r' | b'\n')
+        ) {
+            self.position += 1;
         }
     }
 
     fn rest(&self) -> &'a [u8] {
-        self.text.get(self.at..).unwrap_or(&[])
+        self.text.get(self.position..).unwrap_or(&[])
     }
 
-    fn fail<T>(&self, wanted: &str) -> Result<T, String> {
+    fn fail<T>(&self, expected: &str) -> Result<T, String> {
         match self
             .text
-            .get(self.at..)
+            .get(self.position..)
             .and_then(|rest| std::str::from_utf8(rest).ok()?.chars().next())
         {
             None => Err(format!(
-                "the line ends at byte {}, {wanted} expected",
-                self.at
+                "the line ends at byte {}, {expected} expected",
+                self.position
             )),
-            Some(found) => Err(format!(
-                "`{}` at byte {}, {wanted} expected",
-                found.escape_default(),
-                self.at + 1
+            Some(character) => Err(format!(
+                "`{}` at byte {}, {expected} expected",
+                character.escape_default(),
+                self.position + 1
             )),
         }
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
         self.skip_space();
-        if self.text.get(self.at) != Some(&byte) {
+        if self.text.get(self.position) != Some(&byte) {
             return self.fail(&format!("`{}`", char::from(byte)));
         }
-        self.at += 1;
+        self.position += 1;
         Ok(())
     }
 
     /// Consumes a comma (returns false) or the closing bracket (returns true).
     fn next_or_close(&mut self, close: u8) -> Result<bool, String> {
         self.skip_space();
-        match self.text.get(self.at) {
+        match self.text.get(self.position) {
             Some(b',') => {
-                self.at += 1;
+                self.position += 1;
                 Ok(false)
             }
             Some(&byte) if byte == close => {
-                self.at += 1;
+                self.position += 1;
                 Ok(true)
             }
             _ => self.fail(&format!("`,` or `{}`", char::from(close))),
@@ -165,21 +168,21 @@ impl<'a> LineCursor<'a> {
     }
 
     fn take(&mut self, length: usize) -> &'a [u8] {
-        let taken = self.rest().get(..length).unwrap_or(&[]);
-        self.at += length;
-        taken
+        let token = self.rest().get(..length).unwrap_or(&[]);
+        self.position += length;
+        token
     }
 
     fn read_string(&mut self) -> Result<&'a [u8], String> {
         self.skip_space();
-        if self.text.get(self.at) != Some(&b'"') {
+        if self.text.get(self.position) != Some(&b'"') {
             return self.fail("a string");
         }
         match string_length(self.rest()) {
             Some(length) => Ok(self.take(length)),
             None => Err(format!(
                 "the string at byte {} is unterminated or invalid",
-                self.at + 1
+                self.position + 1
             )),
         }
     }
@@ -227,7 +230,7 @@ impl<'a> LineCursor<'a> {
 
     fn end(&mut self) -> Result<(), String> {
         self.skip_space();
-        if self.at < self.text.len() {
+        if self.position < self.text.len() {
             return self.fail("the end of the line");
         }
         Ok(())
@@ -260,13 +263,13 @@ impl<'a> LineCursor<'a> {
 
     /// Consumes the elements of a list and its closing bracket; returns the elements.
     fn read_elements(&mut self) -> Result<&'a [u8], String> {
-        let start = self.at;
+        let start = self.position;
         loop {
             self.read_element()?;
             if self.next_or_close(b']')? {
                 return Ok(self
                     .text
-                    .get(start..self.at - 1)
+                    .get(start..self.position - 1)
                     .unwrap_or(&[])
                     .trim_ascii_end());
             }
@@ -276,18 +279,18 @@ impl<'a> LineCursor<'a> {
     /// A string, a number, or a flat list of them.
     fn read_element(&mut self) -> Result<(), String> {
         self.skip_space();
-        match self.text.get(self.at) {
+        match self.text.get(self.position) {
             Some(b'"') => self.read_string().map(drop),
             Some(b'[') => {
-                self.at += 1;
+                self.position += 1;
                 self.skip_space();
-                if self.text.get(self.at) == Some(&b']') {
-                    self.at += 1;
+                if self.text.get(self.position) == Some(&b']') {
+                    self.position += 1;
                     return Ok(());
                 }
                 loop {
                     self.skip_space();
-                    match self.text.get(self.at) {
+                    match self.text.get(self.position) {
                         Some(b'"') => self.read_string().map(drop)?,
                         _ => self.read_number().map(drop)?,
                     }
@@ -306,8 +309,8 @@ impl<'a> LineCursor<'a> {
         self.expect(b'[')?;
         fields.costs.clear();
         self.skip_space();
-        if self.text.get(self.at) == Some(&b']') {
-            self.at += 1;
+        if self.text.get(self.position) == Some(&b']') {
+            self.position += 1;
         } else {
             loop {
                 let cost = self.read_decimal("cost")?;
@@ -331,7 +334,7 @@ impl<'a> LineCursor<'a> {
     }
 }
 
-/// Quotes input in backticks for messages; long input is cut.
+/// Quotes input in backticks for messages. Long input is truncated.
 fn quote_excerpt(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     match text.char_indices().nth(40) {
@@ -356,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_falls_into_its_fields() {
+    fn a_line_is_parsed_into_its_fields() {
         let (mut fields, mut steps) = (LineFields::default(), StepReader::default());
         parse(LINE.as_bytes(), &mut fields, &mut steps).unwrap();
         assert_eq!(fields.key, br#""[\"mm\", 8]""#);
@@ -382,8 +385,8 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_has_its_reason() {
-        for (from, to, wanted) in [
+    fn every_error_has_its_reason() {
+        for (old, new, expected_reason) in [
             ("\"v\": \"v0.6\"", "\"w\": 1", "unknown key `\"w\"`"),
             (", \"v\": \"v0.6\"", "", "key `v` is missing"),
             (
@@ -411,23 +414,23 @@ mod tests {
             ("\"v0.6\"}", "\"v0.6\"} x", "the end of the line expected"),
             ("\"v0.6\"}", "", "the line ends at byte"),
         ] {
-            let line = LINE.replacen(from, to, 1);
-            assert_ne!(line, LINE, "{from}");
+            let line = LINE.replacen(old, new, 1);
+            assert_ne!(line, LINE, "{old}");
             assert!(
-                reason(&line).contains(wanted),
-                "{wanted}: {}",
+                reason(&line).contains(expected_reason),
+                "{expected_reason}: {}",
                 reason(&line)
             );
         }
     }
 
     #[test]
-    fn no_cut_line_is_a_record() {
+    fn no_truncated_line_is_a_record() {
         for end in 0..LINE.len() {
-            let cut = LINE.get(..end).unwrap();
+            let truncated = LINE.get(..end).unwrap();
             assert!(
                 parse(
-                    cut.as_bytes(),
+                    truncated.as_bytes(),
                     &mut LineFields::default(),
                     &mut StepReader::default()
                 )
@@ -437,23 +440,26 @@ mod tests {
     }
 
     /// Bytes that are significant for the structure of a line.
-    const SIGNS: &[u8] = b"[]{}\",:\\ 0-1.eEn\x00\xff";
+    const STRUCTURAL_BYTES: &[u8] = b"[]{}\",:\\ 0-1.eEn\x00\xff";
 
     /// A line after some of its bytes were changed, removed, duplicated or swapped.
     fn mutate(changes: &[(proptest::sample::Index, proptest::sample::Index, u8)]) -> Vec<u8> {
         let mut line = LINE.as_bytes().to_vec();
-        for (at, with, what) in changes {
+        for (position, other, mutation) in changes {
             let length = line.len();
-            let at = at.index(length);
-            match what % 5 {
-                0 => line[at] = SIGNS[with.index(SIGNS.len())],
-                1 => line.insert(at, SIGNS[with.index(SIGNS.len())]),
-                2 => drop(line.remove(at)),
-                3 => line.swap(at, with.index(length)),
+            let position = position.index(length);
+            match mutation % 5 {
+                0 => line[position] = STRUCTURAL_BYTES[other.index(STRUCTURAL_BYTES.len())],
+                1 => line.insert(
+                    position,
+                    STRUCTURAL_BYTES[other.index(STRUCTURAL_BYTES.len())],
+                ),
+                2 => drop(line.remove(position)),
+                3 => line.swap(position, other.index(length)),
                 _ => {
-                    let end = at + with.index(length - at);
-                    let part = line[at..end].to_vec();
-                    line.splice(at..at, part);
+                    let end = position + other.index(length - position);
+                    let copied = line[position..end].to_vec();
+                    line.splice(position..position, copied);
                 }
             }
         }

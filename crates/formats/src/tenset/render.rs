@@ -57,9 +57,9 @@ impl Environment {
             serde_json::from_slice(&list).map_err(|error| error.to_string())?;
         let log_version = serde_json::from_slice(version).map_err(|error| error.to_string())?;
         let mut values = values.into_iter();
-        let wrong = |what: &str| format!("{what} of the task has an unexpected type");
+        let type_error = |field: &str| format!("{field} of the task has an unexpected type");
         let Some(Value::String(target)) = values.next() else {
-            return Err(wrong("the target"));
+            return Err(type_error("the target"));
         };
         let integers = |value: Value| serde_json::from_value::<Vec<i64>>(value);
         let hardware_params = values.next().map(integers).transpose();
@@ -78,10 +78,10 @@ impl Environment {
         Ok(Self {
             target,
             hardware_params: hardware_params
-                .map_err(|_| wrong("the list of hardware parameters"))?,
-            target_host: target_host.map_err(|_| wrong("the target host"))?,
-            layout_rewrite_option: option.map_err(|_| wrong("the layout rewrite option"))?,
-            task_input_names: names.map_err(|_| wrong("the list of input names"))?,
+                .map_err(|_| type_error("the list of hardware parameters"))?,
+            target_host: target_host.map_err(|_| type_error("the target host"))?,
+            layout_rewrite_option: option.map_err(|_| type_error("the layout rewrite option"))?,
+            task_input_names: names.map_err(|_| type_error("the list of input names"))?,
             log_version,
             ..Self::for_writer(writer)
         })
@@ -97,9 +97,9 @@ impl Environment {
         .write_task(&mut out);
         let task = String::from_utf8_lossy(&out).into_owned();
         let mut text = format!("{task}\n{}\n{}", self.log_version, self.writer.name());
-        let more = [&self.machine, &self.settings, &self.program];
-        if more.iter().any(|part| part.is_some()) {
-            for part in more {
+        let optional_parts = [&self.machine, &self.settings, &self.program];
+        if optional_parts.iter().any(|part| part.is_some()) {
+            for part in optional_parts {
                 text.push('\n');
                 text.push_str(part.as_deref().unwrap_or_default());
             }
@@ -180,8 +180,8 @@ impl LineFrame {
         }
     }
 
-    /// Appends a line. `steps` are in TVM's spelling. Returns false if the columns cannot be written; `out` then holds
-    /// part of a line.
+    /// Appends a line. `steps` are in TVM's format. Returns false if the columns cannot be written; `out` then ends in
+    /// an incomplete line.
     pub fn write(&self, steps: &[u8], result: Measurement<'_>, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&self.head);
         if self.writer.is_compact() {
@@ -217,9 +217,9 @@ impl LineFrame {
 
     fn write_after_steps(&self, result: Measurement<'_>, out: &mut Vec<u8>) -> bool {
         out.extend_from_slice(&self.middle);
-        let spelled = self.write_result(result, out).is_some();
+        let is_written = self.write_result(result, out).is_some();
         out.extend_from_slice(&self.tail);
-        spelled
+        is_written
     }
 
     fn write_result(&self, result: Measurement<'_>, out: &mut Vec<u8>) -> Option<()> {

@@ -12,7 +12,7 @@ use crate::npy::NumberHeader;
 /// Bytes that are inflated at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Maximum number of elements of an array that is held in memory. The largest array of the release has 6 million.
+/// Maximum number of elements of an array that is decoded in memory. The largest array of the release has 6 million.
 const MAX_NUMBERS: u64 = 1 << 24;
 
 /// Maximum number of members of an archive; those of the release have six or seven.
@@ -80,7 +80,7 @@ impl<R: Read + Seek> NpzArchive<R> {
         Ok(Self { zip, names })
     }
 
-    /// Begins to read an array.
+    /// Starts to read an array.
     pub(super) fn open_array(&mut self, name: &str) -> Result<ArrayReader<'_, R>, String> {
         let file = self.zip.by_name(&format!("{name}{SUFFIX}"));
         let mut file = file.map_err(|error| error.to_string())?;
@@ -88,11 +88,11 @@ impl<R: Read + Seek> NpzArchive<R> {
         let bytes = header
             .count()
             .and_then(|count| count.checked_mul(header.dtype.bytes as u64));
-        let left = bytes.ok_or_else(|| format!("shape {:?} is too large", header.shape))?;
+        let remaining = bytes.ok_or_else(|| format!("shape {:?} is too large", header.shape))?;
         Ok(ArrayReader {
             file,
             header,
-            left,
+            remaining,
             hasher: Hasher::new(),
             piece: Vec::new(),
         })
@@ -104,28 +104,29 @@ pub(super) struct ArrayReader<'a, R: Read + Seek> {
     file: ZipFile<'a, R>,
     pub(super) header: NumberHeader,
     /// Remaining bytes of data.
-    left: u64,
+    remaining: u64,
     hasher: Hasher,
     piece: Vec<u8>,
 }
 
 impl<R: Read + Seek> ArrayReader<'_, R> {
-    /// Passes all data to `take` in file order, in chunks of `unit` bytes.
+    /// Passes all data to `visit` in file order, in chunks of `unit` bytes.
     pub(super) fn for_each_piece(
         &mut self,
         unit: usize,
-        mut take: impl FnMut(&[u8]) -> Result<(), String>,
+        mut visit: impl FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), String> {
-        let most = PIECE_BYTES.next_multiple_of(unit.max(1));
-        while self.left > 0 {
-            let wanted = usize::try_from(self.left).map_or(most, |left| left.min(most));
-            self.piece.resize(wanted, 0);
-            let read = self.file.read_exact(&mut self.piece);
-            read.map_err(|error| format!("{error}; {} bytes are missing", self.left))?;
+        let max_bytes = PIECE_BYTES.next_multiple_of(unit.max(1));
+        while self.remaining > 0 {
+            let requested = usize::try_from(self.remaining)
+                .map_or(max_bytes, |remaining| remaining.min(max_bytes));
+            self.piece.resize(requested, 0);
+            let result = self.file.read_exact(&mut self.piece);
+            result.map_err(|error| format!("{error}; {} bytes are missing", self.remaining))?;
             self.hasher.write(&self.piece);
-            self.left -= wanted as u64;
+            self.remaining -= requested as u64;
             for unit in self.piece.chunks(unit.max(1)) {
-                take(unit)?;
+                visit(unit)?;
             }
         }
         Ok(())
@@ -163,9 +164,9 @@ impl<R: Read + Seek> ArrayReader<'_, R> {
 pub(super) fn transpose(numbers: &[i64], rows: u64, columns: u64) -> Result<Vec<i64>, String> {
     let size = |size| usize::try_from(size).map_err(|_| "too large".to_owned());
     let (rows, columns) = (size(rows)?, size(columns)?);
-    let mut turned = Vec::with_capacity(numbers.len());
+    let mut transposed = Vec::with_capacity(numbers.len());
     for column in 0..columns {
-        turned.extend(numbers.iter().skip(column).step_by(columns).take(rows));
+        transposed.extend(numbers.iter().skip(column).step_by(columns).take(rows));
     }
-    Ok(turned)
+    Ok(transposed)
 }

@@ -21,13 +21,13 @@ impl CollectionPath {
         let file = path.rsplit('/').next().unwrap_or(path);
         let stem = file.strip_suffix(".npz").unwrap_or(file).to_owned();
         let folders = path.strip_suffix(file).unwrap_or("");
-        let words: Vec<&str> = folders
+        let components: Vec<&str> = folders
             .split(['/', '_', '.'])
-            .filter(|word| !word.is_empty())
+            .filter(|component| !component.is_empty())
             .collect();
         let (mut collection, mut split) = (None, None);
-        for start in 0..words.len() {
-            let (name, rest) = match words.get(start..).unwrap_or(&[]) {
+        for start in 0..components.len() {
+            let (name, rest) = match components.get(start..).unwrap_or(&[]) {
                 ["tile", "xla", rest @ ..] => ("tile:xla".to_owned(), rest),
                 [
                     "layout",
@@ -52,8 +52,8 @@ impl CollectionPath {
 
     /// Program of the graph. Kernel files are named `<program>_<fingerprint in hex>`.
     pub fn network(&self) -> &str {
-        let kernel = self.collection.as_deref() == Some("tile:xla");
-        let program = self.stem.rsplit_once('_').filter(|_| kernel);
+        let is_kernel = self.collection.as_deref() == Some("tile:xla");
+        let program = self.stem.rsplit_once('_').filter(|_| is_kernel);
         program.map_or(&self.stem, |(program, _)| program)
     }
 }
@@ -94,10 +94,10 @@ mod tests {
                 "a_b",
             ),
         ] {
-            let place = CollectionPath::parse(path);
-            assert_eq!(place.collection.as_deref(), Some(collection));
-            assert_eq!(place.split.as_deref(), Some(split));
-            assert_eq!((place.stem.as_str(), place.network()), (stem, network));
+            let parsed = CollectionPath::parse(path);
+            assert_eq!(parsed.collection.as_deref(), Some(collection));
+            assert_eq!(parsed.split.as_deref(), Some(split));
+            assert_eq!((parsed.stem.as_str(), parsed.network()), (stem, network));
         }
         let unknown = CollectionPath::parse("downloads/x_y.npz");
         assert_eq!(

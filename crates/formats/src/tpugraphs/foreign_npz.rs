@@ -27,9 +27,10 @@ pub fn describe_foreign_npz<R: Read + Seek>(mut input: R) -> Option<FileDescript
     let _ = input.seek(SeekFrom::Start(0));
     let Ok(archive) = ZipArchive::new(input) else {
         let first = first?;
-        let all = TILE_ARRAYS.iter().chain(&LAYOUT_ARRAYS);
-        let is_own = all.copied().any(|name| name == array_name(&first));
-        return (!is_own).then(|| FileDescription::new(format!("a damaged npz file of `{first}`")));
+        let known_arrays = TILE_ARRAYS.iter().chain(&LAYOUT_ARRAYS);
+        let is_tpugraphs = known_arrays.copied().any(|name| name == array_name(&first));
+        return (!is_tpugraphs)
+            .then(|| FileDescription::new(format!("a damaged npz file of `{first}`")));
     };
     let names = (0..archive.len()).filter_map(|index| archive.name_for_index(index)?.ok());
     let names: Vec<String> = names.map(|name| array_name(&name).to_owned()).collect();
@@ -42,10 +43,10 @@ pub fn describe_foreign_npz<R: Read + Seek>(mut input: R) -> Option<FileDescript
     {
         return None;
     }
-    let more = if names.len() > LISTED { ", ..." } else { "" };
+    let ellipsis = if names.len() > LISTED { ", ..." } else { "" };
     let listed: Vec<&str> = names.iter().take(LISTED).map(String::as_str).collect();
     Some(FileDescription::new(format!(
-        "an npz file without TpuGraphs arrays ({}{more})",
+        "an npz file without TpuGraphs arrays ({}{ellipsis})",
         listed.join(", ")
     )))
 }
@@ -54,9 +55,9 @@ fn array_name(member: &str) -> &str {
     member.strip_suffix(SUFFIX).unwrap_or(member)
 }
 
-/// Returns the name of the first member, which is also stored at the beginning of the file.
+/// Returns the name of the first member, which is also stored at the start of the file.
 fn first_name(input: &mut impl Read) -> Option<String> {
-    // APPNOTE.TXT of the zip format, 4.3.7: the name has its length at offset 26 and begins at offset 30.
+    // APPNOTE.TXT of the zip format, 4.3.7: the name has its length at offset 26 and starts at offset 30.
     let mut header = [0; 30];
     input.read_exact(&mut header).ok()?;
     let length = u16::from_le_bytes([*header.get(26)?, *header.get(27)?]);
@@ -83,12 +84,12 @@ mod tests {
     }
 
     fn describe(bytes: &[u8]) -> Option<String> {
-        describe_foreign_npz(Cursor::new(bytes)).map(|looks| looks.to_string())
+        describe_foreign_npz(Cursor::new(bytes)).map(|description| description.to_string())
     }
 
     #[test]
     fn npz_files_of_other_programs_are_detected_by_arrays() {
-        for (names, wanted) in [
+        for (names, expected) in [
             (vec!["image.npy"], "(image)"),
             (
                 vec!["node_feat.npy", "edge_index.npy"],
@@ -99,16 +100,16 @@ mod tests {
                 "(a, b, c, d, ...)",
             ),
         ] {
-            let told = describe(&zip(&names)).unwrap();
-            assert!(told.ends_with(wanted), "{told}");
+            let description = describe(&zip(&names)).unwrap();
+            assert!(description.ends_with(expected), "{description}");
         }
         assert_eq!(describe(&zip(&[])).unwrap(), "an empty zip archive");
     }
 
     #[test]
-    fn a_file_of_tpugraphs_is_its_own_also_where_it_is_damaged() {
-        let whole = zip(&["edge_index.npy", "config_runtime.npy"]);
-        assert_eq!(describe(&whole), None);
+    fn damaged_files_of_tpugraphs_are_not_foreign() {
+        let complete_file = zip(&["edge_index.npy", "config_runtime.npy"]);
+        assert_eq!(describe(&complete_file), None);
         let first = zip(&["edge_index.npy", "config_feat.npy"]);
         assert_eq!(describe(&first[..first.len() / 2]), None);
         let other = zip(&["image.npy", "label.npy"]);

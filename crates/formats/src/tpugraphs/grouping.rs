@@ -1,8 +1,8 @@
 //! Finds the slot groups of a layout file while its configurations are streamed.
 //!
-//! Initially all slots are in one group. A group is split when its slots differ in a row; both parts keep the codes of
-//! the previous rows, in which they were equal. So every row is compared completely and the result is exact for any
-//! data.
+//! Initially all slots are in one group. A group is split when its slots differ in a row. Both new groups have the
+//! codes of the previous rows, in which the slots were equal. So every row is compared completely, and the result is
+//! exact for any data.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::npy::Dtype;
 const MAX_VECTORS: usize = 1 << 16;
 
 /// Initial capacity in rows; the files of the release have up to 100,040.
-const USUAL_ROWS: usize = 1 << 17;
+const INITIAL_ROWS: usize = 1 << 17;
 
 /// Slots that were equal in all rows so far.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ struct SlotGroup {
     /// Slots in ascending order.
     slots: Vec<usize>,
     /// Code of each vector by its raw bytes.
-    known: HashMap<Box<[u8]>, u16, RandomState>,
+    codes_by_vector: HashMap<Box<[u8]>, u16, RandomState>,
     vectors: Vec<Vector>,
     /// Raw bytes and code of the previous row.
     last: (Vec<u8>, u16),
@@ -66,10 +66,10 @@ impl SlotGrouping {
     pub(super) fn new(dtype: Dtype, rows: usize, slot_count: usize) -> Self {
         let all = SlotGroup {
             slots: (0..slot_count).collect(),
-            known: HashMap::default(),
+            codes_by_vector: HashMap::default(),
             vectors: Vec::new(),
             last: (Vec::new(), 0),
-            codes: Vec::with_capacity(rows.min(USUAL_ROWS)),
+            codes: Vec::with_capacity(rows.min(INITIAL_ROWS)),
         };
         let groups = if slot_count == 0 { vec![] } else { vec![all] };
         Self {
@@ -110,8 +110,8 @@ impl SlotGrouping {
         let mut vectors = Vec::with_capacity(self.groups.len());
         for (number, group) in (0..).zip(&mut self.groups) {
             for &slot in &group.slots {
-                if let Some(place) = group_of_slot.get_mut(slot) {
-                    *place = number;
+                if let Some(slot_group) = group_of_slot.get_mut(slot) {
+                    *slot_group = number;
                 }
             }
             vectors.push(std::mem::take(&mut group.vectors));
@@ -131,14 +131,14 @@ impl SlotGroup {
             .iter()
             .find(|&&slot| !vectors_equal(bytes(slot), first))?;
         let other = bytes(*other);
-        let same = |&&slot: &&usize| vectors_equal(bytes(slot), other);
-        let (apart, together) = self.slots.iter().partition(same);
-        self.slots = together;
+        let is_equal = |&&slot: &&usize| vectors_equal(bytes(slot), other);
+        let (different, remaining) = self.slots.iter().partition(is_equal);
+        self.slots = remaining;
         let mut codes = Vec::with_capacity(self.codes.capacity());
         codes.extend_from_slice(&self.codes);
         Some(Self {
-            slots: apart,
-            known: self.known.clone(),
+            slots: different,
+            codes_by_vector: self.codes_by_vector.clone(),
             vectors: self.vectors.clone(),
             last: self.last.clone(),
             codes,
@@ -147,7 +147,7 @@ impl SlotGroup {
 
     fn push(&mut self, bytes: &[u8], dtype: &Dtype) -> Result<(), String> {
         if self.codes.is_empty() || !vectors_equal(&self.last.0, bytes) {
-            let code = match self.known.get(bytes) {
+            let code = match self.codes_by_vector.get(bytes) {
                 Some(&code) => code,
                 None => self.add_vector(bytes, dtype)?,
             };
@@ -166,26 +166,26 @@ impl SlotGroup {
         let too_many = || format!("more than {MAX_VECTORS} layouts of one node");
         let code = u16::try_from(self.vectors.len()).map_err(|_| too_many())?;
         self.vectors.push(vector);
-        self.known.insert(bytes.into(), code);
+        self.codes_by_vector.insert(bytes.into(), code);
         Ok(code)
     }
 }
 
 /// Size of a vector in the type of the release, in bytes.
-const USUAL_VECTOR_BYTES: usize = VECTOR_WIDTH * 4;
+const RELEASE_VECTOR_BYTES: usize = VECTOR_WIDTH * 4;
 
-/// Whether two vectors are equal. Vectors of the usual size are compared inline, because a call per comparison took a
-/// tenth of an ingest.
+/// Whether two vectors are equal. Vectors of the release's size are compared inline, because a call per comparison took
+/// a tenth of an ingest.
 fn vectors_equal(a: &[u8], b: &[u8]) -> bool {
     match (
-        <&[u8; USUAL_VECTOR_BYTES]>::try_from(a),
-        <&[u8; USUAL_VECTOR_BYTES]>::try_from(b),
+        <&[u8; RELEASE_VECTOR_BYTES]>::try_from(a),
+        <&[u8; RELEASE_VECTOR_BYTES]>::try_from(b),
     ) {
         (Ok(a), Ok(b)) => {
             let ((a, _), (b, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-            let words = a.iter().zip(b);
-            let differing = words.map(|(a, b)| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
-            differing.fold(0, |all, bits| all | bits) == 0
+            let pairs = a.iter().zip(b);
+            let differences = pairs.map(|(a, b)| u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b));
+            differences.fold(0, |all, bits| all | bits) == 0
         }
         _ => a == b,
     }
@@ -193,8 +193,8 @@ fn vectors_equal(a: &[u8], b: &[u8]) -> bool {
 
 fn narrow_vector(numbers: &[i64]) -> Result<Vector, String> {
     let mut vector = [0; VECTOR_WIDTH];
-    for (place, &number) in vector.iter_mut().zip(numbers) {
-        *place = i8::try_from(number).map_err(|_| format!("{number} is not a dimension"))?;
+    for (dimension, &number) in vector.iter_mut().zip(numbers) {
+        *dimension = i8::try_from(number).map_err(|_| format!("{number} is not a dimension"))?;
     }
     Ok(vector)
 }
@@ -209,14 +209,14 @@ pub(super) struct FortranGrouping {
 
 /// Known prefixes of the vectors of a slot.
 struct SlotVectors {
-    beginnings: Vec<Vec<i64>>,
+    prefixes: Vec<Vec<i64>>,
     codes: Vec<u16>,
 }
 
 impl FortranGrouping {
     pub(super) fn new(dtype: Dtype, rows: usize, slots: usize) -> Self {
         let slot = || SlotVectors {
-            beginnings: vec![Vec::new()],
+            prefixes: vec![Vec::new()],
             codes: vec![0; rows],
         };
         let slots = std::iter::repeat_with(slot).take(slots).collect();
@@ -230,26 +230,26 @@ impl FortranGrouping {
         let Some(slot) = self.slots.get_mut(slot) else {
             return Ok(());
         };
-        let mut known: HashMap<(u16, i64), u16, RandomState> = HashMap::default();
-        let mut longer = Vec::new();
+        let mut extended_codes: HashMap<(u16, i64), u16, RandomState> = HashMap::default();
+        let mut extended = Vec::new();
         for (code, number) in slot.codes.iter_mut().zip(numbers) {
-            if let Some(&new) = known.get(&(*code, number)) {
-                *code = new;
+            if let Some(&new_code) = extended_codes.get(&(*code, number)) {
+                *code = new_code;
                 continue;
             }
             let too_many = |_| format!("more than {MAX_VECTORS} layouts of one node");
-            let new = u16::try_from(longer.len()).map_err(too_many)?;
+            let new_code = u16::try_from(extended.len()).map_err(too_many)?;
             let mut vector = slot
-                .beginnings
+                .prefixes
                 .get(usize::from(*code))
                 .cloned()
                 .unwrap_or_default();
             vector.push(number);
-            longer.push(vector);
-            known.insert((*code, number), new);
-            *code = new;
+            extended.push(vector);
+            extended_codes.insert((*code, number), new_code);
+            *code = new_code;
         }
-        slot.beginnings = longer;
+        slot.prefixes = extended;
         Ok(())
     }
 
@@ -259,16 +259,16 @@ impl FortranGrouping {
         let mut codes = Vec::new();
         for slot in self.slots {
             let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-            let key = (slot.beginnings, slot.codes);
+            let key = (slot.prefixes, slot.codes);
             if let Some(&group) = groups.get(&key) {
                 group_of_slot.push(group);
                 continue;
             }
-            let known = key.0.iter().map(|numbers| narrow_vector(numbers));
+            let slot_vectors = key.0.iter().map(|numbers| narrow_vector(numbers));
             vectors.push(if self.rows == 0 {
                 Vec::new()
             } else {
-                known.collect::<Result<_, _>>()?
+                slot_vectors.collect::<Result<_, _>>()?
             });
             group_of_slot.push(next);
             codes.push(key.1.clone());
@@ -309,8 +309,8 @@ mod tests {
         let mut planes = FortranGrouping::new(Dtype::parse("|i1").unwrap(), rows.len(), slots);
         for number in 0..VECTOR_WIDTH {
             for slot in 0..slots {
-                let place = slot * VECTOR_WIDTH + number;
-                let plane: Vec<u8> = rows.iter().map(|row| row[place].cast_unsigned()).collect();
+                let column = slot * VECTOR_WIDTH + number;
+                let plane: Vec<u8> = rows.iter().map(|row| row[column].cast_unsigned()).collect();
                 planes.add_plane(slot, &plane).unwrap();
             }
         }
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_groups() {
+    fn files_without_rows_or_slots_have_no_groups() {
         assert!(by_rows(&[], 3).params.is_empty());
         assert!(by_planes(&[], 3).params.is_empty());
         assert!(by_rows(&[vec![], vec![]], 0).layouts.vectors.is_empty());

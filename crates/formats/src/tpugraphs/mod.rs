@@ -1,7 +1,7 @@
 //! TpuGraphs: npz files with a graph, its configurations and their runtimes.
 //!
 //! Reads one file into an [`NpzDocument`]: the graph with its distinct node types, the configurations as codes (layout)
-//! or bounds (tile), and the runtimes. The only large array, `node_config_feat`, is streamed; all others are held in
+//! or bounds (tile), and the runtimes. The only large array, `node_config_feat`, is streamed; all others are decoded in
 //! memory. The import is lossless: any dtype and memory order of integers is reproduced from the numbers of an
 //! [`NpzDocument`] and its [`forms`](NpzDocument::forms). A file with other content is rejected completely.
 //!
@@ -91,23 +91,23 @@ pub struct ArrayForm {
 impl ArrayForm {
     /// Formats all forms of a file as one text: `node_feat <f4 C 2, node_opcode |u1 C 1, ...`.
     pub fn format_all(forms: &[Self]) -> String {
-        let spell = |form: &Self| {
+        let format_form = |form: &Self| {
             let order = if form.fortran { 'F' } else { 'C' };
             let (name, dtype) = (&form.name, &form.dtype.text);
             format!("{name} {dtype} {order} {}", form.dimensions)
         };
-        forms.iter().map(spell).collect::<Vec<_>>().join(", ")
+        forms.iter().map(format_form).collect::<Vec<_>>().join(", ")
     }
 
     /// Inverse of [`ArrayForm::format_all`].
     pub fn parse_all(text: &str) -> Option<Vec<Self>> {
         let parse = |text: &str| {
-            let mut words = text.split(' ');
+            let mut fields = text.split(' ');
             Some(Self {
-                name: words.next()?.to_owned(),
-                dtype: Dtype::parse(words.next()?)?,
-                fortran: words.next()? == "F",
-                dimensions: words.next()?.parse().ok()?,
+                name: fields.next()?.to_owned(),
+                dtype: Dtype::parse(fields.next()?)?,
+                fortran: fields.next()? == "F",
+                dimensions: fields.next()?.parse().ok()?,
             })
         };
         text.split(", ").map(parse).collect()
@@ -168,14 +168,14 @@ pub fn read<R: Read + Seek>(input: R) -> Result<NpzDocument, String> {
 struct DocumentReader<R> {
     archive: NpzArchive<R>,
     kind: GraphKind,
-    read: HashMap<String, (ArrayForm, u128)>,
+    finished: HashMap<String, (ArrayForm, u128)>,
     array_bytes: u64,
 }
 
 impl<R: Read + Seek> DocumentReader<R> {
     fn open(input: R) -> Result<Self, String> {
         let archive = NpzArchive::open(input)?;
-        let has = |wanted: &str| archive.names.iter().any(|name| name == wanted);
+        let has = |expected: &str| archive.names.iter().any(|name| name == expected);
         let (kind, arrays) = match (has("node_config_feat"), has("config_feat")) {
             (true, _) => (GraphKind::Layout, LAYOUT_ARRAYS.as_slice()),
             (false, true) => (GraphKind::Tile, TILE_ARRAYS.as_slice()),
@@ -195,22 +195,22 @@ impl<R: Read + Seek> DocumentReader<R> {
         Ok(Self {
             archive,
             kind,
-            read: HashMap::new(),
+            finished: HashMap::new(),
             array_bytes: 0,
         })
     }
 
-    /// Reads a whole array with `read` and stores its form and hash.
+    /// Reads a complete array with `read` and stores its form and hash.
     fn read_array<T>(
         &mut self,
         name: &str,
         read: impl FnOnce(&mut ArrayReader<'_, R>) -> Result<T, String>,
     ) -> Result<T, String> {
-        let of_array = |reason: String| format!("{name}: {reason}");
-        let mut member = self.archive.open_array(name).map_err(of_array)?;
+        let array_error = |reason: String| format!("{name}: {reason}");
+        let mut member = self.archive.open_array(name).map_err(array_error)?;
         let header = member.header.clone();
-        let value = read(&mut member).map_err(of_array)?;
-        let hash = member.finish().map_err(of_array)?;
+        let value = read(&mut member).map_err(array_error)?;
+        let hash = member.finish().map_err(array_error)?;
         let form = ArrayForm {
             name: name.to_owned(),
             dimensions: header.shape.len(),
@@ -219,7 +219,7 @@ impl<R: Read + Seek> DocumentReader<R> {
         };
         let count = header.shape.iter().product::<u64>();
         self.array_bytes += count * form.dtype.bytes as u64;
-        self.read.insert(name.to_owned(), (form, hash));
+        self.finished.insert(name.to_owned(), (form, hash));
         Ok(value)
     }
 
@@ -227,7 +227,7 @@ impl<R: Read + Seek> DocumentReader<R> {
     fn read_list(&mut self, name: &str, count: Option<u64>) -> Result<Vec<i64>, String> {
         self.read_array(name, |member| {
             match member.header.shape.as_slice() {
-                [found] | [1, found] if count.is_none_or(|count| count == *found) => {}
+                [length] | [1, length] if count.is_none_or(|count| count == *length) => {}
                 shape => return Err(shape_error(shape, &[count])),
             }
             member.read_numbers()
@@ -253,8 +253,8 @@ impl<R: Read + Seek> DocumentReader<R> {
                 member,
                 &[Some(opcodes.len() as u64), Some(FEATURE_COUNT as u64)],
             )?;
-            let mut known: HashMap<NodeType, u32, RandomState> = HashMap::default();
-            let (mut types, mut places) = (Vec::new(), Vec::with_capacity(opcodes.len()));
+            let mut type_indexes: HashMap<NodeType, u32, RandomState> = HashMap::default();
+            let (mut types, mut type_of_node) = (Vec::new(), Vec::with_capacity(opcodes.len()));
             let mut opcodes = opcodes.iter();
             let mut node = |row: &[i64]| {
                 let opcode = opcodes.next().copied().unwrap_or(-1);
@@ -263,11 +263,11 @@ impl<R: Read + Seek> DocumentReader<R> {
                 let features = pack_features(row);
                 let node_type = NodeType { opcode, features };
                 let next = u32::try_from(types.len()).unwrap_or(u32::MAX);
-                let place = *known.entry(node_type).or_insert_with_key(|new| {
+                let type_index = *type_indexes.entry(node_type).or_insert_with_key(|new| {
                     types.push(new.clone());
                     next
                 });
-                places.push(place);
+                type_of_node.push(type_index);
                 Ok::<(), String>(())
             };
             if member.header.fortran {
@@ -282,7 +282,7 @@ impl<R: Read + Seek> DocumentReader<R> {
                     node(&row)
                 })?;
             }
-            Ok((types, places))
+            Ok((types, type_of_node))
         })
     }
 
@@ -321,12 +321,12 @@ impl<R: Read + Seek> DocumentReader<R> {
 
     /// Returns the forms in the order of the file, and the combined hash.
     fn forms_and_hash(&mut self) -> (Vec<ArrayForm>, String) {
-        let read = self
+        let results = self
             .archive
             .names
             .iter()
-            .filter_map(|name| self.read.remove(name));
-        let (forms, hashes): (Vec<ArrayForm>, Vec<u128>) = read.unzip();
+            .filter_map(|name| self.finished.remove(name));
+        let (forms, hashes): (Vec<ArrayForm>, Vec<u128>) = results.unzip();
         (forms, arrays_hash(&hashes))
     }
 }
@@ -343,34 +343,34 @@ pub fn arrays_hash(hashes: &[u128]) -> String {
 /// Checks the shape of an array; `None` accepts any size up to [`MAX_COUNT`].
 fn check_shape<R: Read + Seek>(
     member: &ArrayReader<'_, R>,
-    wanted: &[Option<u64>],
+    expected: &[Option<u64>],
 ) -> Result<(), String> {
     let shape = &member.header.shape;
-    let fits = |(size, wanted): (&u64, &Option<u64>)| {
-        wanted.map_or(*size <= MAX_COUNT, |wanted| wanted == *size)
+    let matches = |(size, expected_size): (&u64, &Option<u64>)| {
+        expected_size.map_or(*size <= MAX_COUNT, |expected_size| expected_size == *size)
     };
-    if shape.len() == wanted.len() && shape.iter().zip(wanted).all(fits) {
+    if shape.len() == expected.len() && shape.iter().zip(expected).all(matches) {
         return Ok(());
     }
-    Err(shape_error(shape, wanted))
+    Err(shape_error(shape, expected))
 }
 
-fn shape_error(shape: &[u64], wanted: &[Option<u64>]) -> String {
+fn shape_error(shape: &[u64], expected: &[Option<u64>]) -> String {
     let list = |sizes: Vec<String>| sizes.join(", ");
-    let found = list(shape.iter().map(ToString::to_string).collect());
-    let wanted = wanted.iter();
-    let wanted = wanted.map(|size| size.map_or("any".to_owned(), |size| size.to_string()));
-    format!("shape ({found}), expected ({})", list(wanted.collect()))
+    let actual = list(shape.iter().map(ToString::to_string).collect());
+    let expected = expected.iter();
+    let expected = expected.map(|size| size.map_or("any".to_owned(), |size| size.to_string()));
+    format!("shape ({actual}), expected ({})", list(expected.collect()))
 }
 
 fn check_range(
     array: &str,
     mut numbers: impl Iterator<Item = i64>,
     range: std::ops::RangeInclusive<i64>,
-    what: &str,
+    description: &str,
 ) -> Result<(), String> {
     match numbers.find(|number| !range.contains(number)) {
-        Some(number) => Err(format!("{array}: {number} is not a {what}")),
+        Some(number) => Err(format!("{array}: {number} is not a {description}")),
         None => Ok(()),
     }
 }

@@ -26,9 +26,9 @@ impl DocumentFormat for Arrays {
     }
 }
 
-/// Whether this is an archive whose first member is an array. An empty archive begins with its end record.
+/// Whether this is an archive whose first member is an array. An empty archive starts with its end record.
 fn is_npz(head: &[u8]) -> bool {
-    // APPNOTE.TXT of the zip format, 4.3.7: the name has its length at offset 26 and begins at offset 30.
+    // APPNOTE.TXT of the zip format, 4.3.7: the name has its length at offset 26 and starts at offset 30.
     let first_name = || {
         let length = head.get(26..28)?;
         let length = u16::from_le_bytes(length.try_into().ok()?);

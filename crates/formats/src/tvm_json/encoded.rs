@@ -17,10 +17,10 @@ pub fn decode(encoded: &str) -> Result<Vec<u8>, Error> {
     let Some((length, json)) = bytes.split_first_chunk() else {
         return Err(Error::wrong("the length of the graph is missing"));
     };
-    let (length, there) = (u64::from_le_bytes(*length), json.len());
-    if u64::try_from(there) != Ok(length) {
+    let (length, actual_bytes) = (u64::from_le_bytes(*length), json.len());
+    if u64::try_from(actual_bytes) != Ok(length) {
         return Err(Error::wrong(format!(
-            "the graph has {there} bytes, expected {length}"
+            "the graph has {actual_bytes} bytes, expected {length}"
         )));
     }
     bytes.drain(..size_of::<u64>());
@@ -35,7 +35,7 @@ pub fn encode(json: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Whether these characters begin the base64 of a length and a JSON object.
+/// Whether these characters are the start of the base64 of a length and a JSON object.
 pub fn begins_encoded(encoded: &[u8]) -> bool {
     let bytes = STANDARD.decode(encoded).unwrap_or_default();
     let length = bytes.split_first_chunk();

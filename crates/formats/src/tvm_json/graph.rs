@@ -105,8 +105,10 @@ fn no_node_error(index: u64, count: usize) -> Error {
 
 /// Converts an index and checks that it is in range.
 fn check_index(index: u64, count: usize) -> Result<usize, Error> {
-    let place = usize::try_from(index).ok().filter(|&place| place < count);
-    place.ok_or_else(|| no_node_error(index, count))
+    let checked = usize::try_from(index)
+        .ok()
+        .filter(|&checked| checked < count);
+    checked.ok_or_else(|| no_node_error(index, count))
 }
 
 /// Reference to a node of a graph.
@@ -140,9 +142,9 @@ impl<'a> NodeRef<'a> {
         self.node.text.as_deref()
     }
 
-    fn wrong(self, what: &str) -> Error {
+    fn wrong(self, problem: &str) -> Error {
         let Self { index, node, .. } = self;
-        Error::wrong(format!("node {index} ({}) {what}", node.type_key))
+        Error::wrong(format!("node {index} ({}) {problem}", node.type_key))
     }
 
     /// Returns an attribute.
@@ -159,11 +161,11 @@ impl<'a> NodeRef<'a> {
     /// # Errors
     /// Returns an error if the attribute is missing or not text.
     pub fn text_attribute(self, name: &str) -> Result<&'a str, Error> {
-        let word = self.attribute(name)?.as_str();
-        word.ok_or_else(|| self.wrong(&format!("has no text as {name:?}")))
+        let text = self.attribute(name)?.as_str();
+        text.ok_or_else(|| self.wrong(&format!("has no text as {name:?}")))
     }
 
-    /// Returns a number attribute in the spelling of either version.
+    /// Returns a number attribute in the format of either version.
     fn number_attribute<T: FromStr>(self, name: &str) -> Result<T, Error> {
         let number = match self.attribute(name)? {
             Value::String(text) => text.parse().ok(),
@@ -193,8 +195,8 @@ impl<'a> NodeRef<'a> {
         }
         let index = self.number_attribute(name)?;
         let count = self.graph.nodes.len();
-        let at = self.graph.node(check_index(index, count)?)?;
-        Ok((!at.is_nothing()).then_some(at))
+        let node = self.graph.node(check_index(index, count)?)?;
+        Ok((!node.is_nothing()).then_some(node))
     }
 
     /// Returns the node that an attribute references, which must not be null.
@@ -202,8 +204,8 @@ impl<'a> NodeRef<'a> {
     /// # Errors
     /// Returns an error if the attribute is missing or null, or the index is invalid.
     pub fn follow_required(self, name: &str) -> Result<NodeRef<'a>, Error> {
-        let at = self.follow(name)?;
-        at.ok_or_else(|| self.wrong(&format!("has no node as {name:?}")))
+        let node = self.follow(name)?;
+        node.ok_or_else(|| self.wrong(&format!("has no node as {name:?}")))
     }
 
     /// Returns the elements of an array; empty for other nodes.
@@ -236,17 +238,23 @@ impl<'a> NodeRef<'a> {
 
     /// Returns keys and values of a map with nodes as keys; empty for other nodes.
     pub fn pairs(self) -> impl ExactSizeIterator<Item = (NodeRef<'a>, NodeRef<'a>)> {
-        let is_one = self.node.is_map() && self.node.keys.is_empty();
-        let elements: &[usize] = if is_one { &self.node.elements } else { &[] };
+        let has_node_keys = self.node.is_map() && self.node.keys.is_empty();
+        let elements: &[usize] = if has_node_keys {
+            &self.node.elements
+        } else {
+            &[]
+        };
         let graph = self.graph;
-        let at = move |index: usize| NodeRef {
+        let node_at = move |index: usize| NodeRef {
             graph,
             index,
             // The index was validated when the graph was read.
             node: graph.nodes.get(index).unwrap_or(self.node),
         };
         let (pairs, _) = elements.as_chunks();
-        pairs.iter().map(move |&[key, value]| (at(key), at(value)))
+        pairs
+            .iter()
+            .map(move |&[key, value]| (node_at(key), node_at(value)))
     }
 
     /// Returns keys and values of a map with texts as keys; empty for other nodes.
@@ -255,16 +263,17 @@ impl<'a> NodeRef<'a> {
         if !self.node.is_map() {
             return Vec::new();
         }
-        let at = |index: &usize| self.graph.node(*index).ok();
+        let node_at = |index: &usize| self.graph.node(*index).ok();
         if self.node.keys.is_empty() {
             let (pairs, _) = elements.as_chunks();
             let pairs = pairs.iter();
-            let pairs = pairs.filter_map(|[key, value]| Some((at(key)?.text()?, at(value)?)));
+            let pairs =
+                pairs.filter_map(|[key, value]| Some((node_at(key)?.text()?, node_at(value)?)));
             pairs.collect()
         } else {
             let keys = self.node.keys.iter().map(String::as_str);
             let entries = keys.zip(elements);
-            let entries = entries.filter_map(|(key, value)| Some((key, at(value)?)));
+            let entries = entries.filter_map(|(key, value)| Some((key, node_at(value)?)));
             entries.collect()
         }
     }

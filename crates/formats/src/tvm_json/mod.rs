@@ -1,6 +1,6 @@
 //! Reads TVM node graphs in JSON, written by `tvm.ir.save_json`, without TVM.
 //!
-//! A graph is a list of nodes that reference each other by index. Two spellings are supported:
+//! A graph is a list of nodes that reference each other by index. Two formats are supported:
 //!
 //! ```text
 //! to 0.20  {"root": 1, "nodes": [{"type_key": ""}, {"type_key": "IntImm", "attrs": {"value": "8", ...}}],

@@ -1,4 +1,4 @@
-//! Node of a graph, in either spelling.
+//! Node of a graph, in either format.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,7 +26,7 @@ pub struct Node {
     pub text: Option<String>,
     /// Number, Boolean, or list of other things than nodes.
     pub value: Option<Value>,
-    /// Attributes. In the older spelling numbers and node indices are texts, too.
+    /// Attributes. In the older format numbers and node indices are texts, too.
     pub attributes: Map<String, Value>,
     /// Keys of a map with texts as keys, one per element.
     pub(super) keys: Vec<String>,
@@ -97,15 +97,15 @@ impl TryFrom<RawNode> for Node {
             other => node.value = Some(other),
         }
         if node.text.is_none() && TEXTS.contains(&node.type_key.as_str()) {
-            // The older spelling omits empty text.
+            // The older format omits empty text.
             node.text = Some(String::new());
         }
-        let in_step = if node.keys.is_empty() {
+        let has_matching_keys = if node.keys.is_empty() {
             !is_map || node.elements.len().is_multiple_of(2)
         } else {
             node.keys.len() == node.elements.len()
         };
-        if in_step {
+        if has_matching_keys {
             Ok(node)
         } else {
             Err(Error::wrong(

@@ -1,4 +1,4 @@
-//! Graphs in both spellings, and invalid graphs.
+//! Graphs in both formats, and invalid graphs.
 
 use super::{Error, StepBudget, TvmGraph, decode, encode, post_order};
 
@@ -13,7 +13,7 @@ const OLDER: &str = r#"{"root": 1, "nodes": [{"type_key": ""},
     {"type_key": "Op", "repr_b64": "dGlyLmV4cA=="}],
     "b64ndarrays": ["AA=="], "attrs": {"tvm_version": "0.8.dev0"}}"#;
 
-/// The same in the spelling of TVM 0.27.
+/// The same in the format of TVM 0.27.
 const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
     {"type": "ffi.Array", "data": [2, 3, 4]},
     {"type": "ir.IntImm", "data": {"span": 0, "ty": 0, "value": 8}},
@@ -24,7 +24,7 @@ const LATER: &str = r#"{"root_index": 1, "nodes": [{"type": "None"},
     "metadata": {"tvm_version": "0.27.0"}}"#;
 
 #[test]
-fn graphs_of_both_spellings_are_read() {
+fn graphs_in_both_formats_are_parsed() {
     let graph = TvmGraph::read(OLDER.as_bytes()).unwrap();
     assert_eq!(graph.tvm_version.as_deref(), Some("0.8.dev0"));
     assert_eq!((graph.nodes().len(), graph.arrays.len()), (8, 1));
@@ -117,7 +117,7 @@ fn invalid_graphs_are_rejected() {
 }
 
 #[test]
-fn attributes_are_looked_at_when_they_are_followed() {
+fn attributes_are_validated_when_they_are_followed() {
     let json = r#"{"root": 0, "nodes": [{"type_key": "T", "attrs":
         {"far": "9", "word": "x", "below": "-1", "nothing": "1", "self": "0"}}, {"type_key": ""}]}"#;
     let graph = TvmGraph::read(json.as_bytes()).unwrap();
@@ -153,7 +153,7 @@ fn attributes_are_looked_at_when_they_are_followed() {
 }
 
 #[test]
-fn walks_end() {
+fn walks_are_bounded() {
     let arrays = |lists: &[Vec<usize>]| {
         let nodes: Vec<String> = lists
             .iter()
@@ -163,10 +163,16 @@ fn walks_end() {
         TvmGraph::read(json.as_bytes()).unwrap()
     };
     let walk = |graph: &TvmGraph, budget: &mut StepBudget| {
-        let children = |index| Ok(graph.node(index)?.elements().map(|at| at.index).collect());
+        let children = |index| {
+            Ok(graph
+                .node(index)?
+                .elements()
+                .map(|node| node.index)
+                .collect())
+        };
         post_order(&[0], children, budget)
     };
-    // A shared node comes once, and before the nodes that share it.
+    // A node with several parents comes once, and before its parents.
     let graph = arrays(&[vec![1, 2, 1], vec![3], vec![3], vec![]]);
     assert_eq!(
         walk(&graph, &mut StepBudget::for_graph(&graph)).unwrap(),

@@ -13,21 +13,21 @@ const WALKS: u64 = 16;
 /// Additional steps for small graphs.
 const FREE_STEPS: u64 = 1 << 16;
 
-/// Step budget shared by all walks over a graph.
+/// Step budget of all walks over a graph.
 ///
-/// The operations of a genuine graph share almost nothing, so walks over each of them cost about one walk over the
-/// whole graph. If each operation shared everything with all others, the cost would be quadratic.
+/// The operations of a genuine graph have almost no nodes in common, so one walk per operation costs about as much as
+/// one walk over the whole graph. If all operations had all nodes in common, the cost would be quadratic.
 #[derive(Debug)]
 pub struct StepBudget {
-    left: u64,
+    remaining: u64,
 }
 
 impl StepBudget {
     /// Creates the budget of walks over this graph.
     pub fn for_graph(graph: &TvmGraph) -> Self {
-        let left = graph.size().saturating_mul(WALKS);
+        let remaining = graph.size().saturating_mul(WALKS);
         Self {
-            left: left.saturating_add(FREE_STEPS),
+            remaining: remaining.saturating_add(FREE_STEPS),
         }
     }
 
@@ -36,8 +36,9 @@ impl StepBudget {
     /// # Errors
     /// Returns an error if fewer steps remain.
     pub fn take(&mut self, steps: u64) -> Result<(), Error> {
-        let left = self.left.checked_sub(steps);
-        self.left = left.ok_or_else(|| Error::wrong("the graph shares nodes too often"))?;
+        let remaining = self.remaining.checked_sub(steps);
+        self.remaining =
+            remaining.ok_or_else(|| Error::wrong("the graph shares nodes too often"))?;
         Ok(())
     }
 }
@@ -58,14 +59,14 @@ pub fn post_order(
     budget: &mut StepBudget,
 ) -> Result<Vec<usize>, Error> {
     let mut order = Vec::new();
-    // Maps visited nodes to whether they are finished.
-    let mut reached: HashMap<usize, bool, RandomState> = HashMap::default();
-    let mut way: Vec<OpenNode> = Vec::new();
+    // Maps each visited node to whether it is finished.
+    let mut is_finished: HashMap<usize, bool, RandomState> = HashMap::default();
+    let mut path: Vec<OpenNode> = Vec::new();
     for &start in starts {
         let mut next = Some(start);
         loop {
             if let Some(index) = next.take() {
-                match reached.get(&index) {
+                match is_finished.get(&index) {
                     Some(true) => {}
                     Some(false) => {
                         return Err(Error::wrong(format!("node {index} is part of a cycle")));
@@ -73,20 +74,20 @@ pub fn post_order(
                     None => {
                         let children = children(index)?;
                         budget.take(1 + children.len() as u64)?;
-                        reached.insert(index, false);
+                        is_finished.insert(index, false);
                         let children = children.into_iter();
-                        way.push(OpenNode { index, children });
+                        path.push(OpenNode { index, children });
                     }
                 }
             }
-            let Some(open) = way.last_mut() else {
+            let Some(open) = path.last_mut() else {
                 break;
             };
             next = open.children.next();
             if next.is_none() {
-                reached.insert(open.index, true);
+                is_finished.insert(open.index, true);
                 order.push(open.index);
-                way.pop();
+                path.pop();
             }
         }
     }

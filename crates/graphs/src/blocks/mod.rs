@@ -6,11 +6,11 @@
 //! - Inputs from within the run are the same in each occurrence. Inputs from outside are at the same positions,
 //!   whatever their source.
 //!
-//! The search is greedy. It takes the block that saves most nodes if each block is stored once. Ties are broken by the
-//! number of occurrences (most), the number of inputs from outside (fewest) and the start (last, because a layer ends
-//! where its chain ends).
-//! Blocks do not share nodes. The repeats are maximal: a run can neither be extended nor get more occurrences without
-//! losing nodes.
+//! The search is greedy. It selects the block that saves most nodes if each block is stored once. Ties are broken by
+//! the number of occurrences (most), the number of inputs from outside (fewest) and the start (last, because a layer
+//! ends where its chain ends).
+//! Blocks have no nodes in common. The repeats are maximal: a run can neither be extended nor get more occurrences
+//! without losing nodes.
 
 mod repeats;
 mod suffixes;
@@ -50,35 +50,35 @@ impl Block {
 
 /// Finds the repeated blocks of a graph, in greedy order: blocks that save most nodes first.
 ///
-/// Each run has at least `least` nodes. `kinds` holds equal numbers for equal nodes, `uses` the inputs of each node in
-/// order.
-pub fn find_blocks(kinds: &[u64], uses: &[Vec<NodeInput>], least: u32) -> Vec<Block> {
-    let mut letters = dense_codes(kinds);
-    let mut found = Vec::new();
-    let least = (least as usize).max(1);
-    while let Some(block) = best_block(&letters, kinds, uses, least) {
+/// Each run has at least `min_length` nodes. `kinds` holds equal numbers for equal nodes, `uses` the inputs of each
+/// node in order.
+pub fn find_blocks(kinds: &[u64], uses: &[Vec<NodeInput>], min_length: u32) -> Vec<Block> {
+    let mut symbols = dense_codes(kinds);
+    let mut blocks = Vec::new();
+    let min_length = (min_length as usize).max(1);
+    while let Some(block) = best_block(&symbols, kinds, uses, min_length) {
         for &start in &block.starts {
-            let begin = start as usize;
-            for place in begin..begin + block.length as usize {
-                // The letter is unique, so that no run includes this node.
-                if let Some(letter) = letters.get_mut(place) {
-                    *letter = u32::try_from(kinds.len() + place).unwrap_or(u32::MAX);
+            let first = start as usize;
+            for position in first..first + block.length as usize {
+                // The symbol is unique, so that no run includes this node.
+                if let Some(symbol) = symbols.get_mut(position) {
+                    *symbol = u32::try_from(kinds.len() + position).unwrap_or(u32::MAX);
                 }
             }
         }
-        found.push(block);
+        blocks.push(block);
     }
-    found
+    blocks
 }
 
 /// Maps kinds to small consecutive numbers.
 fn dense_codes(kinds: &[u64]) -> Vec<u32> {
-    let mut known = HashMap::new();
-    let number = |kind: &u64| {
-        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        *known.entry(*kind).or_insert(next)
+    let mut codes = HashMap::new();
+    let code_of = |kind: &u64| {
+        let next = u32::try_from(codes.len()).unwrap_or(u32::MAX);
+        *codes.entry(*kind).or_insert(next)
     };
-    kinds.iter().map(number).collect()
+    kinds.iter().map(code_of).collect()
 }
 
 /// Quality of a block: greater is better.
@@ -95,22 +95,22 @@ fn rank(block: &Block) -> Rank {
 }
 
 fn best_block(
-    letters: &[u32],
+    symbols: &[u32],
     kinds: &[u64],
     uses: &[Vec<NodeInput>],
-    least: usize,
+    min_length: usize,
 ) -> Option<Block> {
     let mut best: Option<Block> = None;
-    let mut equal = 0;
-    for repeat in find_repeats(letters, least) {
+    let mut tied_count = 0;
+    for repeat in find_repeats(symbols, min_length) {
         let bound = (repeat.saved_symbols(), repeat.starts.len());
         if let Some(best) = &best {
-            let own = (best.saved_nodes(), best.starts.len());
+            let best_bound = (best.saved_nodes(), best.starts.len());
             // Repeats are sorted by their upper bound.
-            if bound < own || equal >= MAX_TIED_CANDIDATES {
+            if bound < best_bound || tied_count >= MAX_TIED_CANDIDATES {
                 break;
             }
-            equal += usize::from(bound == own);
+            tied_count += usize::from(bound == best_bound);
         }
         let Some(block) = matching_occurrences(&repeat, kinds, uses) else {
             continue;
@@ -127,15 +127,15 @@ fn matching_occurrences(repeat: &Repeat, kinds: &[u64], uses: &[Vec<NodeInput>])
     let mut sets: Vec<(u64, Vec<u32>, u32)> = Vec::new();
     for &start in &repeat.starts {
         let (hash, inputs) = run_shape(start, repeat.length, kinds, uses);
-        match sets.iter_mut().find(|(known, ..)| *known == hash) {
-            Some((_, starts, most)) => {
+        match sets.iter_mut().find(|(set_hash, ..)| *set_hash == hash) {
+            Some((_, starts, max_inputs)) => {
                 starts.push(start);
-                *most = inputs.max(*most);
+                *max_inputs = inputs.max(*max_inputs);
             }
             None => sets.push((hash, vec![start], inputs)),
         }
     }
-    // The first of the largest sets.
+    // The first one of the largest sets.
     let (hash, starts, inputs) = sets
         .into_iter()
         .rev()
@@ -150,21 +150,21 @@ fn matching_occurrences(repeat: &Repeat, kinds: &[u64], uses: &[Vec<NodeInput>])
 
 /// Returns the hash of the kinds and inner inputs of a run, and the number of values that it consumes from other nodes.
 fn run_shape(start: u32, length: usize, kinds: &[u64], uses: &[Vec<NodeInput>]) -> (u64, u32) {
-    let begin = start as usize;
+    let first = start as usize;
     let mut hash = XxHash3_64::new();
     let mut outside = BTreeSet::new();
-    let nodes = kinds.iter().zip(uses).skip(begin).take(length);
+    let nodes = kinds.iter().zip(uses).skip(first).take(length);
     for (kind, uses) in nodes {
         hash.write_u64(*kind);
         hash.write_u64(uses.len() as u64);
-        for of_node in uses {
-            match of_node {
-                Some((node, output)) if (begin..begin + length).contains(&(*node as usize)) => {
+        for input in uses {
+            match input {
+                Some((node, output)) if (first..first + length).contains(&(*node as usize)) => {
                     hash.write_u64(u64::from(node - start) + 1);
                     hash.write_u32(*output);
                 }
-                Some(of_node) => {
-                    outside.insert(*of_node);
+                Some(input) => {
+                    outside.insert(*input);
                     hash.write_u64(0);
                 }
                 None => hash.write_u64(0),

@@ -13,34 +13,35 @@ pub(super) struct Repeat {
 }
 
 impl Repeat {
-    /// Number of letters in all occurrences but one.
+    /// Number of symbols in all occurrences but one.
     pub(super) fn saved_symbols(&self) -> u64 {
         self.length as u64 * (self.starts.len() as u64).saturating_sub(1)
     }
 }
 
-/// Returns runs of at least `least` letters, in descending order of [`Repeat::saved_symbols`]. Ties are broken by the
-/// number of occurrences (most), then by position (first).
+/// Returns runs of at least `min_length` symbols, in descending order of [`Repeat::saved_symbols`]. Ties are broken by
+/// the number of occurrences (most first), then by position (first one first).
 ///
-/// For each set of positions where the same runs begin, it is the longest run whose occurrences do not overlap.
-pub(super) fn find_repeats(letters: &[u32], least: usize) -> impl Iterator<Item = Repeat> {
-    let suffixes = suffix_array(letters);
-    let mut found = lcp_intervals(letters, &suffixes, least);
-    found.sort_by_key(|one| {
+/// For each set of positions where the same runs start, the result has the longest run whose occurrences do not
+/// overlap.
+pub(super) fn find_repeats(symbols: &[u32], min_length: usize) -> impl Iterator<Item = Repeat> {
+    let suffixes = suffix_array(symbols);
+    let mut intervals = lcp_intervals(symbols, &suffixes, min_length);
+    intervals.sort_by_key(|interval| {
         std::cmp::Reverse((
-            one.saved_symbols(),
-            one.count(),
-            std::cmp::Reverse(one.first),
+            interval.saved_symbols(),
+            interval.count(),
+            std::cmp::Reverse(interval.first_start),
         ))
     });
-    found.into_iter().map(move |one| {
+    intervals.into_iter().map(move |interval| {
         let mut starts = suffixes
-            .get(one.begin..one.end)
+            .get(interval.start..interval.end)
             .unwrap_or_default()
             .to_vec();
         starts.sort_unstable();
         Repeat {
-            length: one.length,
+            length: interval.length,
             starts,
         }
     })
@@ -49,15 +50,15 @@ pub(super) fn find_repeats(letters: &[u32], least: usize) -> impl Iterator<Item 
 /// Suffixes with a common prefix: a range of the suffix array.
 struct LcpInterval {
     length: usize,
-    begin: usize,
+    start: usize,
     end: usize,
-    /// First position of the run.
-    first: u32,
+    /// Position of the first occurrence.
+    first_start: u32,
 }
 
 impl LcpInterval {
     fn count(&self) -> usize {
-        self.end - self.begin
+        self.end - self.start
     }
 
     fn saved_symbols(&self) -> usize {
@@ -68,33 +69,37 @@ impl LcpInterval {
 /// Positions, and the minimum distance between two of them.
 #[derive(Default)]
 struct Occurrences {
-    places: BTreeSet<u32>,
+    positions: BTreeSet<u32>,
     nearest: Option<u32>,
 }
 
 impl Occurrences {
-    fn new(place: u32) -> Self {
+    fn new(position: u32) -> Self {
         Self {
-            places: BTreeSet::from([place]),
+            positions: BTreeSet::from([position]),
             nearest: None,
         }
     }
 
     /// Merges the smaller set into the larger one.
     fn merge(&mut self, mut other: Self) {
-        if other.places.len() > self.places.len() {
+        if other.positions.len() > self.positions.len() {
             std::mem::swap(self, &mut other);
         }
         let mut nearest = [self.nearest, other.nearest].into_iter().flatten().min();
-        for place in other.places {
-            let before = self
-                .places
-                .range(..place)
+        for position in other.positions {
+            let gap_before = self
+                .positions
+                .range(..position)
                 .next_back()
-                .map(|near| place - near);
-            let behind = self.places.range(place..).next().map(|near| near - place);
-            nearest = [nearest, before, behind].into_iter().flatten().min();
-            self.places.insert(place);
+                .map(|near| position - near);
+            let gap_after = self
+                .positions
+                .range(position..)
+                .next()
+                .map(|near| near - position);
+            nearest = [nearest, gap_before, gap_after].into_iter().flatten().min();
+            self.positions.insert(position);
         }
         self.nearest = nearest;
     }
@@ -102,36 +107,39 @@ impl Occurrences {
 
 /// An interval that is still being extended.
 struct OpenInterval {
-    common: u32,
-    begin: usize,
-    places: Occurrences,
+    prefix_length: u32,
+    start: usize,
+    positions: Occurrences,
 }
 
 /// Returns the LCP intervals of the suffix array, bottom up.
-fn lcp_intervals(letters: &[u32], suffixes: &[u32], least: usize) -> Vec<LcpInterval> {
-    let lengths = lcp_array(letters, suffixes);
-    let mut found = Vec::new();
+fn lcp_intervals(symbols: &[u32], suffixes: &[u32], min_length: usize) -> Vec<LcpInterval> {
+    let lengths = lcp_array(symbols, suffixes);
+    let mut intervals = Vec::new();
     let mut open = vec![OpenInterval {
-        common: 0,
-        begin: 0,
-        places: Occurrences::default(),
+        prefix_length: 0,
+        start: 0,
+        positions: Occurrences::default(),
     }];
     let mut pending: Option<(Occurrences, usize)> = None;
     for end in 0..=suffixes.len() {
         let length = lengths.get(end).copied().unwrap_or(0);
-        if let Some((mut places, mut begin)) = pending.take() {
-            while let Some(mut top) = open.pop_if(|top| top.common > length) {
-                let around = open.last().map_or(0, |below| below.common).max(length);
-                top.places.merge(places);
-                found.extend(close_interval(&top, end, around, least));
-                (places, begin) = (top.places, top.begin);
+        if let Some((mut positions, mut start)) = pending.take() {
+            while let Some(mut top) = open.pop_if(|top| top.prefix_length > length) {
+                let enclosing_length = open
+                    .last()
+                    .map_or(0, |below| below.prefix_length)
+                    .max(length);
+                top.positions.merge(positions);
+                intervals.extend(close_interval(&top, end, enclosing_length, min_length));
+                (positions, start) = (top.positions, top.start);
             }
             match open.last_mut() {
-                Some(top) if top.common == length => top.places.merge(places),
+                Some(top) if top.prefix_length == length => top.positions.merge(positions),
                 _ => open.push(OpenInterval {
-                    common: length,
-                    begin,
-                    places,
+                    prefix_length: length,
+                    start,
+                    positions,
                 }),
             }
         }
@@ -139,23 +147,28 @@ fn lcp_intervals(letters: &[u32], suffixes: &[u32], least: usize) -> Vec<LcpInte
             .get(end)
             .map(|&suffix| (Occurrences::new(suffix), end));
     }
-    found
+    intervals
 }
 
-/// Returns the run of an interval; `None` if a longer run has the same positions (`around` letters are common to the
-/// enclosing interval).
+/// Returns the run of an interval. Returns `None` if a longer run has the same positions: the enclosing interval has a
+/// common prefix of `enclosing_length` symbols.
 fn close_interval(
     open: &OpenInterval,
     end: usize,
-    around: u32,
-    least: usize,
+    enclosing_length: u32,
+    min_length: usize,
 ) -> Option<LcpInterval> {
-    let length = open.places.nearest?.min(open.common);
-    (length > around && length as usize >= least).then_some(LcpInterval {
+    let length = open.positions.nearest?.min(open.prefix_length);
+    (length > enclosing_length && length as usize >= min_length).then_some(LcpInterval {
         length: length as usize,
-        begin: open.begin,
+        start: open.start,
         end,
-        first: open.places.places.first().copied().unwrap_or_default(),
+        first_start: open
+            .positions
+            .positions
+            .first()
+            .copied()
+            .unwrap_or_default(),
     })
 }
 
@@ -163,20 +176,25 @@ fn close_interval(
 mod tests {
     use super::*;
 
-    fn starts_and_length(text: &str, least: usize) -> Vec<(String, Vec<u32>)> {
-        let letters: Vec<u32> = text.chars().map(u32::from).collect();
+    fn starts_and_length(text: &str, min_length: usize) -> Vec<(String, Vec<u32>)> {
+        let symbols: Vec<u32> = text.chars().map(u32::from).collect();
         let text: Vec<char> = text.chars().collect();
-        let of = |one: Repeat| {
-            let begin = one.starts[0] as usize;
-            (text[begin..begin + one.length].iter().collect(), one.starts)
+        let text_and_starts = |repeat: Repeat| {
+            let start = repeat.starts[0] as usize;
+            (
+                text[start..start + repeat.length].iter().collect(),
+                repeat.starts,
+            )
         };
-        find_repeats(&letters, least).map(of).collect()
+        find_repeats(&symbols, min_length)
+            .map(text_and_starts)
+            .collect()
     }
 
     #[test]
     fn runs_are_as_long_as_they_do_not_overlap() {
-        let found = starts_and_length("xabcabcabcy", 2);
-        assert_eq!(found[0], ("abc".to_owned(), vec![1, 4, 7]));
+        let repeats = starts_and_length("xabcabcabcy", 2);
+        assert_eq!(repeats[0], ("abc".to_owned(), vec![1, 4, 7]));
         let twice = starts_and_length("abcdXabcd", 1);
         assert_eq!(twice[0], ("abcd".to_owned(), vec![0, 5]));
         assert_eq!(starts_and_length("abcdefg", 1), []);
@@ -194,21 +212,23 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(11);
         for _ in 0..200 {
             let length = random.usize(2..24);
-            let letters: Vec<u32> = (0..length).map(|_| random.u32(0..3)).collect();
-            let mut most = 0;
+            let symbols: Vec<u32> = (0..length).map(|_| random.u32(0..3)).collect();
+            let mut max_saved = 0;
             for run in 2..=length / 2 {
-                for begin in 0..=length - run {
-                    let same = |at: &usize| letters[*at..at + run] == letters[begin..begin + run];
+                for start in 0..=length - run {
+                    let same = |position: &usize| {
+                        symbols[*position..position + run] == symbols[start..start + run]
+                    };
                     let starts: Vec<usize> = (0..=length - run).filter(same).collect();
-                    let apart = starts.windows(2).all(|two| two[1] - two[0] >= run);
-                    if starts.len() > 1 && apart {
-                        most = most.max((starts.len() - 1) * run);
+                    let are_disjoint = starts.windows(2).all(|two| two[1] - two[0] >= run);
+                    if starts.len() > 1 && are_disjoint {
+                        max_saved = max_saved.max((starts.len() - 1) * run);
                     }
                 }
             }
-            let first = find_repeats(&letters, 2).next();
-            let found = first.map_or(0, |first| (first.starts.len() - 1) * first.length);
-            assert_eq!(found, most, "{letters:?}");
+            let first = find_repeats(&symbols, 2).next();
+            let saved = first.map_or(0, |first| (first.starts.len() - 1) * first.length);
+            assert_eq!(saved, max_saved, "{symbols:?}");
         }
     }
 }

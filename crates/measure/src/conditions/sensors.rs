@@ -103,10 +103,11 @@ pub(super) fn cooling_steps(root: &FsRoot) -> Option<u64> {
 pub(super) fn on_battery(root: &FsRoot) -> Option<bool> {
     const SUPPLIES: &str = "/sys/class/power_supply";
     let batteries = root.entry_names(SUPPLIES).into_iter().filter_map(|name| {
-        let of = |file: &str| root.nonempty_text(&format!("{SUPPLIES}/{name}/{file}"));
+        let read_file = |file: &str| root.nonempty_text(&format!("{SUPPLIES}/{name}/{file}"));
         // Batteries of mice and keyboards have the scope `Device`.
-        let own = of("type")? == "Battery" && of("scope").as_deref() != Some("Device");
-        own.then(|| of("status"))?
+        let is_machine_battery =
+            read_file("type")? == "Battery" && read_file("scope").as_deref() != Some("Device");
+        is_machine_battery.then(|| read_file("status"))?
     });
     batteries
         .map(|status| status == "Discharging")

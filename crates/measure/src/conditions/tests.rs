@@ -4,10 +4,10 @@ use crate::fs_root::write_files;
 const WALL: Duration = Duration::from_secs(1);
 const CORES: u64 = 4;
 
-fn read(core: Option<usize>, files: &[(&str, &str)]) -> Conditions {
+fn read_from_files(core: Option<usize>, files: &[(&str, &str)]) -> Conditions {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path(), files);
-    Conditions::read_at(&FsRoot::at(folder.path()), core)
+    Conditions::read_at(&FsRoot::new(folder.path()), core)
 }
 
 /// Readings of a machine with [`CORES`] processors after `total` ticks each: ticks of all processors that
@@ -24,7 +24,7 @@ fn conditions(busy: u64, steal: u64, sibling_busy: u64, total: u64) -> Condition
 
 #[test]
 fn the_kernels_files_are_read() {
-    let found = read(
+    let found = read_from_files(
         Some(1),
         &[
             (
@@ -108,7 +108,7 @@ fn the_kernels_files_are_read() {
 
 #[test]
 fn missing_values_raise_no_flag() {
-    let nothing = read(Some(0), &[]);
+    let nothing = read_from_files(Some(0), &[]);
     assert_eq!(
         nothing,
         Conditions {
@@ -127,7 +127,7 @@ fn missing_values_raise_no_flag() {
 #[test]
 fn load_and_stolen_time_are_reported() {
     let quiet = conditions(0, 0, 0, 0);
-    let own = Duration::from_millis(600);
+    let own_cpu_time = Duration::from_millis(600);
     // 60 of the ticks belong to this process. 10 ticks are 0.1 s, and 2 ticks are 1 % of 200.
     for (busy, steal, flags) in [
         (0, 0, vec![]),
@@ -136,11 +136,13 @@ fn load_and_stolen_time_are_reported() {
         (60, 1, vec![]),
         (60, 2, vec!["stolen"]),
     ] {
-        let found = condition_flags(&quiet, &conditions(busy, steal, 0, 100), WALL, own);
+        let found = condition_flags(&quiet, &conditions(busy, steal, 0, 100), WALL, own_cpu_time);
         assert_eq!(found, flags, "{busy} {steal}");
     }
     // Two stolen ticks of 1000 are below one percent.
-    assert!(condition_flags(&quiet, &conditions(0, 2, 0, 1000), 10 * WALL, own).is_empty());
+    assert!(
+        condition_flags(&quiet, &conditions(0, 2, 0, 1000), 10 * WALL, own_cpu_time).is_empty()
+    );
     // Three of four ticks can be a rounding error; one busy processor of a hundred is negligible.
     let short = WALL / 25;
     assert!(condition_flags(&quiet, &conditions(3, 0, 0, 4), short, Duration::ZERO).is_empty());

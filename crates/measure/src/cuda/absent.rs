@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::device::{AppState, Backend, Device, Setup};
+use crate::device::{Backend, Device, ServeResult, Setup};
 use crate::error::{Error, Result};
 use crate::trial::Language;
 
@@ -43,7 +43,7 @@ impl Backend for Cuda {
         Vec::new()
     }
 
-    fn serve(&self, _: &OsStr, _: &[OsString]) -> Option<AppState> {
+    fn serve(&self, _: &OsStr, _: &[OsString]) -> Option<ServeResult> {
         None
     }
 
@@ -55,18 +55,18 @@ impl Backend for Cuda {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::Options;
+    use crate::runner::RunnerOptions;
 
     #[test]
-    fn what_is_missing_is_cuda() {
+    fn the_missing_feature_is_named() {
         assert!(Cuda.describe().join("\n").contains("does not support CUDA"));
         let folder = std::path::Path::new("/nowhere");
         let setup = Setup {
             command: &[],
             scratch: folder,
-            options: Options::default(),
+            options: RunnerOptions::default(),
         };
-        let refused = Cuda.open(0, &setup).err().unwrap();
-        assert!(refused.to_string().contains("does not support CUDA"));
+        let error = Cuda.open(0, &setup).err().unwrap();
+        assert!(error.to_string().contains("does not support CUDA"));
     }
 }

@@ -77,12 +77,12 @@ impl DeviceBench<'_> {
         let first = self.launch_and_check(&mut call, &arguments, check)?;
         let watch = Watch::begin(None);
         let timing = self.time(&mut call, &trial.settings)?;
-        let odd = watch.flags();
+        let condition_flags = watch.flags();
         let second = self.launch_and_check(&mut call, &arguments, check)?;
         let mut flags = timing.flags;
-        for flag in odd {
+        for flag in condition_flags {
             // The GPU monitor may have set the same flag.
-            if !flags.iter().any(|known| known == flag) {
+            if !flags.iter().any(|existing| existing == flag) {
                 flags.push(flag.to_owned());
             }
         }

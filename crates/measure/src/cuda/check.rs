@@ -89,7 +89,7 @@ impl<'c> DeviceArguments<'c> {
     /// Initializes the inputs and poisons buffers that are only written.
     pub(super) fn prepare(&self) -> Result<(), Code> {
         let mut values = Vec::new();
-        for (at, bound) in self.all.iter().enumerate() {
+        for (index, bound) in self.all.iter().enumerate() {
             let DeviceArgument::Buffer {
                 memory,
                 bytes,
@@ -104,7 +104,7 @@ impl<'c> DeviceArguments<'c> {
             values.resize(*bytes, 0);
             match role {
                 Role::Out => poison(*dtype, &mut values),
-                Role::In | Role::InOut => fill(*dtype, *init, self.seed, at, &mut values),
+                Role::In | Role::InOut => fill(*dtype, *init, self.seed, index, &mut values),
             }
             memory.upload(&values)?;
         }
@@ -132,18 +132,20 @@ impl<'c> DeviceArguments<'c> {
             else {
                 continue;
             };
-            let mut got = memory.download()?;
+            let mut actual = memory.download()?;
             // The device allocates at least one byte, even for an empty buffer.
-            got.truncate(*bytes);
-            if *role == Role::Out && is_untouched(*dtype, &got) {
+            actual.truncate(*bytes);
+            if *role == Role::Out && is_untouched(*dtype, &actual) {
                 let message = format!("unwritten: nothing was written to `{name}`");
                 return Ok(Err(failed_outcome(5, message)));
             }
             let next = rest.and_then(|rest| rest.split_at_checked(*bytes));
-            if let Some(((check, _), (want, after))) = check.zip(next) {
-                rest = Some(after);
-                match compare_output(check, name, *dtype, (&got, want)) {
-                    Ok(error) => largest = Some(largest.map_or(error, |most| most.max(error))),
+            if let Some(((check, _), (expected, remaining))) = check.zip(next) {
+                rest = Some(remaining);
+                match compare_output(check, name, *dtype, (&actual, expected)) {
+                    Ok(error) => {
+                        largest = Some(largest.map_or(error, |maximum| maximum.max(error)))
+                    }
                     Err(outcome) => return Ok(Err(outcome)),
                 }
             }

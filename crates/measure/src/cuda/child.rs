@@ -34,7 +34,7 @@ pub(super) struct Child {
     process: std::process::Child,
     stdin: ChildStdin,
     replies: Receiver<Reply>,
-    said: Option<JoinHandle<Vec<u8>>>,
+    stderr_tail: Option<JoinHandle<Vec<u8>>>,
 }
 
 impl Child {
@@ -73,12 +73,12 @@ impl Child {
                 }
             }
         });
-        let said = thread::spawn(move || read_tail(stderr));
+        let stderr_tail = thread::spawn(move || read_tail(stderr));
         Ok(Self {
             process,
             stdin,
             replies,
-            said: Some(said),
+            stderr_tail: Some(stderr_tail),
         })
     }
 
@@ -105,12 +105,15 @@ impl Child {
         let status = self.wait_for_status(EXIT_WAIT);
         let _ = self.process.kill();
         let status = status.or_else(|| self.process.wait().ok());
-        let said = self.said.take().and_then(|said| said.join().ok());
-        let said = said.unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        let mut lines = said.lines().map(str::trim);
+        let stderr_tail = self
+            .stderr_tail
+            .take()
+            .and_then(|stderr_tail| stderr_tail.join().ok());
+        let stderr_tail = stderr_tail.unwrap_or_default();
+        let stderr_tail = String::from_utf8_lossy(&stderr_tail);
+        let mut lines = stderr_tail.lines().map(str::trim);
         let last = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
-        let how = match status {
+        let exit = match status {
             Some(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal:{signal}"),
                 (None, code) => format!("exit:{}", code.unwrap_or_default()),
@@ -118,9 +121,9 @@ impl Child {
             None => "gone".to_owned(),
         };
         if last.is_empty() {
-            how
+            exit
         } else {
-            format!("{how}: {last}")
+            format!("{exit}: {last}")
         }
     }
 
@@ -146,11 +149,11 @@ impl Drop for Child {
 
 /// Reads to the end and returns the last bytes.
 fn read_tail(mut from: impl Read) -> Vec<u8> {
-    let (mut kept, mut chunk) = (Vec::new(), [0; TAIL_BYTES]);
+    let (mut tail, mut chunk) = (Vec::new(), [0; TAIL_BYTES]);
     while let Ok(count @ 1..) = from.read(&mut chunk) {
-        kept.extend(chunk.iter().take(count));
-        let surplus = kept.len().saturating_sub(TAIL_BYTES);
-        kept.drain(..surplus);
+        tail.extend(chunk.iter().take(count));
+        let surplus = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..surplus);
     }
-    kept
+    tail
 }

@@ -21,7 +21,7 @@ impl Code {
         NAMES
             .binary_search_by_key(&self.0, |(number, _)| *number)
             .ok()
-            .and_then(|at| NAMES.get(at))
+            .and_then(|index| NAMES.get(index))
             .map_or("CUDA_ERROR (not known to this program)", |(_, name)| name)
     }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_shown_with_its_name_and_an_unknown_one_too() {
+    fn known_and_unknown_codes_are_displayed_with_a_name() {
         assert_eq!(Code(700).to_string(), "700: CUDA_ERROR_ILLEGAL_ADDRESS");
         assert_eq!(
             Code(990).to_string(),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_that_spoil_the_context_are_sticky_and_faults_are_not_the_kernels() {
+    fn context_errors_are_sticky_and_machine_faults_are_classified() {
         assert!(
             [700, 702, 710, 716, 717, 718, 719]
                 .map(Code)

@@ -66,7 +66,7 @@ impl Compiler {
         let started = Instant::now();
         let limit_s = trial.settings.timeout_build_s;
         let directory = Scratch::new()?;
-        let order = CompileRequest {
+        let request = CompileRequest {
             trial: trial.clone(),
             toolkit: self.toolkit.clone(),
             architecture: architecture.to_owned(),
@@ -75,10 +75,10 @@ impl Compiler {
         };
         let mut child = Child::start(&self.command, &["compile"])?;
         // An exited process is detected below.
-        let _ = child.send(&order);
+        let _ = child.send(&request);
         let mut failed = match child.receive(duration_from_secs(limit_s)) {
             Received::Reply(Reply::Compiled) => {
-                let bytes = fs::read(&order.cubin).map_err(Error::io(&order.cubin))?;
+                let bytes = fs::read(&request.cubin).map_err(Error::io(&request.cubin))?;
                 let cost_s = started.elapsed().as_secs_f64();
                 return Ok(Ok(Cubin { bytes, cost_s }));
             }
@@ -118,40 +118,43 @@ pub(super) fn source_error(location: impl Into<String>, reason: impl Into<String
 }
 
 /// Executes a compile request, in the compiling process.
-pub(super) fn run_request(order: &CompileRequest) -> Reply {
-    if order.sandbox {
-        enter_sandbox(order);
+pub(super) fn run_request(request: &CompileRequest) -> Reply {
+    if request.sandbox {
+        enter_sandbox(request);
     }
-    let nvrtc = match Nvrtc::open(&order.toolkit) {
+    let nvrtc = match Nvrtc::open(&request.toolkit) {
         Ok(nvrtc) => nvrtc,
         Err(reason) => return Reply::Fault(reason),
     };
-    let known = nvrtc.architectures();
-    let names: Vec<String> = known.iter().map(|number| format!("sm_{number}")).collect();
+    let architectures = nvrtc.architectures();
+    let names: Vec<String> = architectures
+        .iter()
+        .map(|number| format!("sm_{number}"))
+        .collect();
     // `sm_90a` is `sm_90` with the features specific to that chip.
-    let plain = order.architecture.trim_end_matches(['a', 'f']);
+    let plain = request.architecture.trim_end_matches(['a', 'f']);
     if !names.is_empty() && !names.iter().any(|name| name == plain) {
         return Reply::Fault(format!(
             "`{}` does not compile for `{}`, only for {}\nhint: install NVRTC of another CUDA version; \
              `TSQL_NVRTC_DIR` selects its directory",
-            order.toolkit.library.display(),
-            order.architecture,
+            request.toolkit.library.display(),
+            request.architecture,
             names.join(", ")
         ));
     }
-    let options = compile_options(&order.trial, &order.architecture, &order.toolkit);
-    match nvrtc.compile(&order.trial.program.sources, &options) {
-        Ok(cubin) => match fs::write(&order.cubin, cubin) {
+    let options = compile_options(&request.trial, &request.architecture, &request.toolkit);
+    match nvrtc.compile(&request.trial.program.sources, &options) {
+        Ok(cubin) => match fs::write(&request.cubin, cubin) {
             Ok(()) => Reply::Compiled,
-            Err(error) => Reply::Fault(format!("{}: {error}", order.cubin.display())),
+            Err(error) => Reply::Fault(format!("{}: {error}", request.cubin.display())),
         },
-        Err(refused) => failure_reply(&refused),
+        Err(failure) => failure_reply(&failure),
     }
 }
 
 /// Confines NVRTC to the folder of the request, regardless of its flags.
-fn enter_sandbox(order: &CompileRequest) {
-    let toolkit = &order.toolkit;
+fn enter_sandbox(request: &CompileRequest) {
+    let toolkit = &request.toolkit;
     let libraries = toolkit.builtins.iter().chain([&toolkit.library]);
     let folders = libraries.filter_map(|library| library.parent());
     let readable = readable_paths::system_paths()
@@ -159,7 +162,7 @@ fn enter_sandbox(order: &CompileRequest) {
         .chain(folders.map(Path::to_owned))
         .chain(toolkit.headers.clone())
         .collect::<Vec<_>>();
-    if let Some(folder) = order.cubin.parent()
+    if let Some(folder) = request.cubin.parent()
         && prctl::set_no_new_privs().is_ok()
     {
         sandbox::enter(SandboxProfile::Kernel, folder, &readable);
@@ -169,21 +172,21 @@ fn enter_sandbox(order: &CompileRequest) {
 /// `NVRTC_ERROR_BUILTIN_OPERATION_FAILURE`: `nvrtc-builtins` is missing or has another version.
 const BUILTIN_OPERATION_FAILURE: u32 = 7;
 
-fn failure_reply(refused: &CompileFailure) -> Reply {
-    let said = first_error(&refused.log);
-    if refused.status == BUILTIN_OPERATION_FAILURE {
+fn failure_reply(failure: &CompileFailure) -> Reply {
+    let message = first_error(&failure.log);
+    if failure.status == BUILTIN_OPERATION_FAILURE {
         return Reply::Fault(format!(
             "NVRTC does not find its built-in functions: {}\nhint: install the library \
              `libnvrtc-builtins` of the same version beside it",
-            said.unwrap_or("no reason given")
+            message.unwrap_or("no reason given")
         ));
     }
-    let kind = match said {
+    let kind = match message {
         Some(line) if line.starts_with("ptxas") => "ptxas",
         _ => "nvrtc",
     };
-    let said = said.map_or_else(|| format!("error {}", refused.status), str::to_owned);
-    let outcome = failed_outcome(3, format!("{kind}: {said}"));
+    let message = message.map_or_else(|| format!("error {}", failure.status), str::to_owned);
+    let outcome = failed_outcome(3, format!("{kind}: {message}"));
     Reply::Done {
         outcome,
         last: false,
@@ -204,10 +207,11 @@ fn compile_options(trial: &Trial, architecture: &str, toolkit: &Toolkit) -> Vec<
     let include = |path: &Path| format!("--include-path={}", path.display());
     let values = trial.params.iter().chain(&trial.config);
     let flags = &trial.program.flags;
-    let named = |flag: &String| flag.starts_with("--gpu-architecture") || flag.starts_with("-arch");
+    let sets_architecture =
+        |flag: &String| flag.starts_with("--gpu-architecture") || flag.starts_with("-arch");
     let architecture = format!("--gpu-architecture={architecture}");
     Some(architecture)
-        .filter(|_| !flags.iter().any(named))
+        .filter(|_| !flags.iter().any(sets_architecture))
         .into_iter()
         .chain(toolkit.headers.as_deref().map(include))
         .chain(values.map(|(name, value)| format!("--define-macro={name}={value}")))
@@ -234,17 +238,17 @@ mod tests {
     fn the_first_error_is_reported_without_warnings() {
         let log = "mm.cu(1): warning #177-D: variable \"u\" was declared\n  int u;\n\n\
                    mm.cu(3): error: identifier \"y\" is undefined\n 1 error detected";
-        let told = "nvrtc: mm.cu(3): error: identifier \"y\" is undefined";
-        assert_eq!(error_message(6, log), told);
+        let message = "nvrtc: mm.cu(3): error: identifier \"y\" is undefined";
+        assert_eq!(error_message(6, log), message);
         assert_eq!(error_message(11, ""), "nvrtc: error 11");
     }
 
     #[test]
-    fn what_the_assembler_refuses_has_a_kind_of_its_own() {
+    fn assembler_errors_have_their_own_kind() {
         let log = "ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)\n";
-        let told =
+        let message =
             "ptxas: ptxas error   : Entry function 'f' uses too much shared data (0x61a80 bytes)";
-        assert_eq!(error_message(6, log), told);
+        assert_eq!(error_message(6, log), message);
     }
 
     #[test]
@@ -255,17 +259,17 @@ mod tests {
             headers: Some("/cuda/include".into()),
         };
         let mut trial = super::super::stub::trial("scale");
-        let told = compile_options(&trial, "sm_90", &toolkit);
-        let wanted = [
+        let options = compile_options(&trial, "sm_90", &toolkit);
+        let expected = [
             "--gpu-architecture=sm_90",
             "--include-path=/cuda/include",
             "--define-macro=N=1000",
             "--define-macro=FACTOR=2",
         ];
-        assert_eq!(told, wanted);
+        assert_eq!(options, expected);
         trial.program.flags = vec!["-arch=sm_90a".to_owned()];
-        let told = compile_options(&trial, "sm_90", &toolkit);
-        assert_eq!(told[1..], [wanted[2], wanted[3], "-arch=sm_90a"]);
+        let options = compile_options(&trial, "sm_90", &toolkit);
+        assert_eq!(options[1..], [expected[2], expected[3], "-arch=sm_90a"]);
     }
 
     #[test]

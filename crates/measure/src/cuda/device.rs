@@ -70,11 +70,11 @@ impl Backend for Cuda {
         }
         let command = setup.command(WORKER);
         let compiler = Compiler::new(&command, &probe, setup.options.sandbox)?;
-        let place = probe
+        let index = probe
             .devices
             .iter()
             .position(|device| device.ordinal == number);
-        let device = place.map(|place| probe.devices.swap_remove(place));
+        let device = index.map(|index| probe.devices.swap_remove(index));
         let facts = device.ok_or_else(|| {
             let hint = "hint: `tsql measure devices` lists the GPUs";
             Error::Missing(format!("no GPU has the number {number}\n{hint}"))

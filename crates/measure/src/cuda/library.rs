@@ -41,32 +41,33 @@ pub(super) struct SearchPaths {
 impl SearchPaths {
     /// Search paths from this process's environment.
     pub(super) fn from_environment() -> Self {
-        let mut places = Self::default();
+        let mut search_paths = Self::default();
         if let Some(directory) = env::var_os(VARIABLE) {
             // An explicit location disables all others.
-            places.add(&PathBuf::from(directory), VARIABLE);
-            return places;
+            search_paths.add(&PathBuf::from(directory), VARIABLE);
+            return search_paths;
         }
         for variable in ["CUDA_HOME", "CUDA_PATH"] {
             if let Some(home) = env::var_os(variable) {
-                places.add(&PathBuf::from(home), variable);
+                search_paths.add(&PathBuf::from(home), variable);
             }
         }
         for directory in python_search_path() {
             for wheel in WHEEL_FOLDERS {
                 let wheel = directory.join(wheel);
                 if wheel.is_dir() {
-                    places.directories.push((wheel, "python3".to_owned()));
+                    search_paths.directories.push((wheel, "python3".to_owned()));
                 }
             }
         }
-        places.by_name = true;
-        places
+        search_paths.by_name = true;
+        search_paths
     }
 
-    fn add(&mut self, directory: &Path, why: &str) {
+    fn add(&mut self, directory: &Path, origin: &str) {
         for lib in ["lib64", "lib", ""] {
-            self.directories.push((directory.join(lib), why.to_owned()));
+            self.directories
+                .push((directory.join(lib), origin.to_owned()));
         }
     }
 
@@ -95,16 +96,16 @@ impl SearchPaths {
 
     /// List of the searched locations, for messages.
     pub(super) fn describe(&self) -> String {
-        let mut places: Vec<String> = self
+        let mut locations: Vec<String> = self
             .directories
             .iter()
-            .map(|(directory, why)| format!("`{}` ({why})", directory.display()))
+            .map(|(directory, origin)| format!("`{}` ({origin})", directory.display()))
             .collect();
         if self.by_name {
-            places.push("python3's site-packages".to_owned());
-            places.push(format!("the system's libraries ({})", NAMES.join(", ")));
+            locations.push("python3's site-packages".to_owned());
+            locations.push(format!("the system's libraries ({})", NAMES.join(", ")));
         }
-        places.join(", ")
+        locations.join(", ")
     }
 }
 
@@ -174,23 +175,26 @@ mod tests {
             fs::write(lib.join(name), "").unwrap();
         }
         fs::write(include.join("cuda_fp16.h"), "").unwrap();
-        let mut places = SearchPaths::default();
-        places.add(root.path(), VARIABLE);
+        let mut search_paths = SearchPaths::default();
+        search_paths.add(root.path(), VARIABLE);
         let toolkit = Toolkit {
             library: lib.join("libnvrtc.so.13"),
             builtins: vec![lib.join("libnvrtc-builtins.so.13.0")],
             headers: Some(include),
         };
-        assert_eq!(places.candidates(), [toolkit]);
+        assert_eq!(search_paths.candidates(), [toolkit]);
     }
 
     #[test]
     fn an_empty_directory_has_no_candidate_and_is_named() {
         let root = tempfile::tempdir().unwrap();
-        let mut places = SearchPaths::default();
-        places.add(root.path(), VARIABLE);
-        assert!(places.candidates().is_empty());
-        let told = places.describe();
-        assert!(told.contains(&root.path().display().to_string()) && told.contains(VARIABLE));
+        let mut search_paths = SearchPaths::default();
+        search_paths.add(root.path(), VARIABLE);
+        assert!(search_paths.candidates().is_empty());
+        let description = search_paths.describe();
+        assert!(
+            description.contains(&root.path().display().to_string())
+                && description.contains(VARIABLE)
+        );
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn check_launch(
     launch: Launch,
 ) -> Result<Result<(), String>, Code> {
     let limit = |limit| device.attribute(limit);
-    let own = |attribute| function.attribute(attribute);
+    let kernel_limit = |attribute| function.attribute(attribute);
     let bounds = LaunchLimits {
         grid: [
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
@@ -40,13 +40,13 @@ pub(super) fn check_launch(
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
         ],
         // The kernel's limit is lower if it uses many registers.
-        threads: limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?.min(own(
+        threads: limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?.min(kernel_limit(
             FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
         )?),
         shared_bytes: limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(
             limit(Limit::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?,
         ),
-        static_bytes: own(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        static_bytes: kernel_limit(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
     };
     if let Err(reason) = bounds.check(launch) {
         return Ok(Err(reason));
@@ -92,27 +92,27 @@ impl LaunchLimits {
 /// have, regardless of the arguments.
 pub(super) fn check_parameters(
     function: &Function<'_>,
-    given: &[Parameter<'_>],
+    arguments: &[Parameter<'_>],
 ) -> Result<Result<(), String>, Code> {
-    let taken = match function.parameters() {
-        Ok(taken) => taken,
+    let parameters = match function.parameters() {
+        Ok(parameters) => parameters,
         Err(code) if code.is_sticky() || code.is_fault() => return Err(code),
         // The driver does not report parameters for every kind of kernel; the manifest is trusted then.
         Err(_) => return Ok(Ok(())),
     };
-    if taken.len() != given.len() {
+    if parameters.len() != arguments.len() {
         return Ok(Err(format!(
             "the kernel takes `{}` arguments, the trial has {}",
-            taken.len(),
-            given.len()
+            parameters.len(),
+            arguments.len()
         )));
     }
-    for (at, (taken, given)) in taken.iter().zip(given).enumerate() {
-        let given = given.bytes();
-        if *taken != given {
+    for (index, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+        let argument = argument.bytes();
+        if *parameter != argument {
             return Ok(Err(format!(
-                "argument {} has `{taken}` bytes in the kernel, {given} in the trial",
-                at + 1
+                "argument {} has `{parameter}` bytes in the kernel, {argument} in the trial",
+                index + 1
             )));
         }
     }
@@ -158,8 +158,8 @@ mod tests {
                 "`233472` bytes of shared",
             ),
         ];
-        for (told, wanted) in cases {
-            assert!(told.as_deref().unwrap().contains(wanted), "{told:?}");
+        for (reason, expected) in cases {
+            assert!(reason.as_deref().unwrap().contains(expected), "{reason:?}");
         }
     }
 }

@@ -130,7 +130,7 @@ impl Nvrtc {
         let texts = c_strings(headers.iter().map(|header| &header.text))?;
         let names = c_strings(headers.iter().map(|header| &header.name))?;
         let options = c_strings(options.iter())?;
-        let (texts_at, names_at) = (pointers(&texts), pointers(&names));
+        let (text_pointers, name_pointers) = (pointers(&texts), pointers(&names));
 
         let mut program = std::ptr::null_mut();
         // SAFETY: all strings are NUL-terminated and live until the program is destroyed below; there are
@@ -140,9 +140,9 @@ impl Nvrtc {
                 &raw mut program,
                 text.as_ptr(),
                 name.as_ptr(),
-                count(&texts_at),
-                texts_at.as_ptr(),
-                names_at.as_ptr(),
+                count(&text_pointers),
+                text_pointers.as_ptr(),
+                name_pointers.as_ptr(),
             )
         };
         if status != 0 {
@@ -151,9 +151,10 @@ impl Nvrtc {
                 log: String::new(),
             });
         }
-        let options_at = pointers(&options);
+        let option_pointers = pointers(&options);
         // SAFETY: the program was created above; the options are NUL-terminated and outlive the call.
-        let status = unsafe { (self.compile)(program, count(&options_at), options_at.as_ptr()) };
+        let status =
+            unsafe { (self.compile)(program, count(&option_pointers), option_pointers.as_ptr()) };
         let cubin = if status == 0 {
             self.read_output(program, self.cubin_bytes, self.cubin)
         } else {

@@ -88,8 +88,8 @@ impl Probe {
 
 /// Detects all parts.
 pub(crate) fn probe() -> Probe {
-    let places = SearchPaths::from_environment();
-    let compiler = find_compiler(&places.candidates());
+    let search_paths = SearchPaths::from_environment();
+    let compiler = find_compiler(&search_paths.candidates());
     let nvrtc = compiler.as_ref().map(|(_, version)| version.clone());
     let mut missing = Vec::new();
     let (devices, driver_cuda) = match Driver::open() {
@@ -104,7 +104,7 @@ pub(crate) fn probe() -> Probe {
             "NVRTC, CUDA's compiler library, is not found; looked in {}\nhint: `pip install \
              'nvidia-cuda-nvrtc>=13,<13.1' 'nvidia-cuda-runtime>=13,<13.1'` installs it, \
              `TSQL_NVRTC_DIR` selects its directory",
-            places.describe()
+            search_paths.describe()
         ));
     }
     Probe {
@@ -186,7 +186,7 @@ fn describe_device(
     let architecture = architecture(device)?;
     let gpu = monitor.gpu(&device.bus_id()?);
     let uuid = device.uuid().ok();
-    let own = json!({
+    let device_facts = json!({
         "name": name,
         "architecture": architecture,
         // Data sets are published, and the plain UUID would identify a machine.
@@ -196,7 +196,7 @@ fn describe_device(
         "memory_bytes": device.memory_bytes()?,
         "ecc": number(DeviceAttribute::CU_DEVICE_ATTRIBUTE_ECC_ENABLED)? == 1,
     });
-    let parts = [own, common.clone(), gpu.facts()];
+    let parts = [device_facts, common.clone(), gpu.facts()];
     let facts = parts.into_iter().filter_map(|part| match part {
         Value::Object(part) => Some(part),
         _ => None,

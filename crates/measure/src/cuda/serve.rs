@@ -36,12 +36,17 @@ pub(crate) fn serve(arguments: &[&OsStr]) -> Result<()> {
     let mode: Vec<_> = arguments.iter().map(|word| word.to_str()).collect();
     match mode.as_slice() {
         [Some("compile")] => {
-            let order: Option<CompileRequest> = next_message(&lines)?;
-            order.map_or(Ok(()), |order| replies.send(&run_request(&order)))
+            let request: Option<CompileRequest> = next_message(&lines)?;
+            request.map_or(Ok(()), |request| replies.send(&run_request(&request)))
         }
         [Some("run"), Some(ordinal)] => {
-            let wrong = |_| Error::Worker(format!("`{ordinal}` is not the number of a device"));
-            serve_device(ordinal.parse().map_err(wrong)?, &lines, &mut replies)
+            let invalid_number =
+                |_| Error::Worker(format!("`{ordinal}` is not the number of a device"));
+            serve_device(
+                ordinal.parse().map_err(invalid_number)?,
+                &lines,
+                &mut replies,
+            )
         }
         _ => Err(Error::Worker("this command is internal to tsql".to_owned())),
     }
@@ -109,14 +114,14 @@ fn serve_device(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -
     };
     let monitor = Monitor::open();
     let gpu = monitor.gpu(&bus_id);
-    let station = DeviceBench {
+    let bench = DeviceBench {
         device,
         context: &context,
         gpu: &gpu,
     };
     replies.send(&Reply::Ready)?;
     while let Some(job) = next_message(lines)? {
-        let reply = reply_to(&station, &job);
+        let reply = reply_to(&bench, &job);
         replies.send(&reply)?;
         if !matches!(reply, Reply::Done { last: false, .. }) {
             break;
@@ -125,9 +130,9 @@ fn serve_device(ordinal: u32, lines: &Receiver<String>, replies: &mut Replies) -
     Ok(())
 }
 
-fn reply_to(station: &DeviceBench<'_>, job: &CudaJob) -> Reply {
+fn reply_to(bench: &DeviceBench<'_>, job: &CudaJob) -> Reply {
     let done = |outcome, last| Reply::Done { outcome, last };
-    match run_trial(station, job) {
+    match run_trial(bench, job) {
         Ok(outcome) | Err(TrialError::Outcome(outcome)) => done(outcome, false),
         Err(TrialError::Fault(reason)) => Reply::Fault(reason),
         Err(TrialError::Code(code)) if code.is_fault() => Reply::Fault(format!("error `{code}`")),
@@ -141,11 +146,11 @@ fn reply_to(station: &DeviceBench<'_>, job: &CudaJob) -> Reply {
     }
 }
 
-fn run_trial(station: &DeviceBench<'_>, job: &CudaJob) -> std::result::Result<Outcome, TrialError> {
-    let read = |path| {
+fn run_trial(bench: &DeviceBench<'_>, job: &CudaJob) -> std::result::Result<Outcome, TrialError> {
+    let read_file = |path| {
         fs::read(path).map_err(|error| TrialError::Fault(Error::io(path)(error).to_string()))
     };
-    let cubin = read(&job.cubin)?;
-    let reference = job.reference.as_ref().map(read).transpose()?;
-    station.measure(&job.trial, &cubin, reference.as_deref())
+    let cubin = read_file(&job.cubin)?;
+    let reference = job.reference.as_ref().map(read_file).transpose()?;
+    bench.measure(&job.trial, &cubin, reference.as_deref())
 }

@@ -81,7 +81,7 @@ fn with_library_path(directory: &Path, settings: &[(&str, &str)]) -> Vec<OsStrin
 fn stand_in() {
     let arguments: Vec<_> = env::args_os().collect();
     let flags = arguments.iter().position(|word| word == "--nocapture");
-    let Some(mode) = flags.and_then(|at| arguments.get(at + 1..)) else {
+    let Some(mode) = flags.and_then(|index| arguments.get(index + 1..)) else {
         return;
     };
     let mode: Vec<_> = mode.iter().map(OsString::as_os_str).collect();

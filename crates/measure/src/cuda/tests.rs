@@ -32,30 +32,30 @@ fn sentences(command: &[OsString]) -> String {
 
 #[test]
 fn a_probe_reports_devices_and_gaps_and_never_panics() {
-    let told = sentences(&stub::command(&[]));
-    assert!(told.contains("cuda:0 Stub GPU, sm_90, 132 multiprocessors, 1024 MiB, L2 1 MiB"));
-    assert!(told.contains("the driver supports CUDA 13.0"));
-    let told = sentences(&stub::command(&[("STUB_INIT", "100")]));
-    assert!(told.contains("the CUDA driver finds no GPU\nhint: "));
-    let told = sentences(&stub::command(&[("STUB_INIT", "803")]));
+    let report = sentences(&stub::command(&[]));
+    assert!(report.contains("cuda:0 Stub GPU, sm_90, 132 multiprocessors, 1024 MiB, L2 1 MiB"));
+    assert!(report.contains("the driver supports CUDA 13.0"));
+    let report = sentences(&stub::command(&[("STUB_INIT", "100")]));
+    assert!(report.contains("the CUDA driver finds no GPU\nhint: "));
+    let report = sentences(&stub::command(&[("STUB_INIT", "803")]));
     assert!(
-        told.contains("error `803: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH`"),
-        "{told}"
+        report.contains("error `803: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH`"),
+        "{report}"
     );
-    let told = sentences(&stub::command(&[("STUB_DEVICES", "0")]));
-    assert!(told.contains("the CUDA driver finds no GPU"));
-    let told = sentences(&stub::old_command());
+    let report = sentences(&stub::command(&[("STUB_DEVICES", "0")]));
+    assert!(report.contains("the CUDA driver finds no GPU"));
+    let report = sentences(&stub::old_command());
     let reason = "the CUDA driver is too old: it has no function `cuEventElapsedTime_v2`\nhint: install driver 570";
-    assert!(told.contains(reason), "{told}");
+    assert!(report.contains(reason), "{report}");
 }
 
 #[test]
 fn a_probe_of_this_machine_never_panics() {
     let nowhere = [OsString::from("env"), "TSQL_NVRTC_DIR=/nowhere".into()];
     let command: Vec<_> = nowhere.into_iter().chain(stub::real_command()).collect();
-    let told = sentences(&command);
+    let report = sentences(&command);
     assert!(
-        told.contains("NVRTC, CUDA's compiler library, is not found; looked in `/nowhere/lib64`")
+        report.contains("NVRTC, CUDA's compiler library, is not found; looked in `/nowhere/lib64`")
     );
 }
 
@@ -134,12 +134,12 @@ fn a_sticky_error_is_named_and_replaces_the_worker() {
 }
 
 #[test]
-fn what_the_driver_refuses_is_an_outcome() {
+fn driver_rejections_are_outcomes() {
     let trials = [stub::trial("fault"), stub::trial("scale")];
-    let refused = outcomes(&[("STUB_LAUNCH", "701")], &trials);
-    let told = (4, "cuda:701: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
-    assert_eq!(failure(&refused[0]), told);
-    without_error(&refused[1]);
+    let rejected = outcomes(&[("STUB_LAUNCH", "701")], &trials);
+    let expected = (4, "cuda:701: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+    assert_eq!(failure(&rejected[0]), expected);
+    without_error(&rejected[1]);
     let full = outcomes(&[("STUB_MEMORY", "3999")], &trials[1..]);
     assert_eq!(failure(&full[0]), (4, "oom: 2: CUDA_ERROR_OUT_OF_MEMORY"));
     let missing = outcomes(&[], &[stub::trial("absent")]);
@@ -161,13 +161,13 @@ fn a_launch_out_of_bounds_is_reported_and_not_tried() {
         shaped([256, 1, 1], 232_448),
     ];
     let outcomes = outcomes(&[("STUB_KERNEL_THREADS", "512")], &trials);
-    for (outcome, told) in outcomes.iter().zip(["`2048`", "`513`", "`232449` bytes"]) {
+    for (outcome, size) in outcomes.iter().zip(["`2048`", "`513`", "`232449` bytes"]) {
         let (error_no, message) = failure(outcome);
         assert!(
             error_no == 1 && message.starts_with("launch_bounds: "),
             "{message}"
         );
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(size), "{message}");
     }
     // Above 48 KiB the stub, like the driver, only launches kernels that opted in.
     without_error(&outcomes[3]);
@@ -180,16 +180,16 @@ fn wrong_arguments_are_reported_and_not_launched() {
     let mut narrow = stub::trial("scale");
     narrow.arguments.swap(1, 2);
     let outcomes = outcomes(&[], &[fewer, narrow]);
-    let told = (
+    let expected = (
         3,
         "signature: the kernel takes `3` arguments, the trial has 2",
     );
-    assert_eq!(failure(&outcomes[0]), told);
-    let told = (
+    assert_eq!(failure(&outcomes[0]), expected);
+    let expected = (
         3,
         "signature: argument 2 has `8` bytes in the kernel, 4 in the trial",
     );
-    assert_eq!(failure(&outcomes[1]), told);
+    assert_eq!(failure(&outcomes[1]), expected);
 }
 
 #[test]
@@ -215,14 +215,16 @@ fn a_kernel_that_hangs_or_crashes_costs_its_own_trial_only() {
 
 #[test]
 fn faults_of_the_machine_are_errors() {
-    let told = |settings: &[(&str, &str)]| {
+    let start_error = |settings: &[(&str, &str)]| {
         let worker = Worker::start(&stub::command(settings), 0);
         worker.err().unwrap().to_string()
     };
-    assert!(told(&[("STUB_INIT", "100")]).starts_with("cuda:0: the CUDA driver finds no GPU"));
-    let told = told(&[("STUB_CONTEXT", "46")]);
+    assert!(
+        start_error(&[("STUB_INIT", "100")]).starts_with("cuda:0: the CUDA driver finds no GPU")
+    );
+    let message = start_error(&[("STUB_CONTEXT", "46")]);
     assert_eq!(
-        told,
+        message,
         "cuda:0: no context: error `46: CUDA_ERROR_DEVICE_UNAVAILABLE`"
     );
     let no_program = Worker::start(&["/nowhere/tsql".into()], 0).err().unwrap();
@@ -233,16 +235,17 @@ fn faults_of_the_machine_are_errors() {
     let directory = tempfile::tempdir().unwrap();
     let reference = stub::reference(&directory);
     let (fault, good) = (stub::trial("fault"), stub::trial("scale"));
-    let told = worker
+    let error = worker
         .run(&fault, &stub::cubin(), Some(&reference))
         .unwrap_err();
     assert_eq!(
-        told.to_string(),
+        error.to_string(),
         "cuda:0: error `214: CUDA_ERROR_ECC_UNCORRECTABLE`"
     );
-    let told = worker.run(&good, &stub::cubin(), None).unwrap_err();
+    let error = worker.run(&good, &stub::cubin(), None).unwrap_err();
     assert!(
-        told.to_string()
+        error
+            .to_string()
             .contains("the reference outputs are missing")
     );
 }
@@ -317,8 +320,8 @@ fn every_template_compiles() {
         return;
     };
     for template in templates::list() {
-        let read = |source: &str| template.source(source);
-        let manifest = Manifest::parse(template.manifest, "template.toml", &read).unwrap();
+        let read_source = |source: &str| template.source(source);
+        let manifest = Manifest::parse(template.manifest, "template.toml", &read_source).unwrap();
         if manifest.language() != Language::Cuda {
             continue;
         }
@@ -358,8 +361,8 @@ fn headers_flags_and_macros_reach_the_compiler() {
     compile(&compiler, &trial, "sm_90").unwrap();
     trial.config.insert("FACTOR".to_owned(), 3);
     trial.params.insert("N".to_owned(), 999);
-    let refused = compile(&compiler, &trial, "sm_90").unwrap_err();
-    assert!(refused.error_message.unwrap().contains("static assertion"));
+    let failed = compile(&compiler, &trial, "sm_90").unwrap_err();
+    assert!(failed.error_message.unwrap().contains("static assertion"));
 }
 
 #[test]
@@ -367,7 +370,7 @@ fn nvrtc_errors_are_quoted() {
     let Some((_, compiler)) = with_nvrtc("compile errors") else {
         return;
     };
-    let told = |text: &str, flag: &str| {
+    let compile_error = |text: &str, flag: &str| {
         let mut trial = stub::trial("scale");
         text.clone_into(&mut trial.program.sources[0].text);
         trial.program.flags.extend(
@@ -380,21 +383,21 @@ fn nvrtc_errors_are_quoted() {
         outcome.error_message.unwrap()
     };
     let kernel = |body: &str| format!("extern \"C\" __global__ void scale(float *x) {{ {body} }}");
-    let undefined = told(&kernel("*x = y;"), "");
+    let undefined = compile_error(&kernel("*x = y;"), "");
     assert_eq!(
         undefined,
         "nvrtc: scale.cu(1): error: identifier \"y\" is undefined"
     );
-    let missing = told("#include <no/such.h>\n", "");
+    let missing = compile_error("#include <no/such.h>\n", "");
     assert!(
         missing.starts_with("nvrtc: scale.cu(1): catastrophic error: cannot open source"),
         "{missing}"
     );
     let shared =
         "__shared__ float s[99999]; s[threadIdx.x] = *x; __syncthreads(); *x = s[threadIdx.x ^ 1];";
-    let shared = told(&kernel(shared), "");
+    let shared = compile_error(&kernel(shared), "");
     assert!(shared.starts_with("ptxas: ptxas error") && shared.contains("too much shared data"));
-    let flag = told(&kernel(""), "-O9");
+    let flag = compile_error(&kernel(""), "-O9");
     assert!(
         flag.starts_with("nvrtc: nvrtc: error: unrecognized option"),
         "{flag}"
@@ -435,11 +438,12 @@ fn an_architecture_that_nvrtc_does_not_know_is_a_fault() {
     let Some((_, compiler)) = with_nvrtc("unknown architectures") else {
         return;
     };
-    let told = compiler
+    let error = compiler
         .compile(&stub::trial("scale"), "sm_35")
         .unwrap_err();
     assert!(
-        told.to_string()
+        error
+            .to_string()
             .contains("does not compile for `sm_35`, only for sm_")
     );
 }
@@ -478,8 +482,8 @@ fn a_real_gpu_times_a_right_kernel_and_finds_a_wrong_one() {
         .clone_into(&mut trial.program.sources[0].text);
     let cubin = compile(&compiler, &trial, &device.architecture).unwrap();
     let outcome = worker.run(&trial, &cubin, Some(&reference)).unwrap();
-    let told = outcome.error_message.unwrap();
-    assert_eq!(told, "cuda:700: CUDA_ERROR_ILLEGAL_ADDRESS");
+    let message = outcome.error_message.unwrap();
+    assert_eq!(message, "cuda:700: CUDA_ERROR_ILLEGAL_ADDRESS");
     let good = stub::trial("scale");
     let cubin = compile(&compiler, &good, &device.architecture).unwrap();
     without_error(&worker.run(&good, &cubin, Some(&reference)).unwrap());

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_does_not_spoil_the_context_keeps_the_worker() {
+    fn an_error_that_leaves_the_context_usable_keeps_the_worker() {
         let mut worker = Worker::start(&stub::command(&[]), 0).unwrap();
         let absent = stub::trial("absent");
         let outcome = worker.run(&absent, &stub::cubin(), None).unwrap();
@@ -157,8 +157,8 @@ mod tests {
             cost_s: 0.0,
         };
         let outcome = worker.run(&absent, &empty, None).unwrap();
-        let told = outcome.error_message.unwrap();
-        assert_eq!(told, "module_load: 200: CUDA_ERROR_INVALID_IMAGE");
+        let message = outcome.error_message.unwrap();
+        assert_eq!(message, "module_load: 200: CUDA_ERROR_INVALID_IMAGE");
         assert!(worker.child.is_some());
     }
 }

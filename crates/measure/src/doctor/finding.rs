@@ -31,7 +31,7 @@ pub struct Finding {
     /// Severity.
     pub level: Level,
     /// The topic: `governor`, `busy`, ...
-    pub what: String,
+    pub topic: String,
     /// State of the topic.
     pub detail: String,
     /// Suggested remedy.
@@ -40,28 +40,28 @@ pub struct Finding {
 
 impl Finding {
     /// A finding without a problem.
-    pub(super) fn ok(what: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn ok(topic: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Ok,
-            what: what.to_owned(),
+            topic: topic.to_owned(),
             detail: detail.into(),
             hint: None,
         }
     }
 
     /// A finding that matters when timings are compared.
-    pub(super) fn note(what: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn note(topic: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Note,
-            ..Self::ok(what, detail)
+            ..Self::ok(topic, detail)
         }
     }
 
     /// A finding that makes timings wrong or noisy.
-    pub(super) fn warning(what: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn warning(topic: &str, detail: impl Into<String>) -> Self {
         Self {
             level: Level::Warning,
-            ..Self::ok(what, detail)
+            ..Self::ok(topic, detail)
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn findings(machine: &Machine, conditions: &Conditions, probe: &Probe
 pub fn format_table(findings: &[Finding]) -> Vec<String> {
     let width = findings
         .iter()
-        .map(|finding| finding.what.len())
+        .map(|finding| finding.topic.len())
         .max()
         .unwrap_or(0);
     let mut lines = Vec::new();
@@ -45,7 +45,7 @@ pub fn format_table(findings: &[Finding]) -> Vec<String> {
         lines.push(format!(
             "{:<7}  {:<width$}  {}",
             finding.level.as_str(),
-            finding.what,
+            finding.topic,
             finding.detail
         ));
         let hint = finding.hint.iter().flat_map(|hint| hint.lines());

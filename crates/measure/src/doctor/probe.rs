@@ -64,9 +64,9 @@ pub(crate) struct Probe {
 impl Probe {
     /// Runs all measurements once, in about 0.25 s. `core` is the core of the earlier readings.
     pub(crate) fn run(scratch: &Path, core: Option<usize>) -> Self {
-        let both = [Counter::Cycles, Counter::Instructions].map(open_counter);
+        let counters = [Counter::Cycles, Counter::Instructions].map(open_counter);
         Self {
-            counters: both
+            counters: counters
                 .into_iter()
                 .collect::<io::Result<()>>()
                 .map_err(|error| access_error(&error)),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_has_no_room() {
+    fn a_missing_folder_has_no_disk_space() {
         let folder = tempfile::tempdir().unwrap();
         let found = disk_space(folder.path()).unwrap();
         assert!(found.total_bytes >= found.free_bytes && found.total_bytes > 0);

@@ -168,6 +168,6 @@ fn core_types(machine: &Machine) -> Option<Finding> {
 }
 
 /// Formats a fraction as percent with one decimal.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+fn percent(fraction: f64) -> String {
+    format!("{:.1} %", fraction * 100.0)
 }

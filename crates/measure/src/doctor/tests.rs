@@ -69,13 +69,13 @@ fn good() -> (Machine, Conditions, Probe) {
 
 /// Level and hint of `what` after `spoil`.
 fn finding_after(
-    what: &str,
+    topic: &str,
     spoil: impl FnOnce(&mut Machine, &mut Conditions, &mut Probe),
 ) -> (Level, bool) {
     let (mut machine, mut conditions, mut probe) = good();
     spoil(&mut machine, &mut conditions, &mut probe);
     let found = findings(&machine, &conditions, &probe);
-    let finding = found.iter().find(|finding| finding.what == what).unwrap();
+    let finding = found.iter().find(|finding| finding.topic == topic).unwrap();
     (finding.level, finding.hint.is_some())
 }
 
@@ -89,7 +89,7 @@ fn a_good_machine_is_all_ok() {
             .all(|finding| finding.level == Level::Ok && finding.hint.is_none()),
         "{found:?}"
     );
-    let topics: Vec<_> = found.iter().map(|finding| finding.what.as_str()).collect();
+    let topics: Vec<_> = found.iter().map(|finding| finding.topic.as_str()).collect();
     let expected = [
         "hypervisor",
         "busy",
@@ -316,7 +316,7 @@ fn each_thing_that_is_missing_or_forbidden_is_found() {
 }
 
 #[test]
-fn hints_stand_below_their_findings() {
+fn hints_are_below_their_findings() {
     let found = [
         Finding::ok("clock", "20 ns"),
         Finding::warning("governor", "`powersave`").with_hint("change it\nor not"),
@@ -339,7 +339,7 @@ fn this_machine_can_be_examined() {
     assert_eq!(
         found
             .iter()
-            .find(|finding| finding.what == "compiler")
+            .find(|finding| finding.topic == "compiler")
             .unwrap()
             .level,
         Level::Warning

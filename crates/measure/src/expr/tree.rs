@@ -84,7 +84,9 @@ impl Node {
                 left.collect_names(names);
                 right.collect_names(names);
             }
-            Self::Call(_, arguments) => arguments.iter().for_each(|one| one.collect_names(names)),
+            Self::Call(_, arguments) => arguments
+                .iter()
+                .for_each(|argument| argument.collect_names(names)),
         }
     }
 
@@ -111,7 +113,7 @@ impl Node {
             Self::Call(function, arguments) => {
                 let values = arguments
                     .iter()
-                    .map(|one| one.evaluate(lookup))
+                    .map(|argument| argument.evaluate(lookup))
                     .collect::<Result<Vec<i64>, EvalError>>()?;
                 function.apply(&values)
             }

@@ -24,7 +24,7 @@ fn lines_come_back_in_order_after_a_restart() {
 }
 
 #[test]
-fn a_torn_end_is_neither_read_nor_left_before_the_next_line() {
+fn a_torn_end_is_not_read_and_is_removed_before_the_next_line() {
     let folder = tempfile::tempdir().unwrap();
     for torn in ["half of a li", "\0\0\0\0", "\u{e9}"] {
         let path = folder.path().join("torn.journal");
@@ -39,7 +39,7 @@ fn a_torn_end_is_neither_read_nor_left_before_the_next_line() {
 }
 
 #[test]
-fn a_damaged_line_takes_no_other_with_it() {
+fn a_damaged_line_does_not_affect_other_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.journal");
     std::fs::write(&path, b"one\nt\0o\n\nthr\xff\xfe\nfive\n\0\0\nsi\0").unwrap();
@@ -55,8 +55,8 @@ fn a_damaged_line_takes_no_other_with_it() {
     let lines = journal.lines().unwrap();
     assert_eq!(lines.last(), Some(&Some("seven".to_owned())));
     assert_eq!(lines.len(), 8);
-    let aside = journal.quarantine().unwrap();
-    assert!(aside.ends_with("run.damaged") && aside.exists() && !path.exists());
+    let damaged_path = journal.quarantine().unwrap();
+    assert!(damaged_path.ends_with("run.damaged") && damaged_path.exists() && !path.exists());
     assert_eq!(
         Journal::find_abandoned(folder.path()).unwrap(),
         Vec::<PathBuf>::new()
@@ -83,7 +83,7 @@ fn a_record_with_a_line_feed_is_rejected() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_lines_before_and_no_half_line() {
+fn a_full_disk_preserves_earlier_lines_and_leaves_no_partial_line() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(folder.path(), "run").unwrap();
     journal.append("one").unwrap();
@@ -100,7 +100,7 @@ fn a_full_disk_leaves_the_lines_before_and_no_half_line() {
 }
 
 #[test]
-fn two_writers_are_not_let_in() {
+fn a_second_writer_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let journal = Journal::create(folder.path(), "run").unwrap();
     let path = journal.path().to_owned();
@@ -124,27 +124,27 @@ fn only_unlocked_journals_are_leftovers() {
         Vec::<PathBuf>::new()
     );
     let written = Journal::create(folder.path(), "b").unwrap();
-    let left = Journal::create(folder.path(), "a")
+    let abandoned = Journal::create(folder.path(), "a")
         .unwrap()
         .path()
         .to_owned();
     std::fs::write(folder.path().join("notes.txt"), "").unwrap();
     assert_eq!(
         Journal::find_abandoned(folder.path()).unwrap(),
-        std::slice::from_ref(&left)
+        std::slice::from_ref(&abandoned)
     );
     let path = written.path().to_owned();
     drop(written);
     assert_eq!(
         Journal::find_abandoned(folder.path()).unwrap(),
-        [left.clone(), path]
+        [abandoned.clone(), path]
     );
-    Journal::open(&left).unwrap().finish().unwrap();
-    assert!(!left.exists());
+    Journal::open(&abandoned).unwrap().finish().unwrap();
+    assert!(!abandoned.exists());
 }
 
 #[test]
-fn a_creation_that_was_cut_short_is_not_in_the_way() {
+fn an_interrupted_creation_does_not_block_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("run.starting"), "half").unwrap();
     let mut journal = Journal::create(folder.path(), "run").unwrap();
@@ -154,16 +154,16 @@ fn a_creation_that_was_cut_short_is_not_in_the_way() {
 #[test]
 fn one_of_many_creators_wins() {
     let folder = tempfile::tempdir().unwrap();
-    let made: Vec<_> = std::thread::scope(|scope| {
-        let tries: Vec<_> = (0..8)
+    let journals: Vec<_> = std::thread::scope(|scope| {
+        let attempts: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| Journal::create(folder.path(), "run").ok()))
             .collect();
-        tries
+        attempts
             .into_iter()
             .filter_map(|attempt| attempt.join().unwrap())
             .collect()
     });
-    assert_eq!(made.len(), 1);
+    assert_eq!(journals.len(), 1);
 }
 
 const FOLDER: &str = "JOURNAL_TEST_FOLDER";
@@ -226,18 +226,18 @@ fn a_writer_killed_fifty_times_loses_no_line_that_it_announced() {
             .spawn()
             .unwrap();
         let output = process.stdout.take().unwrap();
-        let (wrote, first) = std::sync::mpsc::channel();
+        let (line_sender, first_line) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || {
             let numbers = BufReader::new(output)
                 .lines()
                 .map_while(std::io::Result::ok);
             let numbers =
                 numbers.filter_map(|line| line.split_once("durable ")?.1.parse::<usize>().ok());
-            numbers.inspect(|_| _ = wrote.send(())).last()
+            numbers.inspect(|_| _ = line_sender.send(())).last()
         });
         // Usually killed while it writes, sometimes during startup and repair.
         if round % 5 != 1 {
-            first.recv_timeout(Duration::from_secs(60)).unwrap();
+            first_line.recv_timeout(Duration::from_secs(60)).unwrap();
         }
         std::thread::sleep(Duration::from_micros(random.u64(0..40_000)));
         process.kill().unwrap();

@@ -60,7 +60,7 @@ pub(super) fn identity(text: &str) -> Identity {
     let name = |table: &[(u32, &str)], code: Option<u32>| {
         table
             .iter()
-            .find(|(known, _)| Some(*known) == code)
+            .find(|(number, _)| Some(*number) == code)
             .map(|(_, name)| (*name).to_owned())
     };
     let revision = || Some(number(text, "CPU variant")? * 16 + number(text, "CPU revision")?);

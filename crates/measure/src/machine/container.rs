@@ -175,15 +175,15 @@ mod tests {
     use super::*;
     use crate::fs_root::write_files;
 
-    fn read(files: &[(&str, &str)]) -> Container {
+    fn read_container(files: &[(&str, &str)]) -> Container {
         let folder = tempfile::tempdir().unwrap();
         write_files(folder.path(), files);
-        Container::read(&FsRoot::at(folder.path()))
+        Container::read(&FsRoot::new(folder.path()))
     }
 
     #[test]
     fn the_tightest_group_on_the_way_up_counts() {
-        let container = read(&[
+        let container = read_container(&[
             ("/proc/self/cgroup", "0::/pod/box/inner\n"),
             ("/sys/fs/cgroup/pod/cpu.max", "150000 100000\n"),
             ("/sys/fs/cgroup/pod/box/cpu.max", "40000 20000\n"),
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn version_1_has_the_same_values_in_other_files() {
-        let container = read(&[
+        let container = read_container(&[
             (
                 "/proc/self/cgroup",
                 "5:memory:/docker/f00\n4:cpu,cpuacct:/docker/f00\n0::/\n",
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_max_and_not_known_is_null() {
-        let unlimited = read(&[
+    fn no_limit_is_max_and_unknown_is_null() {
+        let unlimited = read_container(&[
             ("/proc/self/cgroup", "1:cpu:/\n"),
             ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
             ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
         ]);
         assert_eq!(unlimited.cpu_max.as_deref(), Some("max"));
         assert_eq!(parse_quota("max"), None);
-        assert_eq!(read(&[]), Container::default());
+        assert_eq!(read_container(&[]), Container::default());
     }
 }

@@ -61,7 +61,7 @@ impl Processor {
 
     /// Parses `/proc/cpuinfo` of either architecture.
     pub(super) fn parse(text: &str) -> Self {
-        let of = |key| {
+        let field = |key| {
             parse_field(text, key)
                 .filter(|value| !value.is_empty())
                 .map(str::to_owned)
@@ -73,12 +73,12 @@ impl Processor {
             .collect();
         let mut processor = Self {
             architecture: std::env::consts::ARCH.to_owned(),
-            vendor: of("vendor_id"),
-            brand: of("model name"),
-            family: of("cpu family").and_then(|value| value.parse().ok()),
-            model: of("model").and_then(|value| value.parse().ok()),
-            stepping: of("stepping").and_then(|value| value.parse().ok()),
-            microcode: of("microcode"),
+            vendor: field("vendor_id"),
+            brand: field("model name"),
+            family: field("cpu family").and_then(|value| value.parse().ok()),
+            model: field("model").and_then(|value| value.parse().ok()),
+            stepping: field("stepping").and_then(|value| value.parse().ok()),
+            microcode: field("microcode"),
             flags_hash: hash_flags(&flags),
             vector_extensions: vector_flags(&flags),
             core_kinds: count_core_types(text),
@@ -225,20 +225,24 @@ mod tests {
 
     #[test]
     fn vector_flags_differ_from_similar_flags() {
-        let of = |flags: &str| Processor::parse(&format!("flags : {flags}")).vector_extensions;
+        let vector_extensions =
+            |flags: &str| Processor::parse(&format!("flags : {flags}")).vector_extensions;
         assert_eq!(
-            of("lm smep sme sse sse4_2 avx512f fma vaes"),
+            vector_extensions("lm smep sme sse sse4_2 avx512f fma vaes"),
             ["avx512f", "fma", "sse4_2"]
         );
-        assert_eq!(of("fp asimd sme2 sve aes"), ["asimd", "sme2", "sve"]);
+        assert_eq!(
+            vector_extensions("fp asimd sme2 sve aes"),
+            ["asimd", "sme2", "sve"]
+        );
     }
 
     #[test]
     fn the_order_of_the_flags_does_not_matter_to_their_hash() {
-        let of = |flags: &str| Processor::parse(&format!("flags : {flags}")).flags_hash;
-        assert_eq!(of("lm avx fma"), of("fma  lm avx"));
-        assert_ne!(of("lm avx fma"), of("lm avx"));
-        assert_eq!(of(""), None);
+        let flags_hash = |flags: &str| Processor::parse(&format!("flags : {flags}")).flags_hash;
+        assert_eq!(flags_hash("lm avx fma"), flags_hash("fma  lm avx"));
+        assert_ne!(flags_hash("lm avx fma"), flags_hash("lm avx"));
+        assert_eq!(flags_hash(""), None);
     }
 
     #[test]

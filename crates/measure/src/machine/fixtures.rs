@@ -11,7 +11,7 @@ pub(crate) struct Fixture(TempDir);
 
 impl Fixture {
     pub(crate) fn root(&self) -> FsRoot {
-        FsRoot::at(self.0.path())
+        FsRoot::new(self.0.path())
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -24,14 +24,18 @@ fn file(folder: &Path, path: &str, text: &str) {
 }
 
 fn cache(folder: &Path, cpu: usize, index: usize, facts: [&str; 4]) {
-    let at = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+    let index_folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
     for (name, text) in ["level", "type", "size", "shared_cpu_list"]
         .into_iter()
         .zip(facts)
     {
-        file(folder, &format!("{at}/{name}"), text);
+        file(folder, &format!("{index_folder}/{name}"), text);
     }
-    file(folder, &format!("{at}/coherency_line_size"), "64\n");
+    file(
+        folder,
+        &format!("{index_folder}/coherency_line_size"),
+        "64\n",
+    );
 }
 
 /// Two sockets with two cores of two threads each. Threads 0 to 3 are the first threads of their cores.
@@ -128,7 +132,7 @@ pub(crate) fn amd_virtual() -> Fixture {
         )
     };
     for cpu in 0..2 {
-        let own = format!("{cpu}\n");
+        let cpu_list = format!("{cpu}\n");
         file(
             folder,
             &format!("/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"),
@@ -137,9 +141,9 @@ pub(crate) fn amd_virtual() -> Fixture {
         file(
             folder,
             &format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"),
-            &own,
+            &cpu_list,
         );
-        cache(folder, cpu, 0, ["1\n", "Data\n", "32K\n", &own]);
+        cache(folder, cpu, 0, ["1\n", "Data\n", "32K\n", &cpu_list]);
         cache(folder, cpu, 3, ["3\n", "Unified\n", "32768K\n", "0-1\n"]);
     }
     write_files(

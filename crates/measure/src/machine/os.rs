@@ -76,9 +76,10 @@ fn read_distribution(root: &FsRoot) -> Option<String> {
 fn read_mitigations(root: &FsRoot) -> BTreeMap<String, String> {
     const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
     let names = root.entry_names(FOLDER).into_iter();
-    let told =
+    let texts =
         names.filter_map(|name| Some((root.nonempty_text(&format!("{FOLDER}/{name}"))?, name)));
-    told.filter(|(text, _)| text != "Not affected")
+    texts
+        .filter(|(text, _)| text != "Not affected")
         .map(|(text, name)| (name, text))
         .collect()
 }
@@ -127,7 +128,7 @@ mod tests {
                 ),
             ],
         );
-        let system = System::read(&FsRoot::at(folder.path()));
+        let system = System::read(&FsRoot::new(folder.path()));
         assert_eq!(system.mitigations_setting.as_deref(), Some("off"));
         assert_eq!(system.nohz_full_cpus.as_deref(), Some(""));
         assert_eq!(system.isolated_cpus.as_deref(), Some("2-3"));

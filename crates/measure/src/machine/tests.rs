@@ -117,15 +117,15 @@ fn a_hybrid_has_cores_of_two_kinds() {
 #[test]
 fn an_empty_system_is_all_null() {
     let folder = tempfile::tempdir().unwrap();
-    let machine = Machine::read_at(&FsRoot::at(folder.path()));
-    let known: BTreeSet<_> = strings(&serde_json::to_value(&machine).unwrap())
+    let machine = Machine::read_at(&FsRoot::new(folder.path()));
+    let texts: BTreeSet<_> = strings(&serde_json::to_value(&machine).unwrap())
         .into_iter()
         .collect();
     let expected = [
         std::env::consts::ARCH.to_owned(),
         std::env::consts::OS.to_owned(),
     ];
-    assert_eq!(known, expected.into_iter().collect());
+    assert_eq!(texts, expected.into_iter().collect());
     assert!(!machine.to_json().contains(": 0"));
 }
 
@@ -168,7 +168,7 @@ fn strings(value: &serde_json::Value) -> Vec<String> {
 /// Texts that identify this machine or its user.
 fn identities() -> Vec<String> {
     let root = FsRoot::system();
-    let mut found: Vec<String> = [
+    let mut private_texts: Vec<String> = [
         "/proc/sys/kernel/hostname",
         "/etc/hostname",
         "/etc/machine-id",
@@ -182,13 +182,13 @@ fn identities() -> Vec<String> {
     .into_iter()
     .filter_map(|path| root.nonempty_text(path))
     .collect();
-    found.extend(
+    private_texts.extend(
         ["USER", "LOGNAME", "HOME", "HOSTNAME"]
             .into_iter()
             .filter_map(|name| std::env::var(name).ok()),
     );
     for interface in root.entry_names("/sys/class/net") {
-        found.extend(
+        private_texts.extend(
             root.nonempty_text(&format!("/sys/class/net/{interface}/address"))
                 .filter(|mac| mac != "00:00:00:00:00:00"),
         );
@@ -198,19 +198,19 @@ fn identities() -> Vec<String> {
     let addresses = table
         .lines()
         .filter_map(|line| line.trim().strip_prefix("|-- "));
-    found.extend(
+    private_texts.extend(
         addresses
             .filter(|address| !address.starts_with("127.") && *address != "0.0.0.0")
             .map(str::to_owned),
     );
     let table = root.text("/proc/net/if_inet6").unwrap_or_default();
-    found.extend(
+    private_texts.extend(
         table
             .lines()
             .filter_map(|line| Some(line.split_ascii_whitespace().next()?.to_owned())),
     );
-    found.retain(|text| text.len() > 1 && text != "(none)");
-    found
+    private_texts.retain(|text| text.len() > 1 && text != "(none)");
+    private_texts
 }
 
 /// Returns whether `text` contains `identity`. A short identity must be a whole word (`vm` is in `kvm`).

@@ -44,11 +44,12 @@ impl Topology {
         let online = root.cpu_set(&format!("{CPUS}/online")).unwrap_or_default();
         let (mut sockets, mut cores) = (BTreeSet::new(), BTreeSet::new());
         for cpu in &online {
-            let of = |name: &str| root.nonempty_text(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
+            let read_file =
+                |name: &str| root.nonempty_text(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
             // ARM kernels report -1 if the firmware does not provide it.
-            sockets.extend(of("physical_package_id").filter(|id| id != "-1"));
+            sockets.extend(read_file("physical_package_id").filter(|id| id != "-1"));
             // `core_id` is unique only within its socket; the list of siblings is unique.
-            cores.extend(of("thread_siblings_list").or_else(|| of("core_cpus_list")));
+            cores.extend(read_file("thread_siblings_list").or_else(|| read_file("core_cpus_list")));
         }
         let nodes = root.cpu_set("/sys/devices/system/node/online");
         let mut topology = Self {
@@ -131,19 +132,20 @@ fn read_caches(root: &FsRoot, online: &BTreeSet<usize>) -> Vec<Cache> {
             .iter()
             .filter(|name| name.starts_with("index"))
         {
-            let of = |name: &str| root.nonempty_text(&format!("{folder}/{index}/{name}"));
-            let (Some(level), Some(kind)) =
-                (of("level").and_then(|level| level.parse().ok()), of("type"))
-            else {
+            let read_file = |name: &str| root.nonempty_text(&format!("{folder}/{index}/{name}"));
+            let (Some(level), Some(kind)) = (
+                read_file("level").and_then(|level| level.parse().ok()),
+                read_file("type"),
+            ) else {
                 continue;
             };
             let sharing = root.cpu_set(&format!("{folder}/{index}/shared_cpu_list"));
             let sort = Cache {
                 level,
                 kind: kind.to_lowercase(),
-                size_bytes: of("size").and_then(|size| parse_size(&size)),
-                line_bytes: of("coherency_line_size").and_then(|line| line.parse().ok()),
-                ways: of("ways_of_associativity").and_then(|ways| ways.parse().ok()),
+                size_bytes: read_file("size").and_then(|size| parse_size(&size)),
+                line_bytes: read_file("coherency_line_size").and_then(|line| line.parse().ok()),
+                ways: read_file("ways_of_associativity").and_then(|ways| ways.parse().ok()),
                 shared_by: sharing.as_ref().and_then(|cpus| nonzero_count(cpus.len())),
                 count: 0,
             };
@@ -182,8 +184,8 @@ mod tests {
         assert_eq!(parse_size("32K"), Some(32768));
         assert_eq!(parse_size("2M"), Some(2 << 20));
         assert_eq!(parse_size("512"), Some(512));
-        for odd in ["K", "", "1T", "-1K"] {
-            assert_eq!(parse_size(odd), None, "{odd}");
+        for malformed in ["K", "", "1T", "-1K"] {
+            assert_eq!(parse_size(malformed), None, "{malformed}");
         }
     }
 }

@@ -161,15 +161,15 @@ fn bind_shape(
     shape: &[Expression],
     scope: Scope<'_>,
 ) -> Result<Vec<u64>, InvalidConfig> {
-    let refuse = |reason: String| InvalidConfig::new("size", format!("`{name}`: {reason}"));
+    let invalid = |reason: String| InvalidConfig::new("size", format!("`{name}`: {reason}"));
     shape
         .iter()
         .map(|extent| {
-            let value = scope.evaluate(extent).map_err(refuse)?;
+            let value = scope.evaluate(extent).map_err(invalid)?;
             u64::try_from(value)
                 .ok()
                 .filter(|value| *value > 0)
-                .ok_or_else(|| refuse(format!("`{extent}` is {value}, expected 1 or more")))
+                .ok_or_else(|| invalid(format!("`{extent}` is {value}, expected 1 or more")))
         })
         .collect()
 }
@@ -180,16 +180,18 @@ fn bind_scalar(
     value: &ScalarSpec,
     scope: Scope<'_>,
 ) -> Result<Value, InvalidConfig> {
-    let refuse = |reason: String| InvalidConfig::new("value", format!("`{name}`: {reason}"));
+    let invalid = |reason: String| InvalidConfig::new("value", format!("`{name}`: {reason}"));
     let expression = match value {
         ScalarSpec::Fixed(value) => return Ok(Value::Float(*value)),
         ScalarSpec::Computed(expression) => expression,
     };
-    let value = scope.evaluate(expression).map_err(refuse)?;
+    let value = scope.evaluate(expression).map_err(invalid)?;
     match integer_range(dtype) {
         None => Ok(Value::Float(to_f64(value))),
-        Some((least, most)) if (least..=most).contains(&value) => Ok(Value::Integer(value)),
-        Some(_) => Err(refuse(format!("{value} does not fit its type"))),
+        Some((minimum, maximum)) if (minimum..=maximum).contains(&value) => {
+            Ok(Value::Integer(value))
+        }
+        Some(_) => Err(invalid(format!("{value} does not fit its type"))),
     }
 }
 
@@ -276,9 +278,9 @@ fn parse_init(text: &str, dtype: Dtype) -> Result<Init, String> {
         },
         _ => return Err(fault()),
     };
-    if let Some((least, most)) = integer_range(dtype) {
-        let (least, most) = (to_f64(least), to_f64(most));
-        let fits = |value: f64| value.fract() == 0.0 && (least..=most).contains(&value);
+    if let Some((minimum, maximum)) = integer_range(dtype) {
+        let (minimum, maximum) = (to_f64(minimum), to_f64(maximum));
+        let fits = |value: f64| value.fract() == 0.0 && (minimum..=maximum).contains(&value);
         let all_fit = match init {
             Init::Uniform { low, high } => fits(low) && fits(high),
             Init::Constant { value } => fits(value),

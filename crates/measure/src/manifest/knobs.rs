@@ -45,8 +45,8 @@ fn expand_values(choices: Choices) -> Result<Vec<i64>, String> {
     }
     let mut sorted = values.clone();
     sorted.sort_unstable();
-    let twice = sorted.windows(2).find(|pair| pair.first() == pair.last());
-    match twice.and_then(|pair| pair.first()) {
+    let duplicate = sorted.windows(2).find(|pair| pair.first() == pair.last());
+    match duplicate.and_then(|pair| pair.first()) {
         Some(value) => Err(format!("duplicate value {value}")),
         None => Ok(values),
     }

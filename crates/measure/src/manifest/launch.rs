@@ -58,16 +58,20 @@ fn evaluate_extents(
 fn evaluate_within(
     what: &str,
     expression: &Expression,
-    least: u32,
-    most: u32,
+    minimum: u32,
+    maximum: u32,
     scope: Scope<'_>,
 ) -> Result<u32, InvalidConfig> {
-    let refuse = |reason: String| InvalidConfig::new("launch_bounds", reason);
+    let invalid = |reason: String| InvalidConfig::new("launch_bounds", reason);
     let value = scope
         .evaluate(expression)
-        .map_err(|reason| refuse(format!("{what}: {reason}")))?;
+        .map_err(|reason| invalid(format!("{what}: {reason}")))?;
     u32::try_from(value)
         .ok()
-        .filter(|value| (least..=most).contains(value))
-        .ok_or_else(|| refuse(format!("{what} of {value} is not within {least}..={most}")))
+        .filter(|value| (minimum..=maximum).contains(value))
+        .ok_or_else(|| {
+            invalid(format!(
+                "{what} of {value} is not within {minimum}..={maximum}"
+            ))
+        })
 }

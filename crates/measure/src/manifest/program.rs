@@ -32,7 +32,7 @@ fn default_kernel_flags(language: Language) -> Vec<String> {
 
 pub(super) fn resolve_program<E>(
     typed: TypedProgram,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Program, ResolveError<E>> {
     let files = match (typed.source, typed.files) {
         (Some(source), None) => vec![source],
@@ -52,7 +52,7 @@ pub(super) fn resolve_program<E>(
     check_flags(typed.language, &flags, "program")?;
     Ok(Program {
         language: typed.language,
-        sources: read_sources(&files, "program", read)?,
+        sources: read_sources(&files, "program", read_source)?,
         entry: typed.entry,
         flags,
     })
@@ -60,7 +60,7 @@ pub(super) fn resolve_program<E>(
 
 pub(super) fn resolve_check<E>(
     typed: TypedCheck,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Check, ResolveError<E>> {
     let (rtol, atol) = (typed.rtol.unwrap_or(1e-4), typed.atol.unwrap_or(1e-5));
     for (key, value) in [("rtol", rtol), ("atol", atol)] {
@@ -71,7 +71,7 @@ pub(super) fn resolve_check<E>(
         }
     }
     Ok(Check {
-        reference: resolve_reference(typed.reference, read)?,
+        reference: resolve_reference(typed.reference, read_source)?,
         rtol,
         atol,
         metric: typed.metric.unwrap_or(Metric::RelL2),
@@ -80,7 +80,7 @@ pub(super) fn resolve_check<E>(
 
 fn resolve_reference<E>(
     typed: TypedReference,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Program, ResolveError<E>> {
     let key = "check.reference";
     let language = typed
@@ -102,14 +102,14 @@ fn resolve_reference<E>(
     check_flags(language, &flags, key)?;
     Ok(Program {
         language,
-        sources: read_sources(&[typed.source], key, read)?,
+        sources: read_sources(&[typed.source], key, read_source)?,
         entry: typed.entry,
         flags,
     })
 }
 
-fn check_flags(language: Language, given: &[String], key: &str) -> Result<(), String> {
-    let fault = given
+fn check_flags(language: Language, flags: &[String], key: &str) -> Result<(), String> {
+    let fault = flags
         .iter()
         .find_map(|flag| flags::rejection_reason(language, flag));
     fault.map_or(Ok(()), |fault| Err(format!("{key}.flags: {fault}")))
@@ -124,9 +124,9 @@ fn entry_error(language: Language, entry: &str) -> Option<String> {
     }
     let (name, arguments) = entry.split_once('<').unwrap_or((entry, ">"));
     let plain = |c: char| c.is_ascii_alphanumeric() || "_:<>, ".contains(c);
-    let wrong = !arguments.ends_with('>') || !arguments.chars().all(plain);
+    let invalid = !arguments.ends_with('>') || !arguments.chars().all(plain);
     let fault = name.split("::").find_map(identifier_error);
-    fault.or_else(|| wrong.then(|| format!("`{entry}` is not a function of C++")))
+    fault.or_else(|| invalid.then(|| format!("`{entry}` is not a function of C++")))
 }
 
 fn language_from_extension(source: &str) -> Option<Language> {
@@ -141,7 +141,7 @@ fn language_from_extension(source: &str) -> Option<Language> {
 fn read_sources<E>(
     files: &[String],
     key: &str,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Vec<Source>, ResolveError<E>> {
     let mut sources: Vec<Source> = Vec::with_capacity(files.len());
     for file in files {
@@ -150,7 +150,7 @@ fn read_sources<E>(
         if sources.iter().any(|source| source.name == name) {
             return Err(format!("{key}: two files named `{name}`").into());
         }
-        let text = read(file).map_err(ResolveError::Read)?;
+        let text = read_source(file).map_err(ResolveError::Read)?;
         sources.push(Source { name, text });
     }
     Ok(sources)

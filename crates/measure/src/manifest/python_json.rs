@@ -17,19 +17,19 @@ pub(super) fn format_texts(map: &BTreeMap<String, String>) -> String {
     format_object(map, |value| format_string(value))
 }
 
-fn format_object<V>(map: &BTreeMap<String, V>, spell: impl Fn(&V) -> String) -> String {
+fn format_object<V>(map: &BTreeMap<String, V>, format_value: impl Fn(&V) -> String) -> String {
     let members: Vec<String> = map
         .iter()
-        .map(|(key, value)| format!("{}: {}", format_string(key), spell(value)))
+        .map(|(key, value)| format!("{}: {}", format_string(key), format_value(value)))
         .collect();
     format!("{{{}}}", members.join(", "))
 }
 
 /// Formats a string.
 pub(super) fn format_string(value: &str) -> String {
-    let mut spelled = Vec::with_capacity(value.len() + 2);
-    json::write_ascii_string(value, &mut spelled);
-    String::from_utf8_lossy(&spelled).into_owned()
+    let mut encoded = Vec::with_capacity(value.len() + 2);
+    json::write_ascii_string(value, &mut encoded);
+    String::from_utf8_lossy(&encoded).into_owned()
 }
 
 #[cfg(test)]

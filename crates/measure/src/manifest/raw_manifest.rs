@@ -184,8 +184,8 @@ pub(super) fn parse(text: &str, name: &str) -> Result<TypedManifest> {
         serde_json::from_str(text).map_err(|error| {
             let reason = error.to_string();
             // The message ends with the location, which the error already contains.
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            let reason = reason.strip_suffix(&place).unwrap_or(&reason);
+            let location = format!(" at line {} column {}", error.line(), error.column());
+            let reason = reason.strip_suffix(&location).unwrap_or(&reason);
             manifest_error(name, Some(error.line()), reason)
         })
     } else {

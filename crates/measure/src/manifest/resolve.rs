@@ -15,16 +15,16 @@ use super::{Manifest, knobs, workload};
 use crate::error::{Error, Result};
 
 impl Manifest {
-    /// Parses the manifest `text` of the file `name`; `read` returns its sources.
+    /// Parses the manifest `text` of the file `name`; `read_source` returns its sources.
     ///
     /// # Errors
-    /// [`Error::Source`] with the location if the manifest is invalid, and errors of `read`.
+    /// [`Error::Source`] with the location if the manifest is invalid, and errors of `read_source`.
     pub fn parse<E: From<Error>>(
         text: &str,
         name: &str,
-        read: &dyn Fn(&str) -> Result<String, E>,
+        read_source: &dyn Fn(&str) -> Result<String, E>,
     ) -> Result<Self, E> {
-        resolve(raw_manifest::parse(text, name)?, name, read)
+        resolve(raw_manifest::parse(text, name)?, name, read_source)
     }
 }
 
@@ -32,9 +32,9 @@ impl Manifest {
 fn resolve<E: From<Error>>(
     typed: TypedManifest,
     file: &str,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Manifest, E> {
-    resolve_all(typed, read).map_err(|fault| match fault {
+    resolve_all(typed, read_source).map_err(|fault| match fault {
         ResolveError::Read(error) => error,
         ResolveError::Key(reason) => E::from(Error::Source {
             location: file.to_owned(),
@@ -45,7 +45,7 @@ fn resolve<E: From<Error>>(
 
 fn resolve_all<E>(
     typed: TypedManifest,
-    read: ReadSource<'_, E>,
+    read_source: ReadSource<'_, E>,
 ) -> Result<Manifest, ResolveError<E>> {
     let name = typed.program.name.clone();
     if name.trim().is_empty() || name.chars().any(char::is_control) {
@@ -58,10 +58,10 @@ fn resolve_all<E>(
         arguments: resolve_arguments(typed.arguments)?,
         space: knobs::resolve(typed.space)?,
         launch: resolve_launch(typed.launch, typed.program.language)?,
-        program: program::resolve_program(typed.program, read)?,
+        program: program::resolve_program(typed.program, read_source)?,
         check: typed
             .check
-            .map(|check| program::resolve_check(check, read))
+            .map(|check| program::resolve_check(check, read_source))
             .transpose()?,
         settings: check_settings(typed.settings)?,
     };
@@ -152,11 +152,11 @@ fn check_settings(settings: Settings) -> Result<Settings, String> {
         ("timeout_run_s", timeout_run_s, 0.1, 86_400.0),
         ("threads", f64::from(threads), 1.0, 4_096.0),
     ];
-    for (key, value, least, most) in limits {
+    for (key, value, minimum, maximum) in limits {
         // NaN is in no range.
-        if !(least..=most).contains(&value) {
+        if !(minimum..=maximum).contains(&value) {
             return Err(format!(
-                "measure.{key}: {value} is not within {least} to {most}"
+                "measure.{key}: {value} is not within {minimum} to {maximum}"
             ));
         }
     }
@@ -166,19 +166,19 @@ fn check_settings(settings: Settings) -> Result<Settings, String> {
 /// Checks that every name in an expression is a param or a knob, and none is both.
 fn check_names(manifest: &Manifest) -> Result<(), String> {
     let params = manifest.workloads.first().map(|first| first.params.keys());
-    let mut known: BTreeSet<&str> = params.into_iter().flatten().map(String::as_str).collect();
+    let mut declared: BTreeSet<&str> = params.into_iter().flatten().map(String::as_str).collect();
     for knob in manifest.space.knobs() {
-        if !known.insert(&knob.name) {
+        if !declared.insert(&knob.name) {
             return Err(format!("space.{}: a param has this name", knob.name));
         }
     }
-    if known.contains(manifest.program.entry.as_str()) {
+    if declared.contains(manifest.program.entry.as_str()) {
         let entry = &manifest.program.entry;
         return Err(format!("program.entry: `{entry}` is a param or a knob too"));
     }
     let require = |key: &str, expressions: &[Expression]| {
         let names = expressions.iter().flat_map(Expression::names);
-        match names.into_iter().find(|name| !known.contains(name)) {
+        match names.into_iter().find(|name| !declared.contains(name)) {
             Some(name) => Err(format!("{key}: `{name}` is neither a param nor a knob")),
             None => Ok(()),
         }
@@ -221,9 +221,9 @@ fn check_sizes(manifest: &Manifest) -> Result<(), String> {
             params: &workload.params,
             config: &Config::new(),
         };
-        argument::bind_all(&fixed, scope).map_err(|refusal| {
+        argument::bind_all(&fixed, scope).map_err(|error| {
             let params = super::python_json::format_integers(&workload.params);
-            format!("arg: {} with params {params}", refusal.message)
+            format!("arg: {} with params {params}", error.message)
         })?;
     }
     Ok(())

@@ -107,7 +107,7 @@ fn map(pairs: &[(&str, i64)]) -> BTreeMap<String, i64> {
 }
 
 /// The error if `from` is replaced by `to` in `text`.
-fn refusal(text: &str, from: &str, to: &str) -> String {
+fn rejection(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "`{from}` is not in it");
     match parse(&text.replacen(from, to, 1)) {
         Ok(_) => panic!("`{to}` was let through"),
@@ -116,7 +116,7 @@ fn refusal(text: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn sizes_are_crossed_and_tables_add_up_without_doubles() {
+fn sizes_are_crossed_and_tables_concatenated_without_duplicates() {
     let manifest = matmul();
     let sizes: Vec<i64> = manifest.workloads().iter().map(|w| w.params["M"]).collect();
     assert_eq!(sizes, [128, 512, 7]);
@@ -217,8 +217,8 @@ fn an_impossible_configuration_is_rejected_with_a_reason() {
     let manifest = matmul();
     let message = |config: &[(&str, i64)]| {
         let params = &manifest.workloads()[0].params;
-        let refused = manifest.trial(params, &map(config), 0);
-        refused.unwrap_err().message
+        let trial = manifest.trial(params, &map(config), 0);
+        trial.unwrap_err().message
     };
     assert_eq!(
         message(&[("TILE_M", 24), ("TILE_N", 8), ("UNROLL", 1)]),
@@ -264,15 +264,15 @@ fn a_launch_beyond_all_devices_is_rejected() {
     );
     let wide = parse(&CUDA.replace("\"THREADS\", 1]", "\"THREADS\", 2]")).unwrap();
     let params = &wide.workloads()[0].params;
-    let refused = wide.trial(params, &map(&[("THREADS", 1024)]), 0);
+    let trial = wide.trial(params, &map(&[("THREADS", 1024)]), 0);
     assert_eq!(
-        refused.unwrap_err().message,
+        trial.unwrap_err().message,
         "launch_bounds: block of 1024 x 2 x 1 is 2048 threads, more than 1024"
     );
 }
 
 #[test]
-fn what_is_left_out_is_one_workload_of_one_configuration_without_check() {
+fn missing_sections_mean_one_workload_one_configuration_and_no_check() {
     let text = CUDA
         .replace("[[workload]]\nparams = { N = 1000 }", "")
         .replace("[space]\nTHREADS = [0, 32, 1024, 2048]", "")
@@ -291,22 +291,22 @@ fn what_is_left_out_is_one_workload_of_one_configuration_without_check() {
 #[test]
 fn unknown_keys_are_rejected_with_file_and_line() {
     assert!(
-        refusal(MATMUL, "entry = \"matmul\"", "entri = \"matmul\"")
+        rejection(MATMUL, "entry = \"matmul\"", "entri = \"matmul\"")
             .starts_with("m.toml:6: unknown field `entri`")
     );
-    assert!(refusal(MATMUL, "repeat = 5", "repeats = 5").starts_with("m.toml:"));
-    assert!(refusal(MATMUL, "rtol", "samples").contains("unknown field `samples`"));
-    assert!(refusal(MATMUL, "role = \"out\"", "roll = \"out\"").contains("`roll`"));
-    assert!(refusal(MATMUL, "[check]", "[checks]").contains("`checks`"));
-    assert!(refusal(MATMUL, "pow2 = [8, 128]", "pow3 = [8, 128]").contains("pow2 = [low, high]"));
-    assert!(refusal(MATMUL, "[program]", "[program").starts_with("m.toml:2: "));
-    assert!(refusal(MATMUL, "entry = \"matmul\"\n", "").contains("missing field `entry`"));
-    assert!(refusal(MATMUL, "\"c\"", "\"fortran\"").contains("unknown variant `fortran`"));
+    assert!(rejection(MATMUL, "repeat = 5", "repeats = 5").starts_with("m.toml:"));
+    assert!(rejection(MATMUL, "rtol", "samples").contains("unknown field `samples`"));
+    assert!(rejection(MATMUL, "role = \"out\"", "roll = \"out\"").contains("`roll`"));
+    assert!(rejection(MATMUL, "[check]", "[checks]").contains("`checks`"));
+    assert!(rejection(MATMUL, "pow2 = [8, 128]", "pow3 = [8, 128]").contains("pow2 = [low, high]"));
+    assert!(rejection(MATMUL, "[program]", "[program").starts_with("m.toml:2: "));
+    assert!(rejection(MATMUL, "entry = \"matmul\"\n", "").contains("missing field `entry`"));
+    assert!(rejection(MATMUL, "\"c\"", "\"fortran\"").contains("unknown variant `fortran`"));
 }
 
 #[test]
 fn unknown_or_clashing_names_are_rejected() {
-    let with = |from, to| refusal(MATMUL, from, to);
+    let with = |from, to| rejection(MATMUL, from, to);
     assert_eq!(
         with("[\"M\", \"K\"]", "[\"M\", \"Q\"]"),
         "m.toml: arg `A`: `Q` is neither a param nor a knob"
@@ -326,7 +326,7 @@ fn unknown_or_clashing_names_are_rejected() {
 
 #[test]
 fn invalid_arguments_are_rejected() {
-    let with = |from, to| refusal(MATMUL, from, to);
+    let with = |from, to| rejection(MATMUL, from, to);
     assert!(with("role = \"out\"", "role = \"in\"").contains("no buffer has the role `out`"));
     assert!(with("shape = [\"M\", \"K\"]\n", "").contains("arg `A`: a buffer needs `shape`"));
     assert!(with("value = \"M\"", "role = \"in\"").contains("arg `M`: a scalar needs `value`"));
@@ -336,7 +336,7 @@ fn invalid_arguments_are_rejected() {
     assert!(
         with("[\"M\", \"K\"]", "[\"M - M\", \"K\"]").contains("`M - M` is 0, expected 1 or more")
     );
-    let bytes = refusal(
+    let bytes = rejection(
         CUDA,
         "role = \"inout\"",
         "role = \"inout\"\ninit = \"uniform(0, 1e10)\"",
@@ -346,12 +346,14 @@ fn invalid_arguments_are_rejected() {
 
 #[test]
 fn buffers_over_16_gib_are_rejected_despite_overflow() {
-    let with = |n: &str| refusal(CUDA, "N = 1000", &format!("N = {n}"));
+    let with = |n: &str| rejection(CUDA, "N = 1000", &format!("N = {n}"));
     assert!(parse(&CUDA.replace("N = 1000", "N = 4294967296")).is_ok());
     assert!(with("4294967297").contains("size: buffers of 17179869188 bytes, more than"));
     assert!(with("9223372036854775807").contains("more than 17179869184"));
     let squared = CUDA.replace("[\"N\"]", "[\"N\", \"N\", \"N\"]");
-    assert!(refusal(&squared, "N = 1000", "N = 4611686018427387904").contains("size: buffers of"));
+    assert!(
+        rejection(&squared, "N = 1000", "N = 4611686018427387904").contains("size: buffers of")
+    );
 }
 
 #[test]
@@ -359,27 +361,29 @@ fn a_buffer_sized_by_a_knob_is_checked_with_the_configuration() {
     let text = CUDA.replace("[\"N\"]", "[\"N\", \"THREADS\"]");
     let manifest = parse(&text.replace("N = 1000", "N = 1000000000")).unwrap();
     let params = &manifest.workloads()[0].params;
-    let refused = manifest.trial(params, &map(&[("THREADS", 32)]), 0);
-    assert!(refused.unwrap_err().message.starts_with("size: buffers of"));
+    let trial = manifest.trial(params, &map(&[("THREADS", 32)]), 0);
+    assert!(trial.unwrap_err().message.starts_with("size: buffers of"));
 }
 
 #[test]
 fn launch_is_for_cuda_and_for_nothing_else() {
-    assert!(refusal(CUDA, "[launch]", "[measure]").contains("m.toml:"));
+    assert!(rejection(CUDA, "[launch]", "[measure]").contains("m.toml:"));
     assert_eq!(
-        refusal(CUDA, "\"cuda\"", "\"c\""),
+        rejection(CUDA, "\"cuda\"", "\"c\""),
         "m.toml: launch: allowed only for cuda"
     );
     assert_eq!(
-        refusal(MATMUL, "\"c\"", "\"cuda\""),
+        rejection(MATMUL, "\"c\"", "\"cuda\""),
         "m.toml: launch: cuda needs `grid` and `block`"
     );
-    assert!(refusal(CUDA, "[\"THREADS\", 1]", "[1, 1, 1, 1]").contains("launch.block: needs one"));
+    assert!(
+        rejection(CUDA, "[\"THREADS\", 1]", "[1, 1, 1, 1]").contains("launch.block: needs one")
+    );
 }
 
 #[test]
 fn settings_and_tolerances_out_of_range_are_rejected() {
-    let with = |to| refusal(MATMUL, "repeat = 5", to);
+    let with = |to| rejection(MATMUL, "repeat = 5", to);
     assert_eq!(
         with("repeat = 0"),
         "m.toml: measure.repeat: 0 is not within 1 to 100000"
@@ -388,13 +392,13 @@ fn settings_and_tolerances_out_of_range_are_rejected() {
     assert!(with("precision = 5.0").contains("measure.precision"));
     assert!(with("max_time_s = nan").contains("measure.max_time_s: NaN"));
     assert!(with("threads = 0").contains("measure.threads"));
-    assert!(refusal(MATMUL, "rtol = 1e-3", "rtol = -1.0").contains("check.rtol: -1"));
-    assert!(refusal(MATMUL, "rtol = 1e-3", "rtol = inf").contains("check.rtol: inf"));
+    assert!(rejection(MATMUL, "rtol = 1e-3", "rtol = -1.0").contains("check.rtol: -1"));
+    assert!(rejection(MATMUL, "rtol = 1e-3", "rtol = inf").contains("check.rtol: inf"));
 }
 
 #[test]
 fn invalid_spaces_are_rejected() {
-    let with = |to| refusal(MATMUL, "[4, 8, 24]", to);
+    let with = |to| rejection(MATMUL, "[4, 8, 24]", to);
     assert!(with("[]").contains("space.TILE_M: no values"));
     assert!(with("[4, 8, 4]").contains("space.TILE_M: duplicate value 4"));
     assert!(with("{ pow2 = [3, 8] }").contains("two powers of two"));
@@ -402,7 +406,7 @@ fn invalid_spaces_are_rejected() {
     assert!(with("{ range = [1, 8, 0] }").contains("a step above 0"));
     assert!(with("{ range = [0, 9223372036854775807, 1] }").contains("more than 65536 values"));
     assert!(with("[1.5]").contains("expected a list of integers"));
-    assert!(refusal(MATMUL, "M % TILE_M == 0", "M %").contains("space.constraints: a value"));
+    assert!(rejection(MATMUL, "M % TILE_M == 0", "M %").contains("space.constraints: a value"));
 }
 
 #[test]
@@ -455,12 +459,12 @@ fn sources_are_read_beside_the_manifest_and_named_within_its_folder() {
         ("y.h", "y")
     );
     assert!(
-        refusal(
+        rejection(
             MATMUL,
             "source = \"matmul.c\"",
             "files = [\"x.c\", \"../x.c\"]"
         )
         .contains("two files named `x.c`")
     );
-    assert!(refusal(MATMUL, "source = \"matmul.c\"", "files = []").contains("program: needs"));
+    assert!(rejection(MATMUL, "source = \"matmul.c\"", "files = []").contains("program: needs"));
 }

@@ -97,7 +97,7 @@ fn evaluate_amount(
 }
 
 fn cross_product(params: BTreeMap<String, Sizes>) -> Result<Vec<BTreeMap<String, i64>>, String> {
-    let mut crossed = vec![BTreeMap::new()];
+    let mut combinations = vec![BTreeMap::new()];
     for (name, sizes) in params {
         if let Some(fault) = macro_error(&name) {
             return Err(format!("params: {fault}"));
@@ -109,18 +109,18 @@ fn cross_product(params: BTreeMap<String, Sizes>) -> Result<Vec<BTreeMap<String,
         if sizes.is_empty() {
             return Err(format!("params.{name}: no values"));
         }
-        if crossed.len().saturating_mul(sizes.len()) > MAX_WORKLOADS {
+        if combinations.len().saturating_mul(sizes.len()) > MAX_WORKLOADS {
             return Err(format!("params: more than {MAX_WORKLOADS} combinations"));
         }
-        let mut longer = Vec::with_capacity(crossed.len() * sizes.len());
-        for params in &crossed {
+        let mut longer = Vec::with_capacity(combinations.len() * sizes.len());
+        for params in &combinations {
             for size in &sizes {
                 let mut params = params.clone();
                 params.insert(name.clone(), *size);
                 longer.push(params);
             }
         }
-        crossed = longer;
+        combinations = longer;
     }
-    Ok(crossed)
+    Ok(combinations)
 }

@@ -101,9 +101,9 @@ fn macros(trial: &Trial) -> Vec<String> {
 /// A program that initializes the arguments, runs kernel and reference, and fails if their outputs differ.
 fn harness(trial: &Trial) -> String {
     let is_cuda = trial.program.language == Language::Cuda;
-    let (mut globals, mut fill, mut mine, mut theirs, mut compare) =
+    let (mut globals, mut fill, mut kernel_arguments, mut reference_arguments, mut compare) =
         <(String, String, String, String, String)>::default();
-    let (mut mine_types, mut their_types) = (vec![], vec![]);
+    let (mut kernel_types, mut reference_types) = (vec![], vec![]);
     for (index, argument) in trial.arguments.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
         match argument {
@@ -123,19 +123,19 @@ fn harness(trial: &Trial) -> String {
                     write!(compare, "compare(m{index}, r{index}, {count});\n").unwrap();
                 }
                 let constant = if *role == Role::In { "const " } else { "" };
-                write!(mine, "{comma}m{index}").unwrap();
-                write!(theirs, "{comma}r{index}").unwrap();
-                mine_types.push(format!("{constant}float *"));
-                their_types.push(format!("{constant}float *"));
+                write!(kernel_arguments, "{comma}m{index}").unwrap();
+                write!(reference_arguments, "{comma}r{index}").unwrap();
+                kernel_types.push(format!("{constant}float *"));
+                reference_types.push(format!("{constant}float *"));
             }
             Argument::Scalar {
                 value: Value::Float(value),
                 ..
             } => {
-                write!(mine, "{comma}{value:?}").unwrap();
-                write!(theirs, "{comma}{value:?}").unwrap();
-                mine_types.push("float".to_owned());
-                their_types.push("float".to_owned());
+                write!(kernel_arguments, "{comma}{value:?}").unwrap();
+                write!(reference_arguments, "{comma}{value:?}").unwrap();
+                kernel_types.push("float".to_owned());
+                reference_types.push("float".to_owned());
             }
             Argument::Scalar { .. } => panic!("no template has it"),
         }
@@ -149,7 +149,7 @@ fn harness(trial: &Trial) -> String {
                 trial.program.sources[0].name
             ),
             format!(
-                "static const unsigned grid[] = {{{}, {}, {}}}, block[] = {{{}, {}, {}}}; shim::launch(grid, block, [] {{ {entry}({mine}); }});",
+                "static const unsigned grid[] = {{{}, {}, {}}}, block[] = {{{}, {}, {}}}; shim::launch(grid, block, [] {{ {entry}({kernel_arguments}); }});",
                 launch.grid[0],
                 launch.grid[1],
                 launch.grid[2],
@@ -159,8 +159,8 @@ fn harness(trial: &Trial) -> String {
             ),
         ),
         None => (
-            format!("void {entry}({});\n", mine_types.join(", ")),
-            format!("{entry}({mine});"),
+            format!("void {entry}({});\n", kernel_types.join(", ")),
+            format!("{entry}({kernel_arguments});"),
         ),
     };
     let c = if is_cuda { "extern \"C\" " } else { "" };
@@ -175,7 +175,7 @@ fn harness(trial: &Trial) -> String {
 #include <sys/mman.h>
 #include <time.h>
 {kernel}
-{c}void reference({their_types});
+{c}void reference({reference_types});
 {globals}
 static unsigned long state = {low} + 88172645463325252UL;
 static double uniform(void) {{ state = state * {high} + 3037000493UL; return (double)(state >> 11) / 9007199254740992.0; }}
@@ -193,12 +193,12 @@ static float *allocate(long n) {{
 #endif
     return p;
 }}
-static void compare(const float *mine, const float *theirs, long n) {{
+static void compare(const float *actual, const float *expected, long n) {{
     double difference = 0, norm = 0;
     for (long i = 0; i < n; i++) {{
-        if (!isfinite(mine[i]) || !isfinite(theirs[i])) {{ printf("at %ld of %ld: %g, not %g\n", i, n, mine[i], theirs[i]); exit(1); }}
-        difference += ((double)mine[i] - theirs[i]) * ((double)mine[i] - theirs[i]);
-        norm += (double)theirs[i] * theirs[i];
+        if (!isfinite(actual[i]) || !isfinite(expected[i])) {{ printf("at %ld of %ld: %g, not %g\n", i, n, actual[i], expected[i]); exit(1); }}
+        difference += ((double)actual[i] - expected[i]) * ((double)actual[i] - expected[i]);
+        norm += (double)expected[i] * expected[i];
     }}
     if (norm == 0) {{ printf("the reference is all zeros\n"); exit(1); }}
     double error = sqrt(difference / norm);
@@ -208,25 +208,25 @@ static void compare(const float *mine, const float *theirs, long n) {{
 int main(int count, char **words) {{
     {fill}
     {call}
-    reference({theirs});
+    reference({reference_arguments});
     {compare}
     if (count > 1) {{
-        double least = 1e9;
+        double minimum = 1e9;
         for (int t = 0; t < 30; t++) {{
             struct timespec a, b;
             clock_gettime(CLOCK_MONOTONIC, &a);
             {call}
             clock_gettime(CLOCK_MONOTONIC, &b);
             double ms = (b.tv_sec - a.tv_sec) * 1e3 + (b.tv_nsec - a.tv_nsec) * 1e-6;
-            least = ms < least ? ms : least;
+            minimum = ms < minimum ? ms : minimum;
         }}
-        printf("%g ms\n", least);
+        printf("%g ms\n", minimum);
     }}
     (void)words;
     return 0;
 }}
 "#,
-        their_types = their_types.join(", ")
+        reference_types = reference_types.join(", ")
     )
 }
 
@@ -331,7 +331,7 @@ fn run(trial: &Trial, folder: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-fn prove(language: Language, wanted: usize) {
+fn prove(language: Language, trial_count: usize) {
     for template in super::list() {
         let manifest = super::tests::open(template);
         if manifest.language() != language {
@@ -340,10 +340,15 @@ fn prove(language: Language, wanted: usize) {
         let folder = tempfile::tempdir().unwrap();
         let all = sizes(template.name);
         let mut worst: f64 = 0.0;
-        let mut proven = 0;
+        let mut checked = 0;
         for (index, size) in all.iter().enumerate() {
             let seed = u64::try_from(index).unwrap() + 11;
-            for trial in sample_trials(&manifest, &params(size), seed, wanted.div_ceil(all.len())) {
+            for trial in sample_trials(
+                &manifest,
+                &params(size),
+                seed,
+                trial_count.div_ceil(all.len()),
+            ) {
                 match run(&trial, folder.path()) {
                     Ok(text) => {
                         worst = text
@@ -353,11 +358,11 @@ fn prove(language: Language, wanted: usize) {
                     }
                     Err(text) => panic!("{} {size} {:?}\n{text}", template.name, trial.config),
                 }
-                proven += 1;
+                checked += 1;
             }
         }
         eprintln!(
-            "{}: {proven} points, largest error {worst:e}, {} in the space",
+            "{}: {checked} points, largest error {worst:e}, {} in the space",
             template.name,
             manifest.space().size()
         );
@@ -366,12 +371,12 @@ fn prove(language: Language, wanted: usize) {
 
 #[test]
 #[ignore = "full tier"]
-fn c_templates_compute_what_their_references_do() {
+fn c_templates_match_their_references() {
     prove(Language::C, sample_count());
 }
 
 #[test]
 #[ignore = "full tier"]
-fn cuda_templates_emulated_on_the_host_compute_what_their_references_do() {
+fn cuda_templates_emulated_on_the_host_match_their_references() {
     prove(Language::Cuda, sample_count());
 }

@@ -23,12 +23,12 @@ impl PValues {
     /// Holm's step-down correction (Scandinavian Journal of Statistics 6, 1979): the i-th smallest of m is
     /// multiplied by m - i + 1, and none becomes smaller than an earlier one.
     pub fn holm(&self) -> CorrectedPValues {
-        let mut left: u64 = self.counts.values().sum();
-        let mut largest = 0.0_f64;
+        let mut remaining: u64 = self.counts.values().sum();
+        let mut maximum = 0.0_f64;
         let corrected = self.counts.iter().map(|(&bits, &count)| {
-            largest = largest.max((f64::from_bits(bits) * float(left)).min(1.0));
-            left -= count;
-            (bits, largest)
+            maximum = maximum.max((f64::from_bits(bits) * float(remaining)).min(1.0));
+            remaining -= count;
+            (bits, maximum)
         });
         CorrectedPValues(corrected.collect())
     }
@@ -37,11 +37,11 @@ impl PValues {
     /// smallest of m is multiplied by m / i, and none becomes larger than a later one.
     pub fn benjamini_hochberg(&self) -> CorrectedPValues {
         let all: u64 = self.counts.values().sum();
-        let (mut left, mut least) = (all, 1.0_f64);
+        let (mut remaining, mut minimum) = (all, 1.0_f64);
         let corrected = self.counts.iter().rev().map(|(&bits, &count)| {
-            least = least.min(f64::from_bits(bits) * float(all) / float(left));
-            left -= count;
-            (bits, least)
+            minimum = minimum.min(f64::from_bits(bits) * float(all) / float(remaining));
+            remaining -= count;
+            (bits, minimum)
         });
         CorrectedPValues(corrected.collect())
     }

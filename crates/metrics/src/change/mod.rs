@@ -74,9 +74,9 @@ pub struct RepeatPair {
 impl RepeatPair {
     /// Returns `None` if a list is empty or contains an invalid duration.
     pub fn new(old_ns: &[f64], new_ns: &[f64]) -> Option<Self> {
-        let good =
+        let is_valid =
             |list: &[f64]| !list.is_empty() && list.iter().all(|&ns| ns.is_finite() && ns > 0.0);
-        (good(old_ns) && good(new_ns)).then(|| Self {
+        (is_valid(old_ns) && is_valid(new_ns)).then(|| Self {
             old_ns: old_ns.to_vec(),
             new_ns: new_ns.to_vec(),
             spoiled: false,
@@ -93,15 +93,15 @@ impl RepeatPair {
     pub fn compare(&self) -> PairComparison {
         let (estimate, low, high) = ratio_interval(&self.old_ns, &self.new_ns);
         let p = mann_whitney(&self.old_ns, &self.new_ns);
-        let least = |repeats: &[f64]| repeats.iter().copied().fold(f64::INFINITY, f64::min);
-        let of = |repeats: &[f64]| median(repeats).map_or(f64::NAN, |median| median.value);
+        let minimum = |repeats: &[f64]| repeats.iter().copied().fold(f64::INFINITY, f64::min);
+        let median_of = |repeats: &[f64]| median(repeats).map_or(f64::NAN, |median| median.value);
         PairComparison {
-            old_median_ns: of(&self.old_ns),
-            new_median_ns: of(&self.new_ns),
+            old_median_ns: median_of(&self.old_ns),
+            new_median_ns: median_of(&self.new_ns),
             change: estimate - 1.0,
             change_low: low - 1.0,
             change_high: high - 1.0,
-            least_change: least(&self.new_ns) / least(&self.old_ns) - 1.0,
+            minimum_change: minimum(&self.new_ns) / minimum(&self.old_ns) - 1.0,
             p,
             p_corrected: p,
             spoiled: self.spoiled,
@@ -124,7 +124,7 @@ pub struct PairComparison {
     /// Upper bound of that interval.
     pub change_high: f64,
     /// Minimum of the new repeats over the minimum of the old ones, minus 1.
-    pub least_change: f64,
+    pub minimum_change: f64,
     /// p-value of this comparison alone.
     pub p: f64,
     /// p-value corrected for all comparisons.
@@ -181,10 +181,10 @@ pub fn compare(pairs: &[RepeatPair], minimal_change: f64) -> Vec<PairComparison>
 /// The minimum change is symmetric in ratios: 2 % more time, or its inverse.
 fn verdict(comparison: &PairComparison, minimal_change: f64, alpha: f64) -> Verdict {
     let (slow, fast) = (1.0 + minimal_change, 1.0 / (1.0 + minimal_change));
-    let (ratio, least) = (comparison.change + 1.0, comparison.least_change + 1.0);
-    if comparison.p_corrected < alpha && ratio.min(least) >= slow {
+    let (ratio, min_ratio) = (comparison.change + 1.0, comparison.minimum_change + 1.0);
+    if comparison.p_corrected < alpha && ratio.min(min_ratio) >= slow {
         Verdict::Slower
-    } else if comparison.p_corrected < alpha && ratio.max(least) <= fast {
+    } else if comparison.p_corrected < alpha && ratio.max(min_ratio) <= fast {
         Verdict::Faster
     } else if comparison.change_low + 1.0 > fast && comparison.change_high + 1.0 < slow {
         Verdict::Same

@@ -25,8 +25,8 @@ const _: () = assert!(ALPHA == 0.05, "the quantile above belongs to it");
 
 /// Converts a count to `f64`.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-pub(super) fn count_as_f64(things: usize) -> f64 {
-    things as f64
+pub(super) fn count_as_f64(count: usize) -> f64 {
+    count as f64
 }
 
 /// Two-sided p-value of the hypothesis that neither list tends to be larger.
@@ -67,7 +67,10 @@ pub(super) fn ratio_interval(old: &[f64], new: &[f64]) -> (f64, f64, f64) {
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     let estimate = median_of_sorted(&logarithms).map_or(f64::NAN, f64::exp);
     let k = critical_rank(old.len(), new.len());
-    let low = k.checked_sub(1).and_then(|at| ratios.get(at)).copied();
+    let low = k
+        .checked_sub(1)
+        .and_then(|index| ratios.get(index))
+        .copied();
     let high = k
         .checked_sub(1)
         .and_then(|_| ratios.get(ratios.len() - k))
@@ -110,20 +113,20 @@ fn u_deviation(m: f64, n: f64, ties: f64) -> f64 {
 /// Returns twice the ranks of all values, first the old, then the new, and the sum of t^3 - t over groups of t equal
 /// values.
 ///
-/// Equal values share the mean of their ranks, which may be a half; hence the factor of two.
+/// Equal values get the mean of their ranks, which may be a half; hence the factor of two.
 fn double_ranks(old: &[f64], new: &[f64]) -> (Vec<usize>, f64) {
     let mut values: Vec<(f64, usize)> = old.iter().chain(new).copied().zip(0..).collect();
     values.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
     let mut ranks = vec![0; values.len()];
-    let (mut before, mut ties) = (0, 0.0);
+    let (mut rank_offset, mut ties) = (0, 0.0);
     for group in values.chunk_by(|(one, _), (other, _)| one.total_cmp(other).is_eq()) {
-        for &(_, place) in group {
-            if let Some(rank) = ranks.get_mut(place) {
-                // Ranks before + 1 to before + t: their mean doubled.
-                *rank = 2 * before + group.len() + 1;
+        for &(_, index) in group {
+            if let Some(rank) = ranks.get_mut(index) {
+                // Ranks rank_offset + 1 to rank_offset + t: their mean doubled.
+                *rank = 2 * rank_offset + group.len() + 1;
             }
         }
-        before += group.len();
+        rank_offset += group.len();
         let size = count_as_f64(group.len());
         ties += size.powi(3) - size;
     }
@@ -145,15 +148,15 @@ thread_local! {
 fn cached_subset_sums(mut ranks: Vec<usize>, picks: usize) -> Rc<[u64]> {
     ranks.sort_unstable();
     let key = (ranks, picks);
-    DISTRIBUTIONS.with_borrow_mut(|kept| {
-        if let Some(known) = kept.get(&key) {
-            return Rc::clone(known);
+    DISTRIBUTIONS.with_borrow_mut(|cache| {
+        if let Some(cached) = cache.get(&key) {
+            return Rc::clone(cached);
         }
-        if kept.len() >= CACHED_DISTRIBUTIONS {
-            kept.clear();
+        if cache.len() >= CACHED_DISTRIBUTIONS {
+            cache.clear();
         }
         let ways: Rc<[u64]> = subset_sums(&key.0, picks).into();
-        kept.insert(key, Rc::clone(&ways));
+        cache.insert(key, Rc::clone(&ways));
         ways
     })
 }
@@ -179,8 +182,8 @@ fn subset_sums(ranks: &[usize], picks: usize) -> Vec<u64> {
     ways.pop().unwrap_or_default()
 }
 
-/// `part` over `whole`, both below 2^53 for the exact distribution.
+/// `numerator` over `denominator`, both below 2^53 for the exact distribution.
 #[expect(clippy::cast_precision_loss, reason = "C(40, 20) is 1.4e11")]
-fn ratio(part: u64, whole: u64) -> f64 {
-    part as f64 / whole as f64
+fn ratio(numerator: u64, denominator: u64) -> f64 {
+    numerator as f64 / denominator as f64
 }

@@ -23,14 +23,14 @@ fn list(length: usize, seed: u64, scale: f64) -> Vec<f64> {
 fn distinct(length: usize, seed: u64, shift: f64) -> Vec<f64> {
     let values = list(length, seed, 1.0).into_iter().enumerate();
     values
-        .map(|(place, value)| value + shift + 0.001 * ranks::count_as_f64(place))
+        .map(|(index, value)| value + shift + 0.001 * ranks::count_as_f64(index))
         .collect()
 }
 
-fn close(found: f64, expected: f64) {
+fn close(actual: f64, expected: f64) {
     assert!(
-        (found / expected - 1.0).abs() < 1e-9,
-        "{found} is not {expected}"
+        (actual / expected - 1.0).abs() < 1e-9,
+        "{actual} is not {expected}"
     );
 }
 
@@ -133,7 +133,7 @@ fn intervals_are_the_test_inverted() {
 }
 
 #[test]
-fn many_comparisons_are_corrected_after_holm() {
+fn holm_corrects_as_statsmodels() {
     // statsmodels.
     let corrected = corrected_by(PValues::holm);
     corrected(
@@ -151,7 +151,7 @@ fn many_comparisons_are_corrected_after_holm() {
 }
 
 #[test]
-fn wrong_ones_among_the_changed_are_few_after_benjamini_and_hochberg() {
+fn benjamini_hochberg_corrects_as_statsmodels() {
     // statsmodels, method='fdr_bh'.
     let corrected = corrected_by(PValues::benjamini_hochberg);
     corrected(
@@ -185,7 +185,7 @@ fn noisy(length: usize, factor: f64, random: &mut fastrand::Rng) -> Vec<f64> {
 #[test]
 fn verdicts_follow_the_change() {
     let mut random = fastrand::Rng::with_seed(3);
-    let mut of = |length, factor| {
+    let mut verdict_for = |length, factor| {
         let pair = RepeatPair::new(
             &noisy(length, 1.0, &mut random),
             &noisy(length, factor, &mut random),
@@ -198,14 +198,14 @@ fn verdicts_follow_the_change() {
         );
         comparison.verdict
     };
-    assert_eq!(of(10, 1.0), Verdict::Same);
-    assert_eq!(of(10, 1.05), Verdict::Slower);
-    assert_eq!(of(10, 0.95), Verdict::Faster);
+    assert_eq!(verdict_for(10, 1.0), Verdict::Same);
+    assert_eq!(verdict_for(10, 1.05), Verdict::Slower);
+    assert_eq!(verdict_for(10, 0.95), Verdict::Faster);
     // Significant, but below the minimum change.
-    assert_eq!(of(100, 1.01), Verdict::Same);
+    assert_eq!(verdict_for(100, 1.01), Verdict::Same);
     // Too few repeats.
-    assert_eq!(of(3, 1.5), Verdict::Unclear);
-    assert_eq!(of(1, 1.0), Verdict::Unclear);
+    assert_eq!(verdict_for(3, 1.5), Verdict::Unclear);
+    assert_eq!(verdict_for(1, 1.0), Verdict::Unclear);
 }
 
 #[test]
@@ -229,10 +229,10 @@ fn order_and_side_do_not_matter() {
     close((forth.change + 1.0) * (back.change + 1.0), 1.0);
     close((forth.change_low + 1.0) * (back.change_high + 1.0), 1.0);
     close(forth.p, back.p);
-    let mut turned = E;
-    turned.reverse();
+    let mut reversed = E;
+    reversed.reverse();
     assert_eq!(
-        compare(&[RepeatPair::new(&turned, &F).unwrap()], 0.02)[0],
+        compare(&[RepeatPair::new(&reversed, &F).unwrap()], 0.02)[0],
         forth
     );
 }
@@ -260,7 +260,7 @@ fn unchanged_kernels_are_rarely_called_changed() {
         wrong_runs += usize::from(comparisons.iter().any(|comparison| changed(&comparison)));
         covered += comparisons
             .iter()
-            .filter(|found| found.change_low <= 0.0 && found.change_high >= 0.0)
+            .filter(|one| one.change_low <= 0.0 && one.change_high >= 0.0)
             .count();
     }
     // Binomial: more than 7 of 60 at 5 %, or fewer than 555 of 600 at 95 %, happens less than once in 100 seeds.
@@ -303,31 +303,31 @@ fn invalid_durations_are_rejected() {
         assert_eq!(RepeatPair::new(list, &[1.0]), None);
         assert_eq!(RepeatPair::new(&[1.0], list), None);
     }
-    let words = [
+    let names = [
         Verdict::Same,
         Verdict::Faster,
         Verdict::Slower,
         Verdict::Unclear,
     ]
     .map(Verdict::word);
-    assert_eq!(words, ["same", "faster", "slower", "unclear"]);
+    assert_eq!(names, ["same", "faster", "slower", "unclear"]);
 }
 
 #[test]
-fn a_neighbour_that_slows_most_repeats_is_no_change() {
+fn a_change_without_a_faster_minimum_is_unclear() {
     let mut random = fastrand::Rng::with_seed(3);
     let quiet = noisy(50, 1.0, &mut random);
     // Most repeats are a quarter slower, but not the fastest one.
-    let crowded = [noisy(40, 1.25, &mut random), noisy(10, 1.0, &mut random)].concat();
-    let pair = RepeatPair::new(&quiet, &crowded).unwrap();
+    let disturbed = [noisy(40, 1.25, &mut random), noisy(10, 1.0, &mut random)].concat();
+    let pair = RepeatPair::new(&quiet, &disturbed).unwrap();
     let comparison = compare(&[pair], MINIMAL_CHANGE)[0];
     assert!(comparison.p_corrected < 1e-6 && comparison.change > 0.1);
-    assert!(comparison.least_change.abs() < MINIMAL_CHANGE);
+    assert!(comparison.minimum_change.abs() < MINIMAL_CHANGE);
     assert_eq!(comparison.verdict, Verdict::Unclear);
 }
 
 #[test]
-fn timings_of_a_bad_moment_prove_nothing() {
+fn spoiled_timings_are_unclear() {
     let mut random = fastrand::Rng::with_seed(4);
     for factor in [1.0, 1.5] {
         let (old, new) = (noisy(50, 1.0, &mut random), noisy(50, factor, &mut random));

@@ -19,16 +19,16 @@ pub(crate) struct PairCounts {
 
 /// Sorts by score, then counts the inversions while sorting by runtime (Knight 1966).
 pub(crate) fn count_pairs(pairs: &[ScoredConfig]) -> PairCounts {
-    let both = |pair: &ScoredConfig| {
+    let pair_key = |pair: &ScoredConfig| {
         u128::from(sort_key(pair.score)) << 64 | u128::from(sort_key(pair.runtime))
     };
-    let mut order: Vec<u128> = pairs.iter().map(both).collect();
+    let mut order: Vec<u128> = pairs.iter().map(pair_key).collect();
     order.sort_unstable();
     let count = order.len() as u64;
     let score_ties = count_ties(&order, |a, b| a >> 64 == b >> 64);
     let both_ties = count_ties(&order, |a, b| a == b);
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    let mut runtimes: Vec<u64> = order.iter().map(|both| *both as u64).collect();
+    let mut runtimes: Vec<u64> = order.iter().map(|pair_key| *pair_key as u64).collect();
     let discordant = sort_and_count_inversions(&mut runtimes);
     PairCounts {
         pairs: count * count.saturating_sub(1) / 2,
@@ -49,20 +49,20 @@ fn count_ties<T>(sorted: &[T], equal: impl Fn(&T, &T) -> bool) -> u64 {
     .sum()
 }
 
-/// Bottom-up merge sort; returns the number of inversions.
+/// Bottom-up merge sort. Returns the number of inversions.
 pub(crate) fn sort_and_count_inversions(values: &mut Vec<u64>) -> u64 {
-    let mut falling = 0;
+    let mut inversions = 0;
     let mut merged = Vec::with_capacity(values.len());
     let mut width = 1;
     while width < values.len() {
         merged.clear();
-        for both in values.chunks(2 * width) {
-            let (mut left, mut right) = both.split_at(width.min(both.len()));
+        for run in values.chunks(2 * width) {
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
             while let (Some((a, left_rest)), Some((b, right_rest))) =
                 (left.split_first(), right.split_first())
             {
                 if b < a {
-                    falling += left.len() as u64;
+                    inversions += left.len() as u64;
                     merged.push(*b);
                     right = right_rest;
                 } else {
@@ -76,7 +76,7 @@ pub(crate) fn sort_and_count_inversions(values: &mut Vec<u64>) -> u64 {
         std::mem::swap(values, &mut merged);
         width *= 2;
     }
-    falling
+    inversions
 }
 
 /// Integer with the order of [`nan_last`], which sorts much faster.
@@ -92,8 +92,8 @@ pub(crate) fn sort_key(value: f64) -> u64 {
 
 /// Orders numbers by size, with equal zeros and NaN last.
 pub(crate) fn nan_last(a: f64, b: f64) -> Ordering {
-    let both = a.partial_cmp(&b);
-    both.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    let order = a.partial_cmp(&b);
+    order.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 #[expect(
@@ -111,18 +111,18 @@ mod tests {
 
     /// Enumerates all pairs.
     fn by_brute_force(pairs: &[ScoredConfig]) -> PairCounts {
-        let mut found = PairCounts::default();
-        for (place, a) in pairs.iter().enumerate() {
-            for b in &pairs[place + 1..] {
+        let mut counts = PairCounts::default();
+        for (index, a) in pairs.iter().enumerate() {
+            for b in &pairs[index + 1..] {
                 let (x, y) = (nan_last(a.score, b.score), nan_last(a.runtime, b.runtime));
-                found.pairs += 1;
-                found.score_ties += u64::from(x.is_eq());
-                found.runtime_ties += u64::from(y.is_eq());
-                found.both_ties += u64::from(x.is_eq() && y.is_eq());
-                found.discordant += u64::from(x.is_ne() && y == x.reverse());
+                counts.pairs += 1;
+                counts.score_ties += u64::from(x.is_eq());
+                counts.runtime_ties += u64::from(y.is_eq());
+                counts.both_ties += u64::from(x.is_eq() && y.is_eq());
+                counts.discordant += u64::from(x.is_ne() && y == x.reverse());
             }
         }
-        found
+        counts
     }
 
     #[test]

@@ -23,13 +23,13 @@ pub(super) const LAYOUT_SCORE: Metric = Metric {
 
 /// Kendall's tau-b, corrected for ties, as SciPy computes it. Returns `None` if all runtimes or all scores are equal.
 pub fn kendall_tau_b(pairs: &[ScoredConfig]) -> Option<f64> {
-    let found = count_pairs(pairs);
-    let (all, x, y) = (found.pairs, found.score_ties, found.runtime_ties);
+    let counts = count_pairs(pairs);
+    let (all, x, y) = (counts.pairs, counts.score_ties, counts.runtime_ties);
     if all == x || all == y {
         return None;
     }
-    let untied = count_as_f64(all - x - y + found.both_ties);
-    let difference = untied - 2.0 * count_as_f64(found.discordant);
+    let untied = count_as_f64(all - x - y + counts.both_ties);
+    let difference = untied - 2.0 * count_as_f64(counts.discordant);
     let tau = difference / count_as_f64(all - x).sqrt() / count_as_f64(all - y).sqrt();
     Some(tau.clamp(-1.0, 1.0))
 }

@@ -18,10 +18,10 @@ pub(super) const ACCURACY: Metric = Metric {
 /// [`pairwise_accuracy`](crate::throughput::pairwise_accuracy) treats equal values differently. Returns `None` if all
 /// runtimes are equal.
 pub fn ordered_pair_accuracy(pairs: &[ScoredConfig]) -> Option<f64> {
-    let found = count_pairs(pairs);
-    let comparable = found.pairs - found.runtime_ties;
-    let untied = comparable + found.both_ties - found.score_ties;
-    (comparable > 0).then(|| count_as_f64(untied - found.discordant) / count_as_f64(comparable))
+    let counts = count_pairs(pairs);
+    let comparable = counts.pairs - counts.runtime_ties;
+    let untied = comparable + counts.both_ties - counts.score_ties;
+    (comparable > 0).then(|| count_as_f64(untied - counts.discordant) / count_as_f64(comparable))
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub(super) const TILE_SCORE: Metric = Metric {
 pub fn top_k_error(best_of_all: Option<f64>, scored: &[ScoredConfig], k: usize) -> Option<f64> {
     let mut order: Vec<&ScoredConfig> = scored.iter().collect();
     order.sort_by(|a, b| nan_last(a.score, b.score));
-    let chosen = order.iter().take(k).map(|pair| pair.runtime);
-    let best = chosen.min_by(f64::total_cmp)?;
+    let selected = order.iter().take(k).map(|pair| pair.runtime);
+    let best = selected.min_by(f64::total_cmp)?;
     Some(best / best_of_all? - 1.0)
 }
 

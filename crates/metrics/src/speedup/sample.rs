@@ -117,16 +117,16 @@ pub(super) fn samples(group: &RowGroup) -> Vec<Sample> {
 
 /// Returns the parameters that a group sets.
 pub(super) fn params(group: &RowGroup) -> Result<ScoreParams, String> {
-    let usual = ScoreParams::default();
+    let fallback = ScoreParams::default();
     let interpretation = match group.text(INTERPRETATION.name) {
-        None => usual.interpretation,
+        None => fallback.interpretation,
         Some(name) => Interpretation::from_name(name).ok_or_else(|| {
             format!("unknown interpretation `{name}`, expected 'default' or 'mismatch_extended'")
         })?,
     };
     Ok(ScoreParams {
-        p: group.number(P.name).unwrap_or(usual.p),
-        b: group.number(B.name).unwrap_or(usual.b),
+        p: group.number(P.name).unwrap_or(fallback.p),
+        b: group.number(B.name).unwrap_or(fallback.b),
         interpretation,
     })
 }

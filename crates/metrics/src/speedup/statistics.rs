@@ -91,11 +91,11 @@ pub fn speedup_statistics(samples: &[Sample], t: i32, params: &ScoreParams) -> O
         for name in FAILURES {
             let same: Vec<&FailureKind> = kinds.iter().filter(|kind| kind.name == name).collect();
             let Some(kind) = same.first() else { continue };
-            let share = length_as_f64(same.len()) / errors;
+            let fraction = length_as_f64(same.len()) / errors;
             if t < kind.tolerated_from {
-                penalized += share;
+                penalized += fraction;
             }
-            pi.push((name.to_owned(), share));
+            pi.push((name.to_owned(), fraction));
         }
     }
     let alpha = geometric_mean(speedups.iter().copied()).unwrap_or(1.0);
@@ -144,19 +144,19 @@ pub fn macro_speedup_score(
 
 /// Values in the order of [`NAMES`].
 fn statistics(group: &RowGroup) -> Result<Option<OptionalNumbers>, String> {
-    let found = speedup_statistics(&samples(group), tolerance(group), &params(group)?);
-    Ok(found.map(|found| {
+    let result = speedup_statistics(&samples(group), tolerance(group), &params(group)?);
+    Ok(result.map(|result| {
         let numbers = [
-            found.alpha,
-            found.beta,
-            found.lambda,
-            found.eta,
-            found.gamma,
-            found.s,
-            found.es,
-            count_as_f64(found.correct),
-            count_as_f64(found.total),
-            count_as_f64(found.slowdowns),
+            result.alpha,
+            result.beta,
+            result.lambda,
+            result.eta,
+            result.gamma,
+            result.s,
+            result.es,
+            count_as_f64(result.correct),
+            count_as_f64(result.total),
+            count_as_f64(result.slowdowns),
         ];
         numbers.map(Some).to_vec()
     }))

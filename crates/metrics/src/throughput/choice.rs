@@ -26,10 +26,10 @@ pub(super) const PEAK: Metric = Metric {
 fn metric_at_k(
     group: &RowGroup,
     name: &str,
-    of: fn(&[PredictedRow], usize) -> Result<f64, Undefined>,
+    function: fn(&[PredictedRow], usize) -> Result<f64, Undefined>,
 ) -> Result<Option<f64>, String> {
     let k = parse_k(group, name)?;
-    Ok(k.and_then(|k| of(&rows(group), k).ok()))
+    Ok(k.and_then(|k| function(&rows(group), k).ok()))
 }
 
 /// Number of the `k` rows with the highest labels that are among the `k` with the highest predictions, over `k`.
@@ -46,18 +46,22 @@ pub fn recall_at_k(rows: &[PredictedRow], k: usize) -> Result<f64, Undefined> {
         first.then(nan_last(a.label, b.label))
     };
     order.sort_unstable_by(by_prediction);
-    let chosen = |place: usize| place < k;
+    let is_selected = |rank: usize| rank < k;
     let mut best: Vec<(bool, &PredictedRow)> = order
         .into_iter()
         .enumerate()
-        .map(|(place, row)| (chosen(place), row))
+        .map(|(rank, row)| (is_selected(rank), row))
         .collect();
-    best.sort_unstable_by(|(a_chosen, a), (b_chosen, b)| {
+    best.sort_unstable_by(|(a_selected, a), (b_selected, b)| {
         let first = nan_last(b.label, a.label).then(nan_last(a.index, b.index));
-        first.then(a_chosen.cmp(b_chosen))
+        first.then(a_selected.cmp(b_selected))
     });
-    let found = best.iter().take(k).filter(|(chosen, _)| *chosen).count();
-    Ok(float(found) / float(k))
+    let hits = best
+        .iter()
+        .take(k)
+        .filter(|(is_selected, _)| *is_selected)
+        .count();
+    Ok(float(hits) / float(k))
 }
 
 /// Mean, over the first `k` rows by prediction, of the highest label so far, over the highest label of all.
@@ -79,14 +83,16 @@ pub(super) fn peaks<const N: usize>(
 ) -> [Result<f64, Undefined>; N] {
     let highest = rankable_count(rows).and_then(|_| {
         let highest = rows.iter().map(|row| row.label).reduce(f64::max);
-        highest.filter(|one| *one > 0.0).ok_or(Undefined::Label)
+        highest
+            .filter(|highest| *highest > 0.0)
+            .ok_or(Undefined::Label)
     });
     let highest = match highest {
         Ok(highest) => highest,
-        Err(why) => return ks.map(|_| Err(why)),
+        Err(reason) => return ks.map(|_| Err(reason)),
     };
-    let most = ks.into_iter().max().unwrap_or_default();
-    let first = first_k(rows, most, |row| {
+    let max_k = ks.into_iter().max().unwrap_or_default();
+    let first = first_k(rows, max_k, |row| {
         [
             !sort_key(row.prediction),
             !sort_key(row.index),
@@ -110,8 +116,8 @@ pub fn min_cost_at_k<const N: usize>(
     cost: impl Fn(&PredictedRow) -> f64,
     ks: [usize; N],
 ) -> [Option<f64>; N] {
-    let most = ks.into_iter().max().unwrap_or_default();
-    let first = first_k(rows, most, |row| {
+    let max_k = ks.into_iter().max().unwrap_or_default();
+    let first = first_k(rows, max_k, |row| {
         [
             !sort_key(row.prediction),
             sort_key(row.index),
@@ -125,13 +131,14 @@ pub fn min_cost_at_k<const N: usize>(
 fn first_k(
     rows: &[PredictedRow],
     k: usize,
-    by: impl Fn(&PredictedRow) -> [u64; 3],
+    key: impl Fn(&PredictedRow) -> [u64; 3],
 ) -> Vec<&PredictedRow> {
-    let mut order: Vec<([u64; 3], &PredictedRow)> = rows.iter().map(|row| (by(row), row)).collect();
+    let mut order: Vec<([u64; 3], &PredictedRow)> =
+        rows.iter().map(|row| (key(row), row)).collect();
     if (1..order.len()).contains(&k) {
-        order.select_nth_unstable_by_key(k - 1, |(by, _)| *by);
+        order.select_nth_unstable_by_key(k - 1, |(key, _)| *key);
     }
     order.truncate(k);
-    order.sort_unstable_by_key(|(by, _)| *by);
+    order.sort_unstable_by_key(|(key, _)| *key);
     order.into_iter().map(|(_, row)| row).collect()
 }

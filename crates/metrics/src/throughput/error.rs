@@ -65,14 +65,14 @@ pub fn r2(rows: &[PredictedRow]) -> Result<f64, Undefined> {
 /// As [`rmse`].
 pub fn mape(rows: &[PredictedRow]) -> Result<f64, Undefined> {
     let count = finite_count(rows)?;
-    let off = |row: &PredictedRow| match row.label - row.prediction {
+    let difference = |row: &PredictedRow| match row.label - row.prediction {
         0.0 => 0.0,
-        off => (off / row.label).abs(),
+        difference => (difference / row.label).abs(),
     };
-    Ok(rows.iter().map(off).sum::<f64>() / count)
+    Ok(rows.iter().map(difference).sum::<f64>() / count)
 }
 
 fn squared_error(rows: &[PredictedRow]) -> f64 {
-    let off = rows.iter().map(|row| row.prediction - row.label);
-    off.map(|off| off * off).sum()
+    let difference = rows.iter().map(|row| row.prediction - row.label);
+    difference.map(|difference| difference * difference).sum()
 }

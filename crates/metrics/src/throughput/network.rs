@@ -47,7 +47,10 @@ pub fn top_k_score(tasks: &[TaskLatency]) -> Option<f64> {
     let (mut best, mut chosen) = (0.0, 0.0);
     for task in tasks {
         let numbers = [task.best, task.chosen, task.weight];
-        if numbers.iter().any(|one| !one.is_finite() || *one < 0.0) {
+        if numbers
+            .iter()
+            .any(|number| !number.is_finite() || *number < 0.0)
+        {
             return None;
         }
         best += task.weight * task.best;
@@ -58,16 +61,18 @@ pub fn top_k_score(tasks: &[TaskLatency]) -> Option<f64> {
 
 fn tasks(group: &RowGroup) -> Vec<TaskLatency> {
     let (chosen, weights) = (group.numbers(CHOSEN.name), group.numbers(WEIGHT.name));
-    let is_weighted = group.arguments().any(|one| one.name == WEIGHT.name);
+    let is_weighted = group
+        .arguments()
+        .any(|argument| argument.name == WEIGHT.name);
     let best = group.numbers(BEST.name).iter().enumerate();
-    let task = |(place, best): (usize, &Option<f64>)| {
+    let task = |(index, best): (usize, &Option<f64>)| {
         let weight = match is_weighted {
-            true => weights.get(place).copied().flatten()?,
+            true => weights.get(index).copied().flatten()?,
             false => 1.0,
         };
         Some(TaskLatency {
             best: (*best)?,
-            chosen: chosen.get(place).copied().flatten()?,
+            chosen: chosen.get(index).copied().flatten()?,
             weight,
         })
     };

@@ -29,48 +29,49 @@ pub fn pairwise_accuracy(rows: &[PredictedRow]) -> Result<f64, Undefined> {
         score: row.prediction,
     };
     let pairs: Vec<ScoredConfig> = rows.iter().map(pair).collect();
-    let found = count_pairs(&pairs);
-    let untied = found.pairs + found.both_ties - found.runtime_ties - found.score_ties;
-    let right = untied - found.discordant + found.both_ties;
+    let counts = count_pairs(&pairs);
+    let untied = counts.pairs + counts.both_ties - counts.runtime_ties - counts.score_ties;
+    let correct = untied - counts.discordant + counts.both_ties;
     let mut halves = 0;
-    if found.score_ties > found.both_ties {
+    if counts.score_ties > counts.both_ties {
         halves += tied_pair_halves(rows, |row| row.prediction, |row| row.label);
     }
-    if found.runtime_ties > found.both_ties {
+    if counts.runtime_ties > counts.both_ties {
         halves += tied_pair_halves(rows, |row| row.label, |row| row.prediction);
     }
-    Ok((count_as_f64(right) + count_as_f64(halves) / 2.0) / count_as_f64(found.pairs))
+    Ok((count_as_f64(correct) + count_as_f64(halves) / 2.0) / count_as_f64(counts.pairs))
 }
 
-/// Among the pairs tied by `by`: two for each pair whose later row is greater by `of`, one for each pair with equal
-/// indices.
+/// Counts half points among the pairs tied by `by`: two for each pair whose later row is greater by `value`, one for
+/// each pair with equal indices.
 fn tied_pair_halves(
     rows: &[PredictedRow],
     by: fn(&PredictedRow) -> f64,
-    of: fn(&PredictedRow) -> f64,
+    value: fn(&PredictedRow) -> f64,
 ) -> u64 {
     let mut order: Vec<(u64, &PredictedRow)> =
         rows.iter().map(|row| (sort_key(by(row)), row)).collect();
-    order.sort_unstable_by_key(|(by, _)| *by);
+    order.sort_unstable_by_key(|(key, _)| *key);
     let mut halves = 0;
     let runs = order.chunk_by(|a, b| a.0 == b.0);
     for run in runs.filter(|run| run.len() > 1) {
-        let placed = run
+        let keys = run
             .iter()
-            .map(|(_, row)| (sort_key(row.index), sort_key(of(row))));
-        let mut tied: Vec<(u64, u64)> = placed.collect();
+            .map(|(_, row)| (sort_key(row.index), sort_key(value(row))));
+        let mut tied: Vec<(u64, u64)> = keys.collect();
         tied.sort_unstable();
         // Pairs with equal indices are counted once rising and once falling.
-        halves += count_rising_pairs(tied.iter().map(|(_, of)| *of));
-        let places = tied.chunk_by(|a, b| a.0 == b.0);
-        halves +=
-            count_rising_pairs(places.flat_map(|place| place.iter().rev().map(|(_, of)| *of)));
+        halves += count_rising_pairs(tied.iter().map(|(_, value)| *value));
+        let groups = tied.chunk_by(|a, b| a.0 == b.0);
+        halves += count_rising_pairs(
+            groups.flat_map(|group| group.iter().rev().map(|(_, value)| *value)),
+        );
     }
     halves
 }
 
 /// Number of pairs whose later number is greater.
 fn count_rising_pairs(values: impl Iterator<Item = u64>) -> u64 {
-    let mut turned: Vec<u64> = values.map(|value| !value).collect();
-    sort_and_count_inversions(&mut turned)
+    let mut inverted: Vec<u64> = values.map(|value| !value).collect();
+    sort_and_count_inversions(&mut inverted)
 }

@@ -28,16 +28,17 @@ pub fn random_pairwise_accuracy(labels: &[f64]) -> Result<f64, Undefined> {
 pub fn random_mape(labels: &[f64]) -> Result<f64, Undefined> {
     let mut labels = labels.to_vec();
     labels.sort_unstable_by(f64::total_cmp);
-    let (count, all) = (float(labels.len()), labels.iter().sum::<f64>());
+    let (count, total) = (float(labels.len()), labels.iter().sum::<f64>());
     let (mut below, mut sum) = (0.0, 0.0);
-    for (place, label) in labels.iter().enumerate() {
-        let above = all - below - label;
-        let off = label * float(place) - below + above - label * (count - float(place) - 1.0);
+    for (index, label) in labels.iter().enumerate() {
+        let above = total - below - label;
+        let difference =
+            label * float(index) - below + above - label * (count - float(index) - 1.0);
         below += label;
         // Rounding may give a small negative number if all are equal.
-        let off = off.max(0.0);
-        if off > 0.0 {
-            sum += off / label.abs();
+        let difference = difference.max(0.0);
+        if difference > 0.0 {
+            sum += difference / label.abs();
         }
     }
     match labels.is_empty() {
@@ -53,11 +54,11 @@ pub fn random_mape(labels: &[f64]) -> Result<f64, Undefined> {
 pub fn random_peak_at_k(labels: &[f64], k: usize) -> Result<f64, Undefined> {
     let mut labels = sort_distinct(labels)?;
     labels.reverse();
-    let highest = labels.first().copied().filter(|one| *one > 0.0);
+    let highest = labels.first().copied().filter(|label| *label > 0.0);
     let highest = highest.ok_or(Undefined::Label)?;
-    let drawn = k.min(labels.len());
-    let sum: f64 = (1..=drawn).map(|k| expected_min_of_k(&labels, k)).sum();
-    Ok(sum / float(drawn) / highest)
+    let count = k.min(labels.len());
+    let sum: f64 = (1..=count).map(|k| expected_min_of_k(&labels, k)).sum();
+    Ok(sum / float(count) / highest)
 }
 
 /// Expected minimum of `k` costs drawn at random; `None` without costs.
@@ -67,18 +68,18 @@ pub fn random_min_cost_at_k(costs: &[f64], k: usize) -> Option<f64> {
     (!costs.is_empty()).then(|| expected_min_of_k(&costs, k.min(costs.len())))
 }
 
-/// Expected first value in sorted order among `k` drawn values: the value at rank r is first in C(n - 1 - r, k - 1) of
+/// Expected first value in sorted order among `k` drawn values. The value at rank r is first in C(n - 1 - r, k - 1) of
 /// C(n, k) draws.
 fn expected_min_of_k(sorted: &[f64], k: usize) -> f64 {
-    let mut chance = float(k) / float(sorted.len());
-    let (mut mean, mut left) = (0.0, sorted.len());
+    let mut probability = float(k) / float(sorted.len());
+    let (mut mean, mut remaining) = (0.0, sorted.len());
     for value in sorted.iter().take(sorted.len() + 1 - k) {
-        mean += chance * value;
-        left -= 1;
-        if left == 0 {
+        mean += probability * value;
+        remaining -= 1;
+        if remaining == 0 {
             break;
         }
-        chance *= float(left + 1 - k) / float(left);
+        probability *= float(remaining + 1 - k) / float(remaining);
     }
     mean
 }

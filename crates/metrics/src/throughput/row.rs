@@ -44,11 +44,11 @@ pub struct PredictedRow {
 pub(super) fn rows(group: &RowGroup) -> Vec<PredictedRow> {
     let (predictions, indices) = (group.numbers(PREDICTION.name), group.numbers(INDEX.name));
     let labels = group.numbers(LABEL.name).iter().enumerate();
-    let row = |(place, label): (usize, &Option<f64>)| {
+    let row = |(position, label): (usize, &Option<f64>)| {
         Some(PredictedRow {
             label: (*label)?,
-            prediction: predictions.get(place).copied().flatten()?,
-            index: indices.get(place).copied().flatten().unwrap_or(f64::NAN),
+            prediction: predictions.get(position).copied().flatten()?,
+            index: indices.get(position).copied().flatten().unwrap_or(f64::NAN),
         })
     };
     labels.filter_map(row).collect()
@@ -87,7 +87,7 @@ pub(super) fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// Parses a k, which must be at least 1; `None` if it is not given.
+/// Parses k, which must be at least 1; `None` if the call does not have it.
 pub(super) fn parse_k(group: &RowGroup, name: &str) -> Result<Option<usize>, String> {
     #[expect(
         clippy::cast_possible_truncation,

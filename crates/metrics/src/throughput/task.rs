@@ -85,7 +85,7 @@ impl Variant {
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Tenset, Self::Valid]
             .into_iter()
-            .find(|one| one.name() == name)
+            .find(|variant| variant.name() == name)
     }
 }
 
@@ -150,26 +150,28 @@ pub fn labels(
         return Err(Undefined::AllFailed);
     }
     let costs = runtimes_ns.map(cost);
-    let least = costs.clone().flatten().fold(f32::INFINITY, f32::min);
-    let labels = costs.map(|cost| Some(f64::from(least / cost?)));
-    Ok((labels.collect(), f64::from(least)))
+    let min_cost = costs.clone().flatten().fold(f32::INFINITY, f32::min);
+    let labels = costs.map(|cost| Some(f64::from(min_cost / cost?)));
+    Ok((labels.collect(), f64::from(min_cost)))
 }
 
 /// Runtime of a program with this label, in nanoseconds.
-fn latency_ns(least_s: f64, label: f64) -> f64 {
-    least_s / label.max(MIN_LABEL) * NS
+fn latency_ns(min_cost_s: f64, label: f64) -> f64 {
+    min_cost_s / label.max(MIN_LABEL) * NS
 }
 
 /// Computes the scores of the predictions for the programs of a task.
 pub fn task_scores(programs: &[Program], variant: Variant) -> TaskScores {
-    let failed = programs.iter().filter(|one| one.runtime_ns.is_none());
+    let failed = programs
+        .iter()
+        .filter(|program| program.runtime_ns.is_none());
     let failed = failed.count() as u64;
-    match labels(programs.iter().map(|one| one.runtime_ns), variant) {
-        Err(why) => TaskScores {
+    match labels(programs.iter().map(|program| program.runtime_ns), variant) {
+        Err(reason) => TaskScores {
             failed,
-            ..TaskScores::undefined(why)
+            ..TaskScores::undefined(reason)
         },
-        Ok((labels, least_s)) => {
+        Ok((labels, min_cost_s)) => {
             let row = |(program, label): (&Program, &Option<f64>)| {
                 Some(PredictedRow {
                     label: (*label)?,
@@ -180,7 +182,7 @@ pub fn task_scores(programs: &[Program], variant: Variant) -> TaskScores {
             let rows: Vec<PredictedRow> = programs.iter().zip(&labels).filter_map(row).collect();
             TaskScores {
                 failed,
-                ..TaskScores::from_rows(&rows, least_s)
+                ..TaskScores::from_rows(&rows, min_cost_s)
             }
         }
     }
@@ -190,19 +192,19 @@ pub fn task_scores(programs: &[Program], variant: Variant) -> TaskScores {
 pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores {
     let failed = programs.iter().filter(|one| one.runtime_ns.is_none());
     let failed = failed.count() as u64;
-    let found = labels(programs.iter().map(|one| one.runtime_ns), variant);
-    let (labels, least_s) = match found {
-        Ok(found) => found,
-        Err(why) => {
+    let result = labels(programs.iter().map(|program| program.runtime_ns), variant);
+    let (labels, min_cost_s) = match result {
+        Ok(result) => result,
+        Err(reason) => {
             return TaskScores {
                 failed,
-                ..TaskScores::undefined(why)
+                ..TaskScores::undefined(reason)
             };
         }
     };
-    let known = programs.iter().zip(labels);
-    let known = known.filter(|(program, _)| program.prediction.is_some());
-    let mut labels: Vec<f64> = known.filter_map(|(_, label)| label).collect();
+    let predicted = programs.iter().zip(labels);
+    let predicted = predicted.filter(|(program, _)| program.prediction.is_some());
+    let mut labels: Vec<f64> = predicted.filter_map(|(_, label)| label).collect();
     // Sorted once, so that later sorts are cheap.
     labels.sort_unstable_by(f64::total_cmp);
     if labels.iter().any(|label| !label.is_finite()) {
@@ -217,7 +219,7 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
     let rows: Vec<PredictedRow> = labels.iter().map(row).collect();
     let costs: Vec<f64> = labels
         .iter()
-        .map(|label| latency_ns(least_s, *label))
+        .map(|label| latency_ns(min_cost_s, *label))
         .collect();
     TaskScores {
         rows: labels.len() as u64,
@@ -231,19 +233,19 @@ pub fn random_task_scores(programs: &[Program], variant: Variant) -> TaskScores 
         mape: random_mape(&labels),
         pairwise_accuracy: random_pairwise_accuracy(&labels),
         peaks: PEAKS.map(|k| random_peak_at_k(&labels, k)),
-        best_ns: Ok(least_s * NS),
+        best_ns: Ok(min_cost_s * NS),
         tops_ns: TOPS.map(|k| random_min_cost_at_k(&costs, k).ok_or(Undefined::NoRows)),
     }
 }
 
 impl TaskScores {
-    /// Scores of rows, where the best program takes `least_s` seconds.
-    fn from_rows(rows: &[PredictedRow], least_s: f64) -> Self {
-        let latency = |row: &PredictedRow| latency_ns(least_s, row.label);
+    /// Scores of rows, where the best program takes `min_cost_s` seconds.
+    fn from_rows(rows: &[PredictedRow], min_cost_s: f64) -> Self {
+        let latency = |row: &PredictedRow| latency_ns(min_cost_s, row.label);
         let is_finite = finite_count(rows);
-        let top = |least: Option<f64>| {
+        let top = |min_ns: Option<f64>| {
             is_finite?;
-            least.ok_or(Undefined::NoRows)
+            min_ns.ok_or(Undefined::NoRows)
         };
         Self {
             rows: rows.len() as u64,
@@ -253,23 +255,23 @@ impl TaskScores {
             mape: mape(rows),
             pairwise_accuracy: pairwise_accuracy(rows),
             peaks: peaks(rows, PEAKS),
-            best_ns: Ok(least_s * NS),
+            best_ns: Ok(min_cost_s * NS),
             tops_ns: min_cost_at_k(rows, latency, TOPS).map(top),
         }
     }
 
     /// Scores that are all undefined for one reason.
-    pub fn undefined(why: Undefined) -> Self {
+    pub fn undefined(reason: Undefined) -> Self {
         Self {
             rows: 0,
             failed: 0,
-            rmse: Err(why),
-            r2: Err(why),
-            mape: Err(why),
-            pairwise_accuracy: Err(why),
-            peaks: PEAKS.map(|_| Err(why)),
-            best_ns: Err(why),
-            tops_ns: TOPS.map(|_| Err(why)),
+            rmse: Err(reason),
+            r2: Err(reason),
+            mape: Err(reason),
+            pairwise_accuracy: Err(reason),
+            peaks: PEAKS.map(|_| Err(reason)),
+            best_ns: Err(reason),
+            tops_ns: TOPS.map(|_| Err(reason)),
         }
     }
 }
@@ -283,21 +285,26 @@ fn scores(group: &RowGroup) -> Result<Option<OptionalNumbers>, String> {
     };
     let (predictions, indices) = (group.numbers(PREDICTION.name), group.numbers(INDEX.name));
     let runtimes = group.numbers(RUNTIME_NS.name).iter().enumerate();
-    let programs = runtimes.map(|(place, runtime_ns)| Program {
+    let programs = runtimes.map(|(position, runtime_ns)| Program {
         runtime_ns: *runtime_ns,
-        prediction: predictions.get(place).copied().flatten(),
-        index: indices.get(place).copied().flatten().unwrap_or(f64::NAN),
+        prediction: predictions.get(position).copied().flatten(),
+        index: indices.get(position).copied().flatten().unwrap_or(f64::NAN),
     });
     let programs: Vec<Program> = programs.collect();
     if programs.is_empty() {
         return Ok(None);
     }
-    let found = task_scores(&programs, variant);
+    let result = task_scores(&programs, variant);
     let count = |count: u64| usize::try_from(count).ok().map(float);
-    let mut numbers = vec![count(found.rows), count(found.failed)];
-    let errors = [found.rmse, found.r2, found.mape, found.pairwise_accuracy];
-    let scores = errors.into_iter().chain(found.peaks);
-    let times = [found.best_ns].into_iter().chain(found.tops_ns);
+    let mut numbers = vec![count(result.rows), count(result.failed)];
+    let errors = [
+        result.rmse,
+        result.r2,
+        result.mape,
+        result.pairwise_accuracy,
+    ];
+    let scores = errors.into_iter().chain(result.peaks);
+    let times = [result.best_ns].into_iter().chain(result.tops_ns);
     numbers.extend(scores.chain(times).map(Result::ok));
     Ok(Some(numbers))
 }

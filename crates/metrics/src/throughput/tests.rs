@@ -23,33 +23,38 @@ fn without_index(rows: &[PredictedRow]) -> Vec<PredictedRow> {
     rows.iter().map(row).collect()
 }
 
-/// `metric_pairwise_comp_accuracy`; `later` says whether a pair is reversed.
+/// `metric_pairwise_comp_accuracy`.
 fn pairs_by_hand(rows: &[PredictedRow]) -> f64 {
-    let (mut right, mut all) = (0.0, 0.0);
-    for (place, a) in rows.iter().enumerate() {
-        for b in &rows[place + 1..] {
+    let (mut correct, mut all) = (0.0, 0.0);
+    for (index, a) in rows.iter().enumerate() {
+        for b in &rows[index + 1..] {
             all += 1.0;
             if (a.prediction > b.prediction) == (a.label > b.label) {
-                right += 1.0;
+                correct += 1.0;
             }
         }
     }
-    right / all
+    correct / all
 }
 
 /// Stable `np.argsort`, in descending order.
-fn falling(rows: &[PredictedRow], of: fn(&PredictedRow) -> f64) -> Vec<usize> {
+fn descending_order(rows: &[PredictedRow], value: fn(&PredictedRow) -> f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by(|a, b| (-of(&rows[*a])).total_cmp(&-of(&rows[*b])));
+    order.sort_by(|a, b| (-value(&rows[*a])).total_cmp(&-value(&rows[*b])));
     order
 }
 
 /// `metric_top_k_recall`.
 fn recall_by_hand(rows: &[PredictedRow], k: usize) -> f64 {
-    let real: Vec<usize> = falling(rows, |row| row.label).into_iter().take(k).collect();
-    let chosen = falling(rows, |row| row.prediction).into_iter().take(k);
-    let found = chosen.filter(|row| real.contains(row)).count();
-    row::float(found) / row::float(k)
+    let real: Vec<usize> = descending_order(rows, |row| row.label)
+        .into_iter()
+        .take(k)
+        .collect();
+    let selected = descending_order(rows, |row| row.prediction)
+        .into_iter()
+        .take(k);
+    let hits = selected.filter(|row| real.contains(row)).count();
+    row::float(hits) / row::float(k)
 }
 
 /// `metric_peak_score`.
@@ -68,8 +73,11 @@ fn peak_by_hand(rows: &[PredictedRow], k: usize) -> f64 {
     peaks.iter().sum::<f64>() / row::float(peaks.len()) / highest
 }
 
-fn close(found: f64, wanted: f64) {
-    assert!((found - wanted).abs() < 1e-12, "{found}, not {wanted}");
+fn close(actual: f64, expected: f64) {
+    assert!(
+        (actual - expected).abs() < 1e-12,
+        "{actual}, not {expected}"
+    );
 }
 
 fn few() -> impl Strategy<Value = Vec<(f64, f64)>> {
@@ -81,17 +89,17 @@ fn few() -> impl Strategy<Value = Vec<(f64, f64)>> {
 
 proptest! {
     #[test]
-    fn rankings_are_upstreams_with_ties_in_any_order_of_arrival(
+    fn rankings_match_upstream_with_ties_in_any_order_of_rows(
         (values, shuffled) in few().prop_flat_map(|values| {
-            let placed = Just(rows(&values)).prop_shuffle();
-            (Just(values), placed)
+            let ordered_rows = Just(rows(&values)).prop_shuffle();
+            (Just(values), ordered_rows)
         }),
         k in 1_usize..50,
     ) {
         let ordered = rows(&values);
-        let is_one = values.iter().all(|value| value.0 == values[0].0);
+        let has_one_label = values.iter().all(|value| value.0 == values[0].0);
         for rows in [&ordered, &shuffled] {
-            if is_one {
+            if has_one_label {
                 prop_assert_eq!(pairwise_accuracy(rows), Err(Undefined::OneLabel));
                 prop_assert_eq!(recall_at_k(rows, k), Err(Undefined::OneLabel));
                 prop_assert_eq!(peak_at_k(rows, k), Err(Undefined::OneLabel));
@@ -104,10 +112,10 @@ proptest! {
     }
 
     #[test]
-    fn without_places_no_order_changes_anything(
+    fn order_has_no_effect_without_indices(
         (values, shuffled) in few().prop_flat_map(|values| {
-            let moved = Just(values.clone()).prop_shuffle();
-            (Just(values), moved)
+            let shuffled_values = Just(values.clone()).prop_shuffle();
+            (Just(values), shuffled_values)
         }),
         k in 1_usize..50,
     ) {
@@ -120,9 +128,9 @@ proptest! {
         if let (Ok(pairs), Ok(recall), Ok(peak)) =
             (pairwise_accuracy(&a), recall_at_k(&a, k), peak_at_k(&a, k))
         {
-            let mut back = values.clone();
-            back.reverse();
-            let both = pairs_by_hand(&ordered) + pairs_by_hand(&rows(&back));
+            let mut reversed = values.clone();
+            reversed.reverse();
+            let both = pairs_by_hand(&ordered) + pairs_by_hand(&rows(&reversed));
             close(pairs, both / 2.0);
             prop_assert!(recall <= recall_by_hand(&ordered, k) + 1e-12);
             prop_assert!(peak <= peak_by_hand(&ordered, k) + 1e-12);
@@ -142,8 +150,8 @@ fn errors_are_those_of_a_calculation_by_hand() {
 }
 
 #[test]
-fn nothing_that_flatters_is_a_number() {
-    let of_all = |rows: &[PredictedRow]| {
+fn misleadingly_good_scores_are_undefined() {
+    let rank_metrics = |rows: &[PredictedRow]| {
         [
             r2(rows),
             pairwise_accuracy(rows),
@@ -151,17 +159,20 @@ fn nothing_that_flatters_is_a_number() {
             peak_at_k(rows, 1),
         ]
     };
-    assert_eq!(of_all(&[]), [Err(Undefined::NoRows); 4]);
-    assert_eq!(of_all(&rows(&[(1.0, 0.3)])), [Err(Undefined::OneRow); 4]);
-    let alike = rows(&[(1.0, 0.3), (1.0, 0.4)]);
-    assert_eq!(of_all(&alike), [Err(Undefined::OneLabel); 4]);
-    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let predicted = rows(&[(1.0, odd), (0.5, 0.4)]);
-        assert_eq!(of_all(&predicted), [Err(Undefined::Prediction); 4]);
+    assert_eq!(rank_metrics(&[]), [Err(Undefined::NoRows); 4]);
+    assert_eq!(
+        rank_metrics(&rows(&[(1.0, 0.3)])),
+        [Err(Undefined::OneRow); 4]
+    );
+    let equal_labels = rows(&[(1.0, 0.3), (1.0, 0.4)]);
+    assert_eq!(rank_metrics(&equal_labels), [Err(Undefined::OneLabel); 4]);
+    for invalid in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let predicted = rows(&[(1.0, invalid), (0.5, 0.4)]);
+        assert_eq!(rank_metrics(&predicted), [Err(Undefined::Prediction); 4]);
         assert_eq!(rmse(&predicted), Err(Undefined::Prediction));
         assert_eq!(mape(&predicted), Err(Undefined::Prediction));
-        let labelled = rows(&[(odd, 1.0), (0.5, 0.4)]);
-        assert_eq!(of_all(&labelled), [Err(Undefined::Label); 4]);
+        let labelled = rows(&[(invalid, 1.0), (0.5, 0.4)]);
+        assert_eq!(rank_metrics(&labelled), [Err(Undefined::Label); 4]);
     }
     let nearly = rows(&[(1.0, 0.3), (1.0 - 1e-6, 0.4)]);
     assert_eq!(r2(&nearly), Err(Undefined::OneLabel));
@@ -210,18 +221,18 @@ fn failed_programs_cost_much_or_are_left_out() {
 fn tasks_without_a_score_have_a_reason() {
     let failed = [program(None, Some(0.5)), program(None, Some(0.4))];
     for variant in [Variant::Tenset, Variant::Valid] {
-        let found = task_scores(&failed, variant);
+        let scores = task_scores(&failed, variant);
         assert_eq!(
-            (found.rmse, found.tops_ns[0], found.failed),
+            (scores.rmse, scores.tops_ns[0], scores.failed),
             (Err(Undefined::AllFailed), Err(Undefined::AllFailed), 2)
         );
     }
     let one = task_scores(&[program(Some(7.0), Some(0.1))], Variant::Valid);
     assert_eq!(one.pairwise_accuracy, Err(Undefined::OneRow));
     assert!((one.tops_ns[3].unwrap() / 7.0 - 1.0).abs() < 1e-6);
-    let still = [program(Some(0.0), Some(0.1)), program(Some(7.0), Some(0.1))];
+    let zero_runtime = [program(Some(0.0), Some(0.1)), program(Some(7.0), Some(0.1))];
     assert_eq!(
-        task_scores(&still, Variant::Valid).tops_ns[0],
+        task_scores(&zero_runtime, Variant::Valid).tops_ns[0],
         Err(Undefined::Label)
     );
     let none = [program(Some(3.0), None)];
@@ -229,12 +240,12 @@ fn tasks_without_a_score_have_a_reason() {
         task_scores(&none, Variant::Valid).rmse,
         Err(Undefined::NoRows)
     );
-    let odd = [
+    let nan_prediction = [
         program(Some(3.0), Some(f64::NAN)),
         program(Some(1.0), Some(1.0)),
     ];
     assert_eq!(
-        task_scores(&odd, Variant::Valid).tops_ns,
+        task_scores(&nan_prediction, Variant::Valid).tops_ns,
         [Err(Undefined::Prediction); 4]
     );
 }
@@ -260,9 +271,9 @@ fn orders(values: &[f64]) -> Vec<Vec<f64>> {
         return vec![Vec::new()];
     }
     let mut all = Vec::new();
-    for place in 0..values.len() {
+    for position in 0..values.len() {
         let mut rest = values.to_vec();
-        let first = rest.remove(place);
+        let first = rest.remove(position);
         for mut order in orders(&rest) {
             order.insert(0, first);
             all.push(order);
@@ -278,10 +289,10 @@ fn a_random_order_scores_what_all_orders_score_on_average() {
         vec![1.0, 0.8, 0.5, 0.5, 0.5, 0.1],
     ] {
         let all = orders(&labels);
-        let mean = |of: &dyn Fn(&[PredictedRow]) -> f64| {
+        let mean = |metric: &dyn Fn(&[PredictedRow]) -> f64| {
             let score = |order: &Vec<f64>| {
                 let both = labels.iter().copied().zip(order.iter().copied());
-                of(&without_index(&rows(&both.collect::<Vec<_>>())))
+                metric(&without_index(&rows(&both.collect::<Vec<_>>())))
             };
             all.iter().map(score).sum::<f64>() / row::float(all.len())
         };
@@ -330,13 +341,13 @@ fn a_random_task_is_scored_by_the_programs_that_are_predicted() {
         program(Some(500.0), None),
         program(None, Some(0.3)),
     ];
-    let found = random_task_scores(&programs, Variant::Valid);
-    assert_eq!((found.rows, found.failed), (2, 1));
+    let scores = random_task_scores(&programs, Variant::Valid);
+    assert_eq!((scores.rows, scores.failed), (2, 1));
     // Labels 1/2 and 1/4 of the best, which has no prediction: their variance is 1/64.
-    assert!((found.rmse.unwrap() - (2.0_f64 / 64.0).sqrt()).abs() < 1e-7);
-    assert_eq!((found.r2, found.pairwise_accuracy), (Ok(-1.0), Ok(0.5)));
-    assert!((found.tops_ns[0].unwrap() / 1500.0 - 1.0).abs() < 1e-6);
-    assert!((found.tops_ns[1].unwrap() / 1000.0 - 1.0).abs() < 1e-6);
+    assert!((scores.rmse.unwrap() - (2.0_f64 / 64.0).sqrt()).abs() < 1e-7);
+    assert_eq!((scores.r2, scores.pairwise_accuracy), (Ok(-1.0), Ok(0.5)));
+    assert!((scores.tops_ns[0].unwrap() / 1500.0 - 1.0).abs() < 1e-6);
+    assert!((scores.tops_ns[1].unwrap() / 1000.0 - 1.0).abs() < 1e-6);
     let tenset = random_task_scores(&programs, Variant::Tenset);
     let first = (1000.0 + 2000.0 + 500.0 * 1e5) / 3.0;
     assert!((tenset.tops_ns[0].unwrap() / first - 1.0).abs() < 1e-6);

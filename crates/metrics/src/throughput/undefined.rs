@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Reason for a group without a score, where any number would be meaningless.
+/// Reason why a group has no score. Any number would be meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Undefined {
     /// No row has a label and a prediction.
@@ -20,8 +20,8 @@ pub enum Undefined {
 }
 
 impl Display for Undefined {
-    fn fmt(&self, to: &mut Formatter) -> fmt::Result {
-        to.write_str(match self {
+    fn fmt(&self, formatter: &mut Formatter) -> fmt::Result {
+        formatter.write_str(match self {
             Self::NoRows => "no row has a prediction",
             Self::OneRow => "one row",
             Self::OneLabel => "all labels are equal",

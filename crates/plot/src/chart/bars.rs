@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::data::{ChartData, Panel, Point};
-use super::groups::{GroupedAxis, slot_range};
+use super::groups::{GroupedAxis, bar_room, slot_range_in};
 use super::marks::{ChartColumns, Marks, NamedColumn, json_names, json_numbers, series_attributes};
 use super::plot_area::PlotArea;
 use super::style::Style;
@@ -10,6 +10,9 @@ use crate::scene::{Paint, Scene, Text};
 
 /// Maximum number of bars with a number at their end.
 const MAX_NUMBERED_BARS: usize = 12;
+
+/// Fraction of the axis for the number of a bar.
+const NUMBER_ROOM: f64 = 0.06;
 
 pub(crate) struct Bars<'a> {
     data: &'a ChartData,
@@ -36,22 +39,27 @@ impl<'a> Bars<'a> {
 
     fn value_axis(&self) -> Axis {
         let values = self.data.numbers(|point| self.height(point));
-        let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
-        let named = match self.is_count {
-            true => NamedColumn {
-                name: "rows",
-                unit: None,
-            },
+        let limits = self.data.limits();
+        let column = match self.is_count {
+            true => NamedColumn::rows(self.columns.y.title),
             false => self.columns.y,
         };
         let log = self.columns.is_y_log().unwrap_or(false);
-        named.axis(values.chain(limits), Some(log), !log)
+        let mut axis = column.axis(values.chain(limits), Some(log), !log);
+        let panels = self.data.panels.iter();
+        let count: usize = panels.map(|panel| panel.points().count()).sum();
+        let (low, high) = axis.ends;
+        if count <= MAX_NUMBERED_BARS && !log && high > 0.0 {
+            // Space for the number above the highest bar.
+            axis.ends.1 = high + NUMBER_ROOM * (high - low);
+        }
+        axis
     }
 }
 
 impl Marks for Bars<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        self.groups.axes(self.columns.x.name, self.value_axis())
+        self.groups.axes(self.columns.x, self.value_axis())
     }
 
     fn min_height(&self, style: &Style) -> f64 {
@@ -62,48 +70,51 @@ impl Marks for Bars<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         let count: usize = panel.points().count();
-        let measured = place.value_axis();
+        let value_axis = area.value_axis();
         // On a logarithmic axis a bar starts at the minimum of the axis.
-        let foot = measured.fraction(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
+        let base = value_axis.fraction(0.0).unwrap_or(0.0).clamp(0.0, 1.0);
+        let slots = panel.series.len();
+        let room = bar_room(style, area.slot(), slots);
         for (order, series) in panel.series.iter().enumerate() {
-            let named = |point: &Point| {
+            let name_of = |point: &Point| {
                 names
                     .get(crate::number::round_to_count(point.x))
                     .map_or("", |n| n.as_str())
             };
             let heights = series.points.iter().map(|point| self.height(point));
             let lists = vec![
-                ("data-names", json_names(series.points.iter().map(named))),
+                ("data-names", json_names(series.points.iter().map(name_of))),
                 ("data-y", json_numbers(heights)),
             ];
             scene.open(series_attributes(&series.name, lists));
             for point in &series.points {
                 let value = self.height(point);
-                let Some(share) = measured.fraction(value) else {
+                let Some(fraction) = value_axis.fraction(value) else {
                     continue;
                 };
-                let (from, to) = slot_range(point.x, order, panel.series.len());
-                let place_of = match self.data.is_coloured_by_x {
-                    true => crate::number::round_to_count(point.x),
-                    false => series.place,
+                let (from, to) = slot_range_in(room, point.x, (order, slots));
+                let colour_index = self.data.colour_index(series, point.x);
+                let tooltip = match series.name.as_str() {
+                    "" => format!("{}\n{}", name_of(point), value_axis.format_value(value)),
+                    name => format!(
+                        "{}\n{name}\n{}",
+                        name_of(point),
+                        value_axis.format_value(value)
+                    ),
                 };
-                let said = match series.name.as_str() {
-                    "" => format!("{}\n{}", named(point), measured.format_value(value)),
-                    name => format!("{}\n{name}\n{}", named(point), measured.format_value(value)),
-                };
-                scene.set_tooltip(said);
+                scene.set_tooltip(tooltip);
                 scene.rect(
-                    place.point_at_fractions(from, foot),
-                    place.point_at_fractions(to, share),
-                    Paint::series(place_of),
+                    area.point_at_fractions(from, base),
+                    area.point_at_fractions(to, fraction),
+                    Paint::series(colour_index),
                 );
                 if count <= MAX_NUMBERED_BARS && !style.is_terminal() {
-                    self.draw_number(scene, style, place, ((from, to), share, value));
+                    self.draw_number(scene, style, area, ((from, to), fraction, value));
                 }
             }
             scene.close();
@@ -117,11 +128,11 @@ impl Bars<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
-        ((from, to), share, value): ((f64, f64), f64, f64),
+        area: &PlotArea<'_>,
+        ((from, to), fraction, value): ((f64, f64), f64, f64),
     ) {
         let size = 0.85 * style.label;
-        let number = value / place.value_axis().factor;
+        let number = value / area.value_axis().factor;
         let text = match number.abs() {
             0.0 => "0".to_owned(),
             1e5.. | ..1e-3 => format!("{number:.1e}"),
@@ -129,34 +140,34 @@ impl Bars<'_> {
             10.0.. => trim_decimals(format!("{number:.1}")),
             _ => trim_decimals(format!("{number:.2}")),
         };
-        let (x, y) = place.point_at_fractions(f64::midpoint(from, to), share);
-        let thick = (to - from) * place.slot();
-        let field = place.field;
+        let (x, y) = area.point_at_fractions(f64::midpoint(from, to), fraction);
+        let thickness = (to - from) * area.slot();
+        let field = area.field;
         let width = style.width_of(&text, size);
-        if place.is_horizontal() {
-            if thick < 0.75 * size {
+        if area.is_horizontal() {
+            if thickness < 0.75 * size {
                 return;
             }
-            let room = field.right - x;
+            let space = field.right - x;
             let y = y - style.glyph_middle(size);
-            match room > width + 0.4 * style.label {
+            match space > width + 0.4 * style.label {
                 true => scene.text(&text, Text::new(size, x + 0.25 * style.label, y)),
                 false => {
                     let inside = Text::new(size, x - 0.25 * style.label, y).align_right();
-                    scene.text(&text, inside.with_paint(Paint::PAPER));
+                    scene.text(&text, inside.with_paint(Paint::BACKGROUND));
                 }
             }
-        } else if width <= 1.2 * thick && y - field.top > 1.1 * size {
+        } else if width <= 0.95 * thickness && y - field.top > 1.1 * size {
             let above = if value < 0.0 {
                 0.15 * size
             } else {
                 -1.1 * size
             };
             scene.text(&text, Text::new(size, x, y + above).align_centre());
-        } else if width <= thick && field.bottom - y > 1.5 * size {
+        } else if width <= 0.95 * thickness && field.bottom - y > 1.5 * size {
             // A bar that reaches the top has its number inside.
             let inside = Text::new(size, x, y + 0.25 * size).align_centre();
-            scene.text(&text, inside.with_paint(Paint::PAPER));
+            scene.text(&text, inside.with_paint(Paint::BACKGROUND));
         }
     }
 }

@@ -8,10 +8,10 @@ pub(crate) fn stroke(
     scene: &mut Scene,
     style: &Style,
     points: &[(f64, f64)],
-    (place, width): (usize, f64),
+    (index, width): (usize, f64),
 ) {
-    let paint = Paint::series(place);
-    match is_dashed(place) && !style.is_terminal() {
+    let paint = Paint::series(index);
+    match is_dashed(index) && !style.is_terminal() {
         true => {
             let dash = (0.35 * style.label, 0.2 * style.label);
             scene.dashes(points, paint, width, dash);
@@ -25,9 +25,9 @@ pub(crate) fn dot(
     scene: &mut Scene,
     (x, y): (f64, f64),
     size: f64,
-    (place, paint): (usize, Paint),
+    (index, paint): (usize, Paint),
 ) {
-    let corners: &[(f64, f64)] = match dot_shape(place) % 4 {
+    let corners: &[(f64, f64)] = match dot_shape(index) % 4 {
         0 => return scene.circle((x, y), size, paint),
         1 => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         2 => &[(0.0, -1.25), (1.15, 0.8), (-1.15, 0.8)],

@@ -35,14 +35,11 @@ impl<'a> Heat<'a> {
 
     fn colours(&self) -> Axis {
         let values = self.data.numbers(|point| self.value(point));
-        let named = match self.is_count {
-            true => NamedColumn {
-                name: "rows",
-                unit: None,
-            },
+        let column = match self.is_count {
+            true => NamedColumn::rows(None),
             false => self.columns.value,
         };
-        named.axis(values, None, false)
+        column.axis(values, None, false)
     }
 }
 
@@ -50,8 +47,8 @@ impl Marks for Heat<'_> {
     fn axes(&self) -> (Axis, Axis) {
         let names = |names: &Option<Vec<String>>| names.clone().unwrap_or_default();
         (
-            Axis::categorical(self.columns.x.name, names(&self.data.x_names)),
-            Axis::categorical(self.columns.y.name, names(&self.data.y_names)),
+            self.columns.x.categorical(names(&self.data.x_names)),
+            self.columns.y.categorical(names(&self.data.y_names)),
         )
     }
 
@@ -68,18 +65,18 @@ impl Marks for Heat<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let colours = self.colours();
-        let named = |names: &'_ Option<Vec<String>>, at: f64| {
-            let found = names
+        let name_of = |names: &'_ Option<Vec<String>>, code: f64| {
+            let name = names
                 .as_ref()
-                .and_then(|names| names.get(round_to_count(at)));
-            found.cloned().unwrap_or_default()
+                .and_then(|names| names.get(round_to_count(code)));
+            name.cloned().unwrap_or_default()
         };
-        let x = |point: &Point| named(&self.data.x_names, point.x);
-        let y = |point: &Point| named(&self.data.y_names, point.y);
+        let x = |point: &Point| name_of(&self.data.x_names, point.x);
+        let y = |point: &Point| name_of(&self.data.y_names, point.y);
         for series in &panel.series {
             let (xs, ys): (Vec<String>, Vec<String>) = series
                 .points
@@ -97,16 +94,16 @@ impl Marks for Heat<'_> {
             scene.open(series_attributes(&series.name, lists));
             for point in &series.points {
                 let value = self.value(point);
-                let Some(share) = colours.fraction(value) else {
+                let Some(fraction) = colours.fraction(value) else {
                     continue;
                 };
-                let part = |at: f64, axis: &Axis| at / axis.ends.1.max(1.0);
-                let field = place.field;
-                let left = field.x(part(point.x, place.across));
-                let right = field.x(part(point.x + 1.0, place.across));
-                let top = field.y(place.up, part(point.y, place.up));
-                let bottom = field.y(place.up, part(point.y + 1.0, place.up));
-                let shade = ramp_index(share);
+                let part = |code: f64, axis: &Axis| code / axis.ends.1.max(1.0);
+                let field = area.field;
+                let left = field.x(part(point.x, area.x_axis));
+                let right = field.x(part(point.x + 1.0, area.x_axis));
+                let top = field.y(area.y_axis, part(point.y, area.y_axis));
+                let bottom = field.y(area.y_axis, part(point.y + 1.0, area.y_axis));
+                let shade = ramp_index(fraction);
                 scene.set_tooltip(format!(
                     "{}\n{}\n{}",
                     x(point),
@@ -115,7 +112,7 @@ impl Marks for Heat<'_> {
                 ));
                 let paint = match style.is_terminal() {
                     // A terminal shows shades as characters.
-                    true => Paint::new(Role::Ramp(shade)).with_alpha(if share < 0.34 {
+                    true => Paint::new(Role::Ramp(shade)).with_alpha(if fraction < 0.34 {
                         0.4
                     } else {
                         1.0
@@ -127,19 +124,20 @@ impl Marks for Heat<'_> {
                 let size = 0.85 * style.label;
                 let is_roomy = style.width_of(&text, size) < 0.92 * (right - left);
                 if is_roomy && bottom - top >= style.label {
-                    let ink = if share > 0.6 {
+                    let ink = if fraction > 0.6 {
                         (20, 20, 20)
                     } else {
                         (255, 255, 255)
                     };
                     let middle = f64::midpoint(top, bottom) - style.glyph_middle(size);
-                    let at = Text::new(size, f64::midpoint(left, right), middle).align_centre();
+                    let placement =
+                        Text::new(size, f64::midpoint(left, right), middle).align_centre();
                     let ink = if style.is_terminal() {
                         Paint::INK
                     } else {
                         Paint::new(Role::Fixed(ink))
                     };
-                    scene.text(&text, at.with_paint(ink));
+                    scene.text(&text, placement.with_paint(ink));
                 }
             }
             scene.close();

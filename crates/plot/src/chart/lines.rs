@@ -34,16 +34,16 @@ impl<'a> Lines<'a> {
 
 impl Marks for Lines<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        let across = horizontal_axis(self.data, &self.columns);
-        let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
+        let x_axis = horizontal_axis(self.data, &self.columns);
+        let limits = self.data.limits();
         let values = self.data.numbers(|point| point.y);
         let bands = self
             .data
             .numbers(|point| point.low)
             .chain(self.data.numbers(|point| point.high));
         let all = values.chain(bands).chain(limits);
-        let up = self.columns.y.axis(all, self.columns.is_y_log(), false);
-        (across, up)
+        let y_axis = self.columns.y.axis(all, self.columns.is_y_log(), false);
+        (x_axis, y_axis)
     }
 
     fn has_lines(&self) -> bool {
@@ -54,35 +54,34 @@ impl Marks for Lines<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         for series in &panel.series {
             let mut points = series.points.clone();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            let told = match points.len() <= MAX_TOOLTIPS {
+            let attributes = match points.len() <= MAX_TOOLTIPS {
                 true => vec![
                     ("data-x", json_numbers(points.iter().map(|point| point.x))),
                     ("data-y", json_numbers(points.iter().map(|point| point.y))),
                 ],
                 false => Vec::new(),
             };
-            scene.open(series_attributes(&series.name, told));
-            self.band(scene, place, series.place, &points);
-            self.line(scene, style, place, (series, &points));
+            scene.open(series_attributes(&series.name, attributes));
+            self.band(scene, area, series.index, &points);
+            self.line(scene, style, area, (series, &points));
             scene.close();
         }
     }
 }
 
 impl Lines<'_> {
-    fn band(&self, scene: &mut Scene, place: &PlotArea<'_>, series: usize, points: &[Point]) {
-        let within = |point: &Point| {
-            place
-                .point(point.x, point.low)
-                .zip(place.point(point.x, point.high))
+    fn band(&self, scene: &mut Scene, area: &PlotArea<'_>, series: usize, points: &[Point]) {
+        let bounds = |point: &Point| {
+            area.point(point.x, point.low)
+                .zip(area.point(point.x, point.high))
         };
-        let ends: Vec<((f64, f64), (f64, f64))> = points.iter().filter_map(within).collect();
+        let ends: Vec<((f64, f64), (f64, f64))> = points.iter().filter_map(bounds).collect();
         if ends.len() < 2 {
             return;
         }
@@ -99,27 +98,29 @@ impl Lines<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (series, points): (&Series, &[Point]),
     ) {
-        let paint = Paint::series(series.place);
+        let paint = Paint::series(series.index);
         // A missing point leaves a gap.
-        for part in points.split(|point| place.point(point.x, point.y).is_none()) {
-            let at: Vec<(f64, f64)> = part
+        for part in points.split(|point| area.point(point.x, point.y).is_none()) {
+            let positions: Vec<(f64, f64)> = part
                 .iter()
-                .filter_map(|point| place.point(point.x, point.y))
+                .filter_map(|point| area.point(point.x, point.y))
                 .collect();
-            let thin = downsample(&at);
+            let reduced = downsample(&positions);
             stroke(
                 scene,
                 style,
-                &self.step_points(&thin),
-                (series.place, style.line),
+                &self.step_points(&reduced),
+                (series.index, style.line),
             );
             let is_dotted = part.len() <= MAX_DOTS && !style.is_terminal() || part.len() == 1;
-            for (point, at) in part.iter().zip(&at).filter(|_| is_dotted) {
-                let said = point_tooltip(&series.name, place, point);
-                scene.set_tooltip(said).circle(*at, 0.8 * style.dot, paint);
+            for (point, position) in part.iter().zip(&positions).filter(|_| is_dotted) {
+                let tooltip = point_tooltip(&series.name, area, point);
+                scene
+                    .set_tooltip(tooltip)
+                    .circle(*position, 0.8 * style.dot, paint);
             }
         }
     }
@@ -140,10 +141,10 @@ impl Lines<'_> {
 }
 
 /// Tooltip of a point.
-pub(crate) fn point_tooltip(series: &str, place: &PlotArea<'_>, point: &Point) -> String {
+pub(crate) fn point_tooltip(series: &str, area: &PlotArea<'_>, point: &Point) -> String {
     let (x, y) = (
-        place.across.format_value(point.x),
-        place.up.format_value(point.y),
+        area.x_axis.format_value(point.x),
+        area.y_axis.format_value(point.y),
     );
     match series {
         "" => format!("{x}\n{y}"),
@@ -159,14 +160,14 @@ fn downsample(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let column = |(x, _): &(f64, f64)| (x * 2.0).floor();
     let mut out = Vec::new();
     for same in points.chunk_by(|a, b| (column(a) - column(b)).abs() < 0.5) {
-        let mut kept: Vec<usize> = vec![0, same.len() - 1];
+        let mut selected: Vec<usize> = vec![0, same.len() - 1];
         let by = |a: &(usize, &(f64, f64)), b: &(usize, &(f64, f64))| a.1.1.total_cmp(&b.1.1);
-        let places = same.iter().enumerate();
-        kept.extend(places.clone().min_by(by).map(|(place, _)| place));
-        kept.extend(places.max_by(by).map(|(place, _)| place));
-        kept.sort_unstable();
-        kept.dedup();
-        out.extend(kept.into_iter().filter_map(|place| same.get(place)));
+        let indexed = same.iter().enumerate();
+        selected.extend(indexed.clone().min_by(by).map(|(index, _)| index));
+        selected.extend(indexed.max_by(by).map(|(index, _)| index));
+        selected.sort_unstable();
+        selected.dedup();
+        out.extend(selected.into_iter().filter_map(|index| same.get(index)));
     }
     out
 }
@@ -178,13 +179,16 @@ mod tests {
     #[test]
     fn long_lines_keep_their_ends_and_peaks() {
         let mut points: Vec<(f64, f64)> = (0..10_000)
-            .map(|place| (f64::from(place) / 100.0, 1.0))
+            .map(|index| (f64::from(index) / 100.0, 1.0))
             .collect();
         points[5_003].1 = 9.0;
         points[5_004].1 = -9.0;
-        let thin = downsample(&points);
-        assert!(thin.len() < 900, "{}", thin.len());
-        assert_eq!((thin.first(), thin.last()), (points.first(), points.last()));
-        assert!(thin.contains(&points[5_003]) && thin.contains(&points[5_004]));
+        let reduced = downsample(&points);
+        assert!(reduced.len() < 900, "{}", reduced.len());
+        assert_eq!(
+            (reduced.first(), reduced.last()),
+            (points.first(), points.last())
+        );
+        assert!(reduced.contains(&points[5_003]) && reduced.contains(&points[5_004]));
     }
 }

@@ -1,9 +1,9 @@
 //! Common interface of all chart kinds.
 
 use super::axis::{Axis, AxisColumn};
-use super::data::{ChartData, Panel};
+use super::data::{ChartData, Panel, Point};
 use super::plot_area::PlotArea;
-use super::spec::LogAxes;
+use super::spec::{ChartKind, LogAxes};
 use super::style::Style;
 use crate::scene::Scene;
 
@@ -23,7 +23,7 @@ pub(crate) trait Marks {
     }
 
     /// Draws a panel.
-    fn draw(&self, scene: &mut Scene, style: &Style, place: &PlotArea<'_>, panel: (usize, &Panel));
+    fn draw(&self, scene: &mut Scene, style: &Style, area: &PlotArea<'_>, panel: (usize, &Panel));
 
     /// Whether colours apply to lines, not to areas.
     fn has_lines(&self) -> bool {
@@ -41,6 +41,8 @@ pub(crate) trait Marks {
 pub(crate) struct NamedColumn<'a> {
     pub(crate) name: &'a str,
     pub(crate) unit: Option<&'a str>,
+    /// Words of the axis title instead of those of the name.
+    pub(crate) title: Option<&'a str>,
 }
 
 /// Columns of a chart.
@@ -62,7 +64,21 @@ impl ChartColumns<'_> {
     }
 }
 
-impl NamedColumn<'_> {
+impl<'a> NamedColumn<'a> {
+    /// Number of rows, with the title of another column if that has one.
+    pub(crate) fn rows(title: Option<&'a str>) -> Self {
+        Self {
+            name: "rows",
+            unit: None,
+            title,
+        }
+    }
+
+    /// Creates an axis of names.
+    pub(crate) fn categorical(&self, names: Vec<String>) -> Axis {
+        Axis::categorical(self.title.unwrap_or(self.name), names)
+    }
+
     /// Creates an axis for these values.
     pub(crate) fn axis(
         &self,
@@ -70,21 +86,25 @@ impl NamedColumn<'_> {
         log: Option<bool>,
         has_zero: bool,
     ) -> Axis {
-        let (mut low, mut high, mut above) = (f64::MAX, f64::MIN, f64::MAX);
+        let (mut low, mut high, mut min_positive) = (f64::MAX, f64::MIN, f64::MAX);
+        let mut is_whole = true;
         for value in values.filter(|value| value.is_finite()) {
             (low, high) = (low.min(value), high.max(value));
+            is_whole &= value.fract() == 0.0;
             if value > 0.0 {
-                above = above.min(value);
+                min_positive = min_positive.min(value);
             }
         }
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         Axis::numeric(&AxisColumn {
             name: self.name,
             unit: self.unit,
+            title: self.title,
             range: (low, high),
-            above,
+            min_positive,
             log,
             has_zero,
+            is_whole,
         })
     }
 }
@@ -92,15 +112,25 @@ impl NamedColumn<'_> {
 /// Creates the horizontal axis of the `x` column.
 pub(crate) fn horizontal_axis(data: &ChartData, columns: &ChartColumns<'_>) -> Axis {
     if let Some(names) = &data.x_names {
-        return Axis::categorical(columns.x.name, names.clone());
+        return columns.x.categorical(names.clone());
     }
-    let values = data.numbers(|point| point.x);
+    let limits = data.panels.iter().flat_map(|panel| &panel.limit.curve);
+    // Rows without a height are not drawn.
+    let needs_height = matches!(
+        data.kind,
+        ChartKind::Line | ChartKind::Step | ChartKind::Scatter
+    );
+    let drawn_x = |point: &Point| match needs_height && !point.y.is_finite() {
+        true => f64::NAN,
+        false => point.x,
+    };
+    let values = data.numbers(drawn_x).chain(limits.map(|(x, _)| *x));
     if data.is_x_time {
         let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
             (low.min(value), high.max(value))
         });
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
-        return Axis::time(columns.x.name, (low, high));
+        return Axis::time(columns.x.title.unwrap_or(columns.x.name), (low, high));
     }
     columns.x.axis(values, columns.is_x_log(), false)
 }
@@ -120,11 +150,11 @@ pub(crate) fn json_numbers(values: impl Iterator<Item = f64>) -> String {
 pub(crate) fn json_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let text = |name: &str| {
         let mut out = String::from("\"");
-        for letter in name.chars() {
-            match letter {
-                '"' | '\\' => out.extend(['\\', letter]),
-                letter if letter.is_control() => out.push(' '),
-                letter => out.push(letter),
+        for character in name.chars() {
+            match character {
+                '"' | '\\' => out.extend(['\\', character]),
+                character if character.is_control() => out.push(' '),
+                character => out.push(character),
             }
         }
         out.push('"');

@@ -3,12 +3,15 @@
 mod axis;
 mod axis_labels;
 mod bars;
+mod colour_order;
 mod data;
+mod distribution;
 mod forms;
 mod frame;
 mod groups;
 mod heat;
 mod legend;
+mod limit;
 mod lines;
 mod marks;
 mod plot_area;
@@ -16,13 +19,13 @@ mod points;
 mod render;
 mod roles;
 mod row_sampler;
-mod shares;
 mod spec;
 mod spread;
 mod style;
 mod table;
 #[cfg(test)]
 mod tests;
+mod ticks;
 mod unit;
 
 pub use render::Chart;

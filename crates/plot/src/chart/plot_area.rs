@@ -15,8 +15,8 @@ pub(crate) struct PlotRect {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlotArea<'a> {
     pub(crate) field: PlotRect,
-    pub(crate) across: &'a Axis,
-    pub(crate) up: &'a Axis,
+    pub(crate) x_axis: &'a Axis,
+    pub(crate) y_axis: &'a Axis,
 }
 
 impl PlotRect {
@@ -28,28 +28,30 @@ impl PlotRect {
         self.bottom - self.top
     }
 
-    pub(crate) fn x(&self, share: f64) -> f64 {
-        self.left + share * self.width()
+    pub(crate) fn x(&self, fraction: f64) -> f64 {
+        self.left + fraction * self.width()
     }
 
     /// Names run from top to bottom, numbers from bottom to top.
-    pub(crate) fn y(&self, up: &Axis, share: f64) -> f64 {
-        match up.scale {
-            AxisScale::Words(_) => self.top + share * self.height(),
-            _ => self.bottom - share * self.height(),
+    pub(crate) fn y(&self, y_axis: &Axis, fraction: f64) -> f64 {
+        match y_axis.scale {
+            AxisScale::Words(_) => self.top + fraction * self.height(),
+            _ => self.bottom - fraction * self.height(),
         }
     }
 }
 
 impl PlotArea<'_> {
     pub(crate) fn x(&self, value: f64) -> Option<f64> {
-        self.across.fraction(value).map(|share| self.field.x(share))
+        self.x_axis
+            .fraction(value)
+            .map(|fraction| self.field.x(fraction))
     }
 
     pub(crate) fn y(&self, value: f64) -> Option<f64> {
-        self.up
+        self.y_axis
             .fraction(value)
-            .map(|share| self.field.y(self.up, share))
+            .map(|fraction| self.field.y(self.y_axis, fraction))
     }
 
     pub(crate) fn point(&self, x: f64, y: f64) -> Option<(f64, f64)> {
@@ -58,34 +60,37 @@ impl PlotArea<'_> {
 
     /// Returns whether the names are on the vertical axis, so that bars are horizontal.
     pub(crate) fn is_horizontal(&self) -> bool {
-        matches!(self.up.scale, AxisScale::Words(_))
+        matches!(self.y_axis.scale, AxisScale::Words(_))
     }
 
     /// Axis of the values of bars, boxes and violins.
     pub(crate) fn value_axis(&self) -> &Axis {
         match self.is_horizontal() {
-            true => self.across,
-            false => self.up,
+            true => self.x_axis,
+            false => self.y_axis,
         }
     }
 
     /// Point at a fraction of the axis of names and a fraction of the axis of values.
-    pub(crate) fn point_at_fractions(&self, names: f64, share: f64) -> (f64, f64) {
-        let of = |axis: &Axis| names / axis.ends.1.max(1.0);
+    pub(crate) fn point_at_fractions(&self, names: f64, fraction: f64) -> (f64, f64) {
+        let slot_fraction = |axis: &Axis| names / axis.ends.1.max(1.0);
         match self.is_horizontal() {
             true => (
-                self.field.x(share),
-                self.field.top + of(self.up) * self.field.height(),
+                self.field.x(fraction),
+                self.field.top + slot_fraction(self.y_axis) * self.field.height(),
             ),
-            false => (self.field.x(of(self.across)), self.field.y(self.up, share)),
+            false => (
+                self.field.x(slot_fraction(self.x_axis)),
+                self.field.y(self.y_axis, fraction),
+            ),
         }
     }
 
     /// Width of the slot of a name.
     pub(crate) fn slot(&self) -> f64 {
         match self.is_horizontal() {
-            true => self.field.height() / self.up.ends.1.max(1.0),
-            false => self.field.width() / self.across.ends.1.max(1.0),
+            true => self.field.height() / self.y_axis.ends.1.max(1.0),
+            false => self.field.width() / self.x_axis.ends.1.max(1.0),
         }
     }
 }

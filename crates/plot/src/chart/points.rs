@@ -28,7 +28,7 @@ pub(crate) struct Points<'a> {
     columns: ChartColumns<'a>,
     is_dense: bool,
     /// Maximum count in a cell.
-    most: f64,
+    max_count: f64,
 }
 
 impl<'a> Points<'a> {
@@ -38,17 +38,17 @@ impl<'a> Points<'a> {
             data,
             columns,
             is_dense: count > MAX_DOTS,
-            most: 1.0,
+            max_count: 1.0,
         };
         if points.is_dense {
-            let (across, up) = points.axes();
+            let (x_axis, y_axis) = points.axes();
             let cells = data.panels.iter().flat_map(|panel| {
                 let series = panel.series.iter();
-                let counted =
-                    series.flat_map(|series| count_per_cell(&series.points, &across, &up));
-                counted.map(|(_, count)| count).collect::<Vec<f64>>()
+                let counts =
+                    series.flat_map(|series| count_per_cell(&series.points, &x_axis, &y_axis));
+                counts.map(|(_, count)| count).collect::<Vec<f64>>()
             });
-            points.most = cells.fold(1.0, f64::max);
+            points.max_count = cells.fold(1.0, f64::max);
         }
         points
     }
@@ -57,11 +57,15 @@ impl<'a> Points<'a> {
 type Cell = (usize, usize);
 
 /// Counts the dots in each cell. Cells are squares if the plot area is 8 by 5.
-fn count_per_cell(points: &[super::data::Point], across: &Axis, up: &Axis) -> BTreeMap<Cell, f64> {
+fn count_per_cell(
+    points: &[super::data::Point],
+    x_axis: &Axis,
+    y_axis: &Axis,
+) -> BTreeMap<Cell, f64> {
     let mut counts = BTreeMap::new();
     for point in points {
-        let shares = across.fraction(point.x).zip(up.fraction(point.y));
-        if let Some((x, y)) = shares {
+        let fractions = x_axis.fraction(point.x).zip(y_axis.fraction(point.y));
+        if let Some((x, y)) = fractions {
             let cell = (
                 round_to_count((x * CELLS).floor()),
                 round_to_count((y * CELLS * 0.625).floor()),
@@ -74,23 +78,24 @@ fn count_per_cell(points: &[super::data::Point], across: &Axis, up: &Axis) -> BT
 
 impl Marks for Points<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        let across = horizontal_axis(self.data, &self.columns);
-        let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
+        let x_axis = horizontal_axis(self.data, &self.columns);
+        let limits = self.data.limits();
         let values = self.data.numbers(|point| point.y).chain(limits);
         (
-            across,
+            x_axis,
             self.columns.y.axis(values, self.columns.is_y_log(), false),
         )
     }
 
     fn ramp(&self) -> Option<Axis> {
-        let is_one = self.data.names.len() < 2;
-        (self.is_dense && is_one).then(|| {
-            let named = NamedColumn {
-                name: "rows",
-                unit: None,
-            };
-            named.axis([1.0, self.most.max(2.0)].into_iter(), Some(true), false)
+        let has_one_series = self.data.names.len() < 2;
+        (self.is_dense && has_one_series).then(|| {
+            let column = NamedColumn::rows(None);
+            column.axis(
+                [1.0, self.max_count.max(2.0)].into_iter(),
+                Some(true),
+                false,
+            )
         })
     }
 
@@ -105,25 +110,25 @@ impl Marks for Points<'_> {
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         // Two columns of times with the same unit are compared along the diagonal.
-        let is_square = place.across.unit == place.up.unit && !place.up.unit.is_empty();
+        let is_square = area.x_axis.unit == area.y_axis.unit && !area.y_axis.unit.is_empty();
         if is_square
-            && place.across.scale == place.up.scale
+            && area.x_axis.scale == area.y_axis.scale
             && self.columns.x.name != self.columns.y.name
         {
-            draw_diagonal(scene, style, place);
+            draw_diagonal(scene, style, area);
         }
         for series in &panel.series {
             if self.is_dense {
-                self.draw_density(scene, place, series);
+                self.draw_density(scene, area, series);
                 continue;
             }
             let points = &series.points;
-            let is_told = points.len() <= MAX_TOOLTIPS;
-            let lists = match is_told {
+            let has_tooltips = points.len() <= MAX_TOOLTIPS;
+            let lists = match has_tooltips {
                 true => vec![
                     ("data-x", json_numbers(points.iter().map(|point| point.x))),
                     ("data-y", json_numbers(points.iter().map(|point| point.y))),
@@ -132,13 +137,13 @@ impl Marks for Points<'_> {
             };
             scene.open(series_attributes(&series.name, lists));
             let alpha = if points.len() > 200 { 0.55 } else { 0.8 };
-            let paint = Paint::series(series.place).with_alpha(alpha);
+            let paint = Paint::series(series.index).with_alpha(alpha);
             for point in points {
-                if let Some(at) = place.point(point.x, point.y) {
-                    if is_told {
-                        scene.set_tooltip(point_tooltip(&series.name, place, point));
+                if let Some(position) = area.point(point.x, point.y) {
+                    if has_tooltips {
+                        scene.set_tooltip(point_tooltip(&series.name, area, point));
                     }
-                    dot(scene, at, style.dot, (series.place, paint));
+                    dot(scene, position, style.dot, (series.index, paint));
                 }
             }
             scene.close();
@@ -147,54 +152,55 @@ impl Marks for Points<'_> {
 }
 
 impl Points<'_> {
-    fn draw_density(&self, scene: &mut Scene, place: &PlotArea<'_>, series: &super::data::Series) {
+    fn draw_density(&self, scene: &mut Scene, area: &PlotArea<'_>, series: &super::data::Series) {
         scene.open(series_attributes(&series.name, Vec::new()));
-        let is_one = self.data.names.len() < 2;
-        let field = place.field;
-        for ((x, y), count) in count_per_cell(&series.points, place.across, place.up) {
-            let share = match self.most > 1.0 {
-                true => (count.ln() / self.most.ln()).clamp(0.0, 1.0),
+        let has_one_series = self.data.names.len() < 2;
+        let field = area.field;
+        for ((x, y), count) in count_per_cell(&series.points, area.x_axis, area.y_axis) {
+            let fraction = match self.max_count > 1.0 {
+                true => (count.ln() / self.max_count.ln()).clamp(0.0, 1.0),
                 false => 0.0,
             };
-            let paint = match is_one {
-                true => Paint::new(Role::Ramp(ramp_index(share))),
-                false => Paint::series(series.place).with_alpha(0.2 + 0.7 * share),
+            let paint = match has_one_series {
+                true => Paint::new(Role::Ramp(ramp_index(fraction))),
+                false => Paint::series(series.index).with_alpha(0.2 + 0.7 * fraction),
             };
             let left = field.x(float(x) / CELLS);
             let right = field.x(float(x + 1) / CELLS);
-            let low = field.y(place.up, float(y) / CELLS / 0.625);
-            let high = field.y(place.up, float(y + 1) / CELLS / 0.625);
+            let low = field.y(area.y_axis, float(y) / CELLS / 0.625);
+            let high = field.y(area.y_axis, float(y + 1) / CELLS / 0.625);
             // A slight overlap, so that no gap is visible between cells.
-            let over = if is_one { 0.3 } else { 0.0 };
-            scene.rect((left, high), (right + over, low + over), paint);
+            let overlap = if has_one_series { 0.3 } else { 0.0 };
+            scene.rect((left, high), (right + overlap, low + overlap), paint);
         }
         scene.close();
     }
 }
 
 /// Index of a fraction in the colour ramp.
-pub(crate) fn ramp_index(share: f64) -> u8 {
-    u8::try_from(round_to_count(share.clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
+pub(crate) fn ramp_index(fraction: f64) -> u8 {
+    u8::try_from(round_to_count(fraction.clamp(0.0, 1.0) * 255.0)).unwrap_or(u8::MAX)
 }
 
 /// Draws the line where both axes have the same value.
-fn draw_diagonal(scene: &mut Scene, style: &Style, place: &PlotArea<'_>) {
+fn draw_diagonal(scene: &mut Scene, style: &Style, area: &PlotArea<'_>) {
     let ends = [
-        (0.0, place.across),
-        (1.0, place.across),
-        (0.0, place.up),
-        (1.0, place.up),
+        (0.0, area.x_axis),
+        (1.0, area.x_axis),
+        (0.0, area.y_axis),
+        (1.0, area.y_axis),
     ];
-    let values = ends.map(|(share, axis)| axis.value(share));
-    let inside = |value: &&f64| {
-        let within =
-            |share: Option<f64>| share.is_some_and(|at| (-1e-9..=1.0 + 1e-9).contains(&at));
-        within(place.across.fraction(**value)) && within(place.up.fraction(**value))
+    let values = ends.map(|(fraction, axis)| axis.value(fraction));
+    let is_inside = |value: &&f64| {
+        let is_within = |fraction: Option<f64>| {
+            fraction.is_some_and(|fraction| (-1e-9..=1.0 + 1e-9).contains(&fraction))
+        };
+        is_within(area.x_axis.fraction(**value)) && is_within(area.y_axis.fraction(**value))
     };
     let mut points: Vec<(f64, f64)> = values
         .iter()
-        .filter(inside)
-        .filter_map(|value| place.point(*value, *value))
+        .filter(is_inside)
+        .filter_map(|value| area.point(*value, *value))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     if let [first, .., last] = points.as_slice() {

@@ -3,6 +3,7 @@
 use super::axis::{Axis, AxisScale};
 use super::bars::Bars;
 use super::data::{ChartData, Panel};
+use super::distribution::Distribution;
 use super::frame::{FrameContent, draw_frame};
 use super::heat::Heat;
 use super::legend::{LegendEntry, LegendSample};
@@ -11,7 +12,6 @@ use super::marks::{ChartColumns, Marks, NamedColumn, json_names, json_numbers};
 use super::plot_area::{PlotArea, PlotRect};
 use super::points::Points;
 use super::roles::{ColumnKind, Roles};
-use super::shares::Distribution;
 use super::spec::{ChartKind, PlotSpec};
 use super::spread::Spread;
 use super::style::{Appearance, Style};
@@ -40,6 +40,8 @@ pub struct Chart {
     table: PlotTable,
     roles: Roles,
     spec: PlotSpec,
+    /// Names whose colours are the same in all plots.
+    known_names: Vec<String>,
 }
 
 impl Chart {
@@ -48,14 +50,14 @@ impl Chart {
     /// # Errors
     /// As [`Roles::find`].
     pub fn new(table: PlotTable, spec: &PlotSpec) -> Result<Self, String> {
-        let what = |values: &ColumnValues| match values {
+        let kind_of = |values: &ColumnValues| match values {
             ColumnValues::Numbers(_) => ColumnKind::Number,
             ColumnValues::Times(_) => ColumnKind::Time,
             ColumnValues::Words(_) => ColumnKind::Word,
         };
         let columns = table.columns.iter();
         let columns: Vec<(&str, ColumnKind)> = columns
-            .map(|column| (column.name.as_str(), what(&column.values)))
+            .map(|column| (column.name.as_str(), kind_of(&column.values)))
             .collect();
         let roles = Roles::find(spec, &columns)?;
         Ok(Self::from_gathered(table, roles, spec))
@@ -68,7 +70,15 @@ impl Chart {
             table,
             roles,
             spec: spec.clone(),
+            known_names: Vec::new(),
         }
+    }
+
+    /// Gives series with these names the same colours in all plots, also in those that show only some of them.
+    #[must_use]
+    pub fn with_known_names(mut self, names: &[String]) -> Self {
+        self.known_names = names.to_vec();
+        self
     }
 
     /// Kind of chart.
@@ -85,25 +95,32 @@ impl Chart {
 
     /// Renders an SVG document.
     #[must_use]
-    pub fn svg(&self, look: Appearance) -> String {
+    pub fn svg(&self, appearance: Appearance) -> String {
         svg(
-            &self.scene(&Style::for_size(look.size)),
-            ColourMode::Theme(look.theme),
+            &self.scene(&Style::for_size(appearance.size)),
+            ColourMode::Theme(appearance.theme),
         )
     }
 
     /// Renders SVG for an HTML page that defines the colours.
     #[must_use]
-    pub fn figure(&self, look: Appearance) -> String {
-        svg(&self.scene(&Style::for_size(look.size)), ColourMode::Page)
+    pub fn figure(&self, appearance: Appearance) -> String {
+        svg(
+            &self.scene(&Style::for_size(appearance.size)),
+            ColourMode::Page,
+        )
     }
 
     /// Renders a PNG file, `width` pixels wide.
     ///
     /// # Errors
     /// For no pixels, or more than 16,384.
-    pub fn png(&self, look: Appearance, width: u32) -> Result<Vec<u8>, String> {
-        png(&self.scene(&Style::for_size(look.size)), look.theme, width)
+    pub fn png(&self, appearance: Appearance, width: u32) -> Result<Vec<u8>, String> {
+        png(
+            &self.scene(&Style::for_size(appearance.size)),
+            appearance.theme,
+            width,
+        )
     }
 
     /// Renders text for a terminal with this many columns and about this many lines.
@@ -121,22 +138,22 @@ impl Chart {
 
     fn scene(&self, style: &Style) -> Scene {
         let title = self.title();
-        let mut data = ChartData::from_table(&self.table, &self.roles);
+        let mut data = ChartData::from_table(&self.table, &self.roles, &self.known_names);
         let columns = self.columns();
-        let known = data.clone();
-        let marks = marks(&known, columns, style);
-        let (across, up) = marks.axes();
-        let place = PlotArea {
+        let source = data.clone();
+        let marks = marks(&source, columns, style);
+        let (x_axis, y_axis) = marks.axes();
+        let unit_area = PlotArea {
             field: PlotRect {
                 left: 0.0,
                 right: 1.0,
                 top: 0.0,
                 bottom: 1.0,
             },
-            across: &across,
-            up: &up,
+            x_axis: &x_axis,
+            y_axis: &y_axis,
         };
-        let (none, below) = count_left_out(&known, &place);
+        let (none, below) = count_left_out(&source, &unit_area);
         data.note_left_out(
             none,
             "without a number is left out",
@@ -147,7 +164,7 @@ impl Chart {
             "at or below 0 is not on the logarithmic axis",
             "at or below 0 are not on the logarithmic axis",
         );
-        if data.panels.is_empty() || visible_rows(&known, &place) == 0 {
+        if data.panels.is_empty() || visible_rows(&source, &unit_area) == 0 {
             return empty_scene(style, &title, &data);
         }
         let ramp = marks.ramp();
@@ -159,13 +176,17 @@ impl Chart {
         let legend: Vec<LegendEntry> = match data.names.len() {
             0 | 1 => Vec::new(),
             _ => data
-                .names
-                .iter()
-                .map(|name| LegendEntry {
-                    name: name.clone(),
+                .drawn_names()
+                .map(|(index, name)| LegendEntry {
+                    index,
+                    name: name.to_owned(),
                     sample,
                 })
                 .collect(),
+        };
+        let legend = match name_series_in_panels(&mut data) {
+            true => Vec::new(),
+            false => legend,
         };
         let panels: Vec<(Option<String>, Option<String>)> = data
             .panels
@@ -179,51 +200,52 @@ impl Chart {
             legend: &legend,
             notes: &notes,
             panels: &panels,
-            across: &across,
-            up: &up,
+            x_axis: &x_axis,
+            y_axis: &y_axis,
             ramp: ramp.as_ref(),
-            least: marks.min_height(style),
+            min_height: marks.min_height(style),
         };
         let (mut scene, fields) = draw_frame(style, &around);
         for (order, (panel, field)) in data.panels.iter().zip(fields).enumerate() {
-            let place = PlotArea {
+            let area = PlotArea {
                 field,
-                across: &across,
-                up: &up,
+                x_axis: &x_axis,
+                y_axis: &y_axis,
             };
             scene.open(vec![
                 ("class", "panel".to_owned()),
                 ("data-panel", panel.name.clone().unwrap_or_default()),
                 (
                     "data-axes",
-                    format!("[{},{}]", axis_attributes(&across), axis_attributes(&up)),
+                    format!(
+                        "[{},{}]",
+                        axis_attributes(&x_axis),
+                        axis_attributes(&y_axis)
+                    ),
                 ),
             ]);
-            draw_limit(&mut scene, style, &place, panel);
-            marks.draw(&mut scene, style, &place, (order, panel));
+            panel.limit.draw(&mut scene, style, &area);
+            marks.draw(&mut scene, style, &area, (order, panel));
             scene.close();
         }
         scene
     }
 
+    fn named_column<'a>(&'a self, index: Option<usize>, title: Option<&'a str>) -> NamedColumn<'a> {
+        let column = index.and_then(|index| self.table.columns.get(index));
+        NamedColumn {
+            name: column.map_or("", |column| &column.name),
+            unit: column.and_then(|column| column.unit.as_deref()),
+            title,
+        }
+    }
+
     fn columns(&self) -> ChartColumns<'_> {
-        let named = |place: Option<usize>| {
-            let column = place.and_then(|place| self.table.columns.get(place));
-            column.map_or(
-                NamedColumn {
-                    name: "",
-                    unit: None,
-                },
-                |column| NamedColumn {
-                    name: &column.name,
-                    unit: column.unit.as_deref(),
-                },
-            )
-        };
+        let Roles { x, y, value, .. } = self.roles;
         ChartColumns {
-            x: named(self.roles.x),
-            y: named(self.roles.y),
-            value: named(self.roles.value),
+            x: self.named_column(x, self.spec.x_title.as_deref()),
+            y: self.named_column(y, self.spec.y_title.as_deref()),
+            value: self.named_column(value, None),
             log: self.spec.log,
         }
     }
@@ -238,6 +260,33 @@ fn marks<'a>(data: &'a ChartData, columns: ChartColumns<'a>, style: &Style) -> B
         ChartKind::Box | ChartKind::Violin => Box::new(Spread::new(data, columns, style)),
         ChartKind::Heat => Box::new(Heat::new(data, columns)),
     }
+}
+
+/// Writes the name of the series below the name of its panel, if each panel has one series that no other panel has. A
+/// legend would repeat these names. Returns whether it did.
+fn name_series_in_panels(data: &mut ChartData) -> bool {
+    let only: Option<Vec<usize>> = data
+        .panels
+        .iter()
+        .map(|panel| match &*panel.series {
+            [series] => Some(series.index),
+            _ => None,
+        })
+        .collect();
+    let Some(mut only) = only.filter(|only| only.len() > 1) else {
+        return false;
+    };
+    only.sort_unstable();
+    let count = only.len();
+    only.dedup();
+    if only.len() < count || data.panels.iter().any(|panel| panel.note.is_some()) {
+        return false;
+    }
+    for panel in &mut data.panels {
+        let name = panel.series.first().map(|series| series.name.clone());
+        panel.note = name.filter(|name| panel.name.as_ref() != Some(name));
+    }
+    true
 }
 
 /// Numbers that a row must have to be drawn: the height of a bar, the counted value of a histogram.
@@ -286,14 +335,14 @@ fn axis_attributes(axis: &Axis) -> String {
 }
 
 /// Number of rows without a number, and of rows that a logarithmic axis cannot show.
-fn count_left_out(data: &ChartData, place: &PlotArea<'_>) -> (usize, usize) {
+fn count_left_out(data: &ChartData, area: &PlotArea<'_>) -> (usize, usize) {
     let points = data.panels.iter().flat_map(Panel::points);
     let (mut none, mut below) = (0, 0);
     for point in points {
         let numbers = required_numbers(data, point);
         if numbers.iter().any(|number| !number.is_finite()) {
             none += 1;
-        } else if !is_on(data, place, point) {
+        } else if !is_on(data, area, point) {
             below += 1;
         }
     }
@@ -301,50 +350,27 @@ fn count_left_out(data: &ChartData, place: &PlotArea<'_>) -> (usize, usize) {
 }
 
 /// Returns whether the axes can show a row.
-fn is_on(data: &ChartData, place: &PlotArea<'_>, point: &super::data::Point) -> bool {
+fn is_on(data: &ChartData, area: &PlotArea<'_>, point: &super::data::Point) -> bool {
     match data.kind {
         ChartKind::Line | ChartKind::Step | ChartKind::Scatter => {
-            place.point(point.x, point.y).is_some()
+            area.point(point.x, point.y).is_some()
         }
-        ChartKind::Histogram | ChartKind::Ecdf => place.x(point.x).is_some(),
-        ChartKind::Box | ChartKind::Violin => place.value_axis().fraction(point.y).is_some(),
+        ChartKind::Histogram | ChartKind::Ecdf => area.x(point.x).is_some(),
+        ChartKind::Box | ChartKind::Violin => area.value_axis().fraction(point.y).is_some(),
         ChartKind::Bar | ChartKind::Heat => true,
     }
 }
 
 /// Number of visible rows.
-fn visible_rows(data: &ChartData, place: &PlotArea<'_>) -> usize {
+fn visible_rows(data: &ChartData, area: &PlotArea<'_>) -> usize {
     let points = data.panels.iter().flat_map(Panel::points);
-    let is_seen = |point: &&super::data::Point| {
+    let is_visible = |point: &&super::data::Point| {
         required_numbers(data, point)
             .iter()
             .all(|number| number.is_finite())
-            && is_on(data, place, point)
+            && is_on(data, area, point)
     };
-    points.filter(is_seen).count()
-}
-
-/// Draws a limit value as a line across the panel.
-fn draw_limit(scene: &mut Scene, style: &Style, place: &PlotArea<'_>, panel: &Panel) {
-    let share = panel
-        .limit
-        .and_then(|limit| place.value_axis().fraction(limit));
-    let Some(share) = share.filter(|share| (0.0..=1.0).contains(share)) else {
-        return;
-    };
-    let field = place.field;
-    let ends = match place.is_horizontal() {
-        true => [(field.x(share), field.top), (field.x(share), field.bottom)],
-        false => {
-            let y = field.y(place.up, share);
-            [(field.left, y), (field.right, y)]
-        }
-    };
-    let dash = (0.5 * style.label, 0.35 * style.label);
-    if let Some(limit) = panel.limit {
-        scene.set_tooltip(place.value_axis().format_value(limit));
-    }
-    scene.dashes(&ends, Paint::INK, 0.7 * style.line, dash);
+    points.filter(is_visible).count()
 }
 
 /// Draws an empty chart with the reason.
@@ -359,19 +385,19 @@ fn empty_scene(style: &Style, title: &str, data: &ChartData) -> Scene {
         );
         y += style.line_height(style.title);
     }
-    let said = match data.panels.is_empty() {
+    let message = match data.panels.is_empty() {
         true => "There is nothing to draw: the result has no rows.",
         false => "There is nothing to draw: no row has the required numbers.",
     };
     let mut y = (style.height / 2.0).max(y);
     let notes = data.notes.iter().map(String::as_str);
-    for (text, size) in [(said, style.axis)]
+    for (text, size) in [(message, style.axis)]
         .into_iter()
         .chain(notes.map(|note| (note, style.remark)))
     {
         for line in style.lines(text, size, room, 3) {
-            let at = Text::new(size, style.width / 2.0, y).align_centre();
-            scene.text(&line, at.with_paint(Paint::GREY));
+            let placement = Text::new(size, style.width / 2.0, y).align_centre();
+            scene.text(&line, placement.with_paint(Paint::GREY));
             y += style.line_height(size);
         }
     }

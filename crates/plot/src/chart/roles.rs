@@ -26,7 +26,7 @@ pub struct Roles {
     pub(crate) high: Option<usize>,
     pub(crate) value: Option<usize>,
     pub(crate) limit: Option<usize>,
-    pub(crate) note: Option<usize>,
+    pub(crate) annotate: Option<usize>,
 }
 
 impl Roles {
@@ -35,10 +35,10 @@ impl Roles {
     /// # Errors
     /// For an unknown column, a required column that is missing, or text where a number is required.
     pub fn find(spec: &PlotSpec, columns: &[(&str, ColumnKind)]) -> Result<Self, String> {
-        let named = |name: &Option<String>| -> Result<Option<usize>, String> {
+        let column_of = |name: &Option<String>| -> Result<Option<usize>, String> {
             let Some(name) = name else { return Ok(None) };
-            let found = columns.iter().position(|(column, _)| column == name);
-            found.map(Some).ok_or_else(|| {
+            let index = columns.iter().position(|(column, _)| column == name);
+            index.map(Some).ok_or_else(|| {
                 let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
                 format!(
                     "the result has no column `{name}`\nhint: it has {}",
@@ -48,15 +48,15 @@ impl Roles {
         };
         let mut roles = Self {
             kind: ChartKind::Scatter,
-            x: named(&spec.x)?,
-            y: named(&spec.y)?,
-            by: named(&spec.by)?,
-            facet: named(&spec.facet)?,
-            low: named(&spec.low)?,
-            high: named(&spec.high)?,
-            value: named(&spec.value)?,
-            limit: named(&spec.limit)?,
-            note: named(&spec.note)?,
+            x: column_of(&spec.x)?,
+            y: column_of(&spec.y)?,
+            by: column_of(&spec.by)?,
+            facet: column_of(&spec.facet)?,
+            low: column_of(&spec.low)?,
+            high: column_of(&spec.high)?,
+            value: column_of(&spec.value)?,
+            limit: column_of(&spec.limit)?,
+            annotate: column_of(&spec.annotate)?,
         };
         roles.kind = spec.kind.unwrap_or_else(|| roles.guess_kind(columns));
         roles.complete(columns);
@@ -67,8 +67,15 @@ impl Roles {
     #[must_use]
     pub fn columns(&self) -> Vec<usize> {
         let all = [
-            self.x, self.y, self.by, self.facet, self.low, self.high, self.value, self.limit,
-            self.note,
+            self.x,
+            self.y,
+            self.by,
+            self.facet,
+            self.low,
+            self.high,
+            self.value,
+            self.limit,
+            self.annotate,
         ];
         let mut all: Vec<usize> = all.into_iter().flatten().collect();
         all.sort_unstable();
@@ -78,37 +85,42 @@ impl Roles {
 
     /// Maps the indices to those of a table that has only the required columns.
     pub(crate) fn remap(self, columns: &[usize]) -> Self {
-        let place = |of: Option<usize>| of.and_then(|of| columns.iter().position(|one| *one == of));
+        let new_index = |index: Option<usize>| {
+            index.and_then(|index| columns.iter().position(|old| *old == index))
+        };
         Self {
             kind: self.kind,
-            x: place(self.x),
-            y: place(self.y),
-            by: place(self.by),
-            facet: place(self.facet),
-            low: place(self.low),
-            high: place(self.high),
-            value: place(self.value),
-            limit: place(self.limit),
-            note: place(self.note),
+            x: new_index(self.x),
+            y: new_index(self.y),
+            by: new_index(self.by),
+            facet: new_index(self.facet),
+            low: new_index(self.low),
+            high: new_index(self.high),
+            value: new_index(self.value),
+            limit: new_index(self.limit),
+            annotate: new_index(self.annotate),
         }
     }
 
     /// Chooses the kind for these columns.
     fn guess_kind(&self, columns: &[(&str, ColumnKind)]) -> ChartKind {
-        let what =
-            |place: Option<usize>| place.and_then(|at| columns.get(at)).map(|(_, what)| *what);
-        let first = |wanted| self.first_free(columns, |what| what == wanted);
-        let x = what(self.x).or_else(|| match self.y {
+        let kind_of = |index: Option<usize>| {
+            index
+                .and_then(|index| columns.get(index))
+                .map(|(_, kind)| *kind)
+        };
+        let first = |kind| self.first_free(columns, |candidate| candidate == kind);
+        let x = kind_of(self.x).or_else(|| match self.y {
             None => first(ColumnKind::Time)
                 .or_else(|| first(ColumnKind::Word))
-                .and_then(|at| what(Some(at))),
+                .and_then(|index| kind_of(Some(index))),
             Some(_) => self
                 .first_free(columns, |_| true)
-                .and_then(|at| what(Some(at))),
+                .and_then(|index| kind_of(Some(index))),
         });
         let numbers = columns
             .iter()
-            .filter(|(_, what)| *what == ColumnKind::Number);
+            .filter(|(_, kind)| *kind == ColumnKind::Number);
         match x {
             Some(ColumnKind::Time) => ChartKind::Line,
             Some(ColumnKind::Word) => ChartKind::Bar,
@@ -117,29 +129,30 @@ impl Roles {
         }
     }
 
-    /// First column without a role for which `wanted` is true.
+    /// First column without a role for which `is_match` is true.
     fn first_free(
         &self,
         columns: &[(&str, ColumnKind)],
-        wanted: impl Fn(ColumnKind) -> bool,
+        is_match: impl Fn(ColumnKind) -> bool,
     ) -> Option<usize> {
         let used = self.columns();
         let mut all = columns.iter().enumerate();
-        let found = all.find(|(place, (_, what))| wanted(*what) && !used.contains(place));
-        found.map(|(place, _)| place)
+        let free = all.find(|(index, (_, kind))| is_match(*kind) && !used.contains(index));
+        free.map(|(index, _)| index)
     }
 
     fn complete(&mut self, columns: &[(&str, ColumnKind)]) {
-        let is_number = |what| what == ColumnKind::Number;
-        let is_word = |what| what == ColumnKind::Word;
-        let is_alone = self.x.is_none() && self.y.is_none();
+        let is_number = |kind| kind == ColumnKind::Number;
+        let is_word = |kind| kind == ColumnKind::Word;
+        let is_unspecified = self.x.is_none() && self.y.is_none();
         match self.kind {
             ChartKind::Line | ChartKind::Step | ChartKind::Scatter => {
                 if self.x.is_none() {
-                    let free = |wanted| self.first_free(columns, move |what| what == wanted);
-                    self.x = free(ColumnKind::Time)
-                        .or_else(|| free(ColumnKind::Number))
-                        .or_else(|| free(ColumnKind::Word));
+                    let first_free_of =
+                        |required| self.first_free(columns, move |kind| kind == required);
+                    self.x = first_free_of(ColumnKind::Time)
+                        .or_else(|| first_free_of(ColumnKind::Number))
+                        .or_else(|| first_free_of(ColumnKind::Word));
                 }
                 self.y = self.y.or_else(|| self.first_free(columns, is_number));
             }
@@ -153,13 +166,13 @@ impl Roles {
             ChartKind::Bar => {
                 let x = self.x.or_else(|| self.first_free(columns, is_word));
                 self.x = x.or_else(|| self.first_free(columns, |_| true));
-                if is_alone {
+                if is_unspecified {
                     self.y = self.first_free(columns, is_number);
                 }
             }
             ChartKind::Box | ChartKind::Violin => {
                 self.y = self.y.or_else(|| self.first_free(columns, is_number));
-                if is_alone && self.by.is_none() {
+                if is_unspecified && self.by.is_none() {
                     self.x = self.first_free(columns, is_word);
                 }
                 // One group for each name, in its own colour.
@@ -179,25 +192,25 @@ impl Roles {
                 | ChartKind::Histogram
                 | ChartKind::Ecdf
         );
-        if is_alone && has_series && self.by.is_none() {
+        if is_unspecified && has_series && self.by.is_none() {
             self.by = self.first_free(columns, is_word);
         }
     }
 
     fn check(self, columns: &[(&str, ColumnKind)]) -> Result<Self, String> {
         let kind = self.kind;
-        let needs = |role: Option<usize>, option: &str, what: &str| match role {
+        let needs = |role: Option<usize>, option: &str, requirement: &str| match role {
             Some(_) => Ok(()),
             None => Err(format!(
-                "a plot of kind {kind} needs {what}, and the result has no column for it\nhint: {option} COLUMN"
+                "a plot of kind {kind} needs {requirement}, and the result has no column for it\nhint: {option} COLUMN"
             )),
         };
         let number = |role: Option<usize>, may_be_time: bool| {
-            let column = role.and_then(|place| columns.get(place));
-            let Some((name, what)) = column else {
+            let column = role.and_then(|index| columns.get(index));
+            let Some((name, column_kind)) = column else {
                 return Ok(());
             };
-            match what {
+            match column_kind {
                 ColumnKind::Number => Ok(()),
                 ColumnKind::Time if may_be_time => Ok(()),
                 ColumnKind::Time => Err(format!(
@@ -282,10 +295,10 @@ mod tests {
 
     #[test]
     fn impossible_charts_are_reported() {
-        let told = |spec: &str| find_roles(spec, &COLUMNS).unwrap_err();
-        assert!(told("x=nothing").contains("no column `nothing`\nhint: it has op, trial"));
-        assert!(told("kind=histogram x=op").contains("column `op` is text"));
-        assert!(told("kind=line x=trial y=at").contains("column `at` is a time"));
+        let error = |spec: &str| find_roles(spec, &COLUMNS).unwrap_err();
+        assert!(error("x=nothing").contains("no column `nothing`\nhint: it has op, trial"));
+        assert!(error("kind=histogram x=op").contains("column `op` is text"));
+        assert!(error("kind=line x=trial y=at").contains("column `at` is a time"));
         assert!(
             find_roles("kind=line", &COLUMNS[..1])
                 .unwrap_err()

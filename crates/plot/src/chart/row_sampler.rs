@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 1 << 17;
 #[derive(Clone, Debug)]
 pub struct RowSampler {
     roles: Roles,
-    most: usize,
+    max_rows: usize,
     /// Maximum hash of a row in the sample.
     threshold: u64,
     hashes: Vec<u64>,
@@ -37,7 +37,7 @@ impl RowSampler {
     pub fn new(roles: &Roles) -> Self {
         Self {
             roles: roles.remap(&roles.columns()),
-            most: MAX_ROWS,
+            max_rows: MAX_ROWS,
             threshold: u64::MAX,
             hashes: Vec::new(),
             seen: 0,
@@ -58,16 +58,16 @@ impl RowSampler {
     pub fn choose(&mut self, rows: usize) -> Vec<u32> {
         let first = self.seen;
         self.seen += rows as u64;
-        let places = 0..u32::try_from(rows).unwrap_or(u32::MAX);
+        let candidates = 0..u32::try_from(rows).unwrap_or(u32::MAX);
         if self.has_means() {
-            return places.collect();
+            return candidates.collect();
         }
         let mut chosen = Vec::new();
-        for place in places {
-            let hash = mix_bits(first + u64::from(place));
+        for row in candidates {
+            let hash = mix_bits(first + u64::from(row));
             if hash <= self.threshold {
                 self.hashes.push(hash);
-                chosen.push(place);
+                chosen.push(row);
             }
         }
         chosen
@@ -79,27 +79,27 @@ impl RowSampler {
     /// For more bars than can be drawn.
     pub fn trim(&mut self, table: &mut PlotTable) -> Result<(), String> {
         if self.has_means() {
-            if table.rows() > self.most {
+            if table.rows() > self.max_rows {
                 self.join(table);
             }
-            return match table.rows() > self.most {
+            return match table.rows() > self.max_rows {
                 true => Err(format!(
                     "there are more than {} names to draw\nhint: group or limit them in SQL",
-                    self.most
+                    self.max_rows
                 )),
                 false => Ok(()),
             };
         }
-        while table.rows() > self.most {
+        while table.rows() > self.max_rows {
             self.threshold /= 2;
-            let kept: Vec<bool> = self
+            let mask: Vec<bool> = self
                 .hashes
                 .iter()
                 .map(|hash| *hash <= self.threshold)
                 .collect();
             self.hashes.retain(|hash| *hash <= self.threshold);
             for column in &mut table.columns {
-                column.values.retain(&kept);
+                column.values.retain(&mask);
             }
         }
         Ok(())
@@ -149,36 +149,44 @@ impl RowSampler {
             _ => (None, y),
         };
         let rows = table.rows();
-        let column = |place: Option<usize>| place.and_then(|place| table.columns.get(place));
+        let column = |index: Option<usize>| index.and_then(|index| table.columns.get(index));
         let keys = [column(x), column(second), column(by), column(facet)];
-        let mut places: HashMap<[u64; 4], usize> = HashMap::new();
+        let mut groups: HashMap<[u64; 4], usize> = HashMap::new();
         // Index, sum and weight of each row that remains.
-        let mut joined: Vec<(usize, f64, f64)> = Vec::new();
-        let mut kept = vec![false; rows];
-        for (row, is_kept) in kept.iter_mut().enumerate() {
+        let mut merged: Vec<(usize, f64, f64)> = Vec::new();
+        let mut mask = vec![false; rows];
+        for (row, is_retained) in mask.iter_mut().enumerate() {
             let key = keys.map(|key| key.map_or(0, |key| key.values.number_at(row).to_bits()));
-            let at = column(number).map_or(1.0, |column| column.values.number_at(row));
-            let weight = if at.is_nan() { 0.0 } else { table.weight(row) };
-            let sum = if at.is_nan() { 0.0 } else { at * weight };
-            let place = *places.entry(key).or_insert_with(|| {
-                *is_kept = true;
-                joined.push((row, 0.0, 0.0));
-                joined.len() - 1
+            let row_value = column(number).map_or(1.0, |column| column.values.number_at(row));
+            let weight = if row_value.is_nan() {
+                0.0
+            } else {
+                table.weight(row)
+            };
+            let sum = if row_value.is_nan() {
+                0.0
+            } else {
+                row_value * weight
+            };
+            let group = *groups.entry(key).or_insert_with(|| {
+                *is_retained = true;
+                merged.push((row, 0.0, 0.0));
+                merged.len() - 1
             });
-            if let Some((_, sums, weights)) = joined.get_mut(place) {
+            if let Some((_, sums, weights)) = merged.get_mut(group) {
                 *sums += sum;
                 *weights += weight;
             }
         }
-        if let Some(column) = number.and_then(|place| table.columns.get_mut(place)) {
-            for (row, sum, weight) in &joined {
+        if let Some(column) = number.and_then(|index| table.columns.get_mut(index)) {
+            for (row, sum, weight) in &merged {
                 column.values.set(*row, sum / weight);
             }
         }
         for column in &mut table.columns {
-            column.values.retain(&kept);
+            column.values.retain(&mask);
         }
-        table.weights = joined.iter().map(|(_, _, weight)| *weight).collect();
+        table.weights = merged.iter().map(|(_, _, weight)| *weight).collect();
     }
 }
 
@@ -194,8 +202,8 @@ pub(crate) fn row_count(count: u64) -> String {
 pub(crate) fn group_digits(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push('\u{202f}');
         }
         out.push(digit);
@@ -223,31 +231,31 @@ mod tests {
     }
 
     #[test]
-    fn long_results_are_sampled_alike() {
+    fn sampling_is_independent_of_the_batch_size() {
         let roles = Roles::find(
             &"kind=ecdf x=v".parse().unwrap(),
             &[("v", ColumnKind::Number)],
         )
         .unwrap();
-        let gathered = |batches: usize, rows: usize| {
-            let mut gather = RowSampler::new(&roles);
-            gather.most = 1000;
+        let sampled = |batches: usize, rows: usize| {
+            let mut sampler = RowSampler::new(&roles);
+            sampler.max_rows = 1000;
             let mut all = table(vec![("v", ColumnValues::Numbers(Vec::new()))]);
             for batch in 0..batches {
-                for place in gather.choose(rows) {
-                    let value = float(batch * rows) + f64::from(place);
+                for row in sampler.choose(rows) {
+                    let value = float(batch * rows) + f64::from(row);
                     let ColumnValues::Numbers(values) = &mut all.columns[0].values else {
                         panic!()
                     };
                     values.push(value);
                 }
-                gather.trim(&mut all).unwrap();
+                sampler.trim(&mut all).unwrap();
             }
-            gather.finish(&mut all).unwrap();
+            sampler.finish(&mut all).unwrap();
             all
         };
-        let all = gathered(100, 1000);
-        assert_eq!(all, gathered(1000, 100));
+        let all = sampled(100, 1000);
+        assert_eq!(all, sampled(1000, 100));
         assert!(float(all.rows()) / 100_000.0 > 0.004 && all.rows() <= 1000);
         assert!(
             all.notes[0].starts_with("random subset: ")
@@ -259,7 +267,7 @@ mod tests {
         let mean = values.iter().sum::<f64>() / float(values.len());
         assert!((mean - 50_000.0).abs() < 4_000.0, "{mean}");
         assert!(values.is_sorted());
-        assert!(gathered(1, 900).notes.is_empty());
+        assert!(sampled(1, 900).notes.is_empty());
     }
 
     #[test]
@@ -274,9 +282,9 @@ mod tests {
             ),
             ("v", ColumnValues::Numbers(vec![1.0, 5.0, 2.0, f64::NAN])),
         ]);
-        let mut gather = RowSampler::new(&roles);
-        assert_eq!(gather.choose(4), [0, 1, 2, 3]);
-        gather.finish(&mut all).unwrap();
+        let mut sampler = RowSampler::new(&roles);
+        assert_eq!(sampler.choose(4), [0, 1, 2, 3]);
+        sampler.finish(&mut all).unwrap();
         assert_eq!(all.columns[1].values, ColumnValues::Numbers(vec![1.5, 5.0]));
         assert_eq!(all.weights, [2.0, 1.0]);
         assert_eq!(all.notes, ["means of 4 rows"]);

@@ -130,14 +130,18 @@ pub struct PlotSpec {
     pub high: Option<String>,
     /// Column of the colours of a heat map.
     pub value: Option<String>,
-    /// Column of a limit that is drawn as a line across, such as a peak.
+    /// Column of a limit: a line across, such as a peak, or a curve if it depends on x, such as a roofline.
     pub limit: Option<String>,
-    /// Column whose first value is shown in each panel, such as a correlation.
-    pub note: Option<String>,
+    /// Column whose first value annotates each panel, such as a correlation.
+    pub annotate: Option<String>,
     /// Axes with a logarithmic scale. By default those of times that span more than two decades.
     pub log: Option<LogAxes>,
     /// Title above the chart.
     pub title: Option<String>,
+    /// Title of the horizontal axis, without the unit, instead of the column name.
+    pub x_title: Option<String>,
+    /// Title of the vertical axis, without the unit, instead of the column name.
+    pub y_title: Option<String>,
 }
 
 impl FromStr for PlotSpec {
@@ -153,14 +157,14 @@ impl FromStr for PlotSpec {
                     "`{rest}` is not an option of a plot\nhint: kind=line x=COLUMN y=COLUMN"
                 ));
             };
-            let (value, left) = match after.strip_prefix('"') {
+            let (value, remaining) = match after.strip_prefix('"') {
                 Some(quoted) => quoted
                     .split_once('"')
                     .ok_or_else(|| format!("`{name}=\"...` has no second quote"))?,
                 None => after.split_once(' ').unwrap_or((after, "")),
             };
             spec.set(name.trim(), value)?;
-            rest = left.trim_start();
+            rest = remaining.trim_start();
         }
         Ok(spec)
     }
@@ -185,11 +189,14 @@ impl PlotSpec {
             "high" => &mut self.high,
             "value" => &mut self.value,
             "limit" => &mut self.limit,
-            "note" => &mut self.note,
+            // `note` is an alias.
+            "annotate" | "note" => &mut self.annotate,
             "title" => &mut self.title,
+            "x_title" => &mut self.x_title,
+            "y_title" => &mut self.y_title,
             _ => {
                 return Err(format!(
-                    "no option `{name}` of a plot\nhint: there are kind, x, y, by, facet, low, high, value, limit, note, log, title"
+                    "no option `{name}` of a plot\nhint: there are kind, x, y, by, facet, low, high, value, limit, annotate, log, title, x_title, y_title"
                 ));
             }
         };
@@ -200,7 +207,7 @@ impl PlotSpec {
     /// Fills missing options from `other`.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
-        let or = |own: Option<String>, other: &Option<String>| own.or_else(|| other.clone());
+        let or = |first: Option<String>, other: &Option<String>| first.or_else(|| other.clone());
         Self {
             kind: self.kind.or(other.kind),
             x: or(self.x, &other.x),
@@ -211,9 +218,11 @@ impl PlotSpec {
             high: or(self.high, &other.high),
             value: or(self.value, &other.value),
             limit: or(self.limit, &other.limit),
-            note: or(self.note, &other.note),
+            annotate: or(self.annotate, &other.annotate),
             log: self.log.or(other.log),
             title: or(self.title, &other.title),
+            x_title: or(self.x_title, &other.x_title),
+            y_title: or(self.y_title, &other.y_title),
         }
     }
 }
@@ -240,12 +249,19 @@ mod tests {
     }
 
     #[test]
+    fn an_annotation_has_its_earlier_name_as_well() {
+        let annotated = |text: &str| text.parse::<PlotSpec>().unwrap().annotate;
+        assert_eq!(annotated("annotate=tau"), annotated("note=tau"));
+        assert_eq!(annotated("annotate=tau").as_deref(), Some("tau"));
+    }
+
+    #[test]
     fn invalid_plot_lines_are_reported() {
-        let told = |text: &str| text.parse::<PlotSpec>().unwrap_err();
-        assert!(told("kind=pie").contains("no plot kind `pie`\nhint: there are line, step"));
-        assert!(told("colour=red").contains("no option `colour` of a plot"));
-        assert!(told("line").contains("`line` is not an option of a plot"));
-        assert!(told("title=\"open").contains("no second quote"));
-        assert!(told("log=z").contains("no axes `z`"));
+        let error = |text: &str| text.parse::<PlotSpec>().unwrap_err();
+        assert!(error("kind=pie").contains("no plot kind `pie`\nhint: there are line, step"));
+        assert!(error("colour=red").contains("no option `colour` of a plot"));
+        assert!(error("line").contains("`line` is not an option of a plot"));
+        assert!(error("title=\"open").contains("no second quote"));
+        assert!(error("log=z").contains("no axes `z`"));
     }
 }

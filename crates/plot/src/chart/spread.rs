@@ -37,24 +37,24 @@ struct SortedValues {
 }
 
 fn values_by_name(series: &Series) -> Vec<SortedValues> {
-    let mut found: Vec<SortedValues> = Vec::new();
+    let mut groups: Vec<SortedValues> = Vec::new();
     for point in series.points.iter().filter(|point| point.y.is_finite()) {
         let name = if point.x.is_nan() { 0.0 } else { point.x };
-        let known = found
+        let existing = groups
             .iter_mut()
             .find(|values| (values.name - name).abs() < 0.5);
-        match known {
+        match existing {
             Some(values) => values.sorted.push(point.y),
-            None => found.push(SortedValues {
+            None => groups.push(SortedValues {
                 name,
                 sorted: vec![point.y],
             }),
         }
     }
-    for values in &mut found {
+    for values in &mut groups {
         values.sorted.sort_by(f64::total_cmp);
     }
-    found
+    groups
 }
 
 impl<'a> Spread<'a> {
@@ -70,10 +70,10 @@ impl<'a> Spread<'a> {
 
 impl Marks for Spread<'_> {
     fn axes(&self) -> (Axis, Axis) {
-        let limits = self.data.panels.iter().filter_map(|panel| panel.limit);
+        let limits = self.data.limits();
         let values = self.data.numbers(|point| point.y).chain(limits);
-        let measured = self.columns.y.axis(values, self.columns.is_y_log(), false);
-        self.groups.axes(self.columns.x.name, measured)
+        let value_axis = self.columns.y.axis(values, self.columns.is_y_log(), false);
+        self.groups.axes(self.columns.x, value_axis)
     }
 
     fn min_height(&self, style: &Style) -> f64 {
@@ -81,35 +81,39 @@ impl Marks for Spread<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let said = match self.is_violin {
+        let note = match self.is_violin {
             true => "outline: density · bar: quartiles · light line: median",
             false => "box: quartiles · line: median · whiskers: up to 1.5 times the box",
         };
-        vec![said.to_owned()]
+        vec![note.to_owned()]
     }
 
     fn draw(
         &self,
         scene: &mut Scene,
         style: &Style,
-        place: &PlotArea<'_>,
+        area: &PlotArea<'_>,
         (_, panel): (usize, &Panel),
     ) {
         let names = self.data.x_names.as_deref().unwrap_or_default();
         for (order, series) in panel.series.iter().enumerate() {
             let all = values_by_name(series);
-            let named = all.iter().map(|values| {
+            let value_names = all.iter().map(|values| {
                 names
                     .get(round_to_count(values.name))
                     .map_or("", |n| n.as_str())
             });
-            let at =
-                |share: f64| json_numbers(all.iter().map(|values| quantile(&values.sorted, share)));
+            let quantiles = |probability: f64| {
+                json_numbers(
+                    all.iter()
+                        .map(|values| quantile(&values.sorted, probability)),
+                )
+            };
             let lists = vec![
-                ("data-names", json_names(named)),
-                ("data-low", at(0.25)),
-                ("data-median", at(0.5)),
-                ("data-high", at(0.75)),
+                ("data-names", json_names(value_names)),
+                ("data-low", quantiles(0.25)),
+                ("data-median", quantiles(0.5)),
+                ("data-high", quantiles(0.75)),
                 (
                     "data-n",
                     json_numbers(all.iter().map(|values| float(values.sorted.len()))),
@@ -118,30 +122,27 @@ impl Marks for Spread<'_> {
             scene.open(series_attributes(&series.name, lists));
             for values in &all {
                 let slot = slot_range(values.name, order, panel.series.len());
-                let colour = match self.data.is_coloured_by_x {
-                    true => round_to_count(values.name),
-                    false => series.place,
-                };
-                let one = SpreadMark {
-                    place,
+                let colour = self.data.colour_index(series, values.name);
+                let mark = SpreadMark {
+                    area,
                     style,
                     slot,
                     paint: Paint::series(colour),
                 };
-                let measured = place.value_axis();
-                let said = format!(
+                let value_axis = area.value_axis();
+                let tooltip = format!(
                     "{}\nmedian {}\nquartiles {} and {}\n{}",
                     names
                         .get(round_to_count(values.name))
                         .map_or("", |n| n.as_str()),
-                    measured.format_value(quantile(&values.sorted, 0.5)),
-                    measured.format_value(quantile(&values.sorted, 0.25)),
-                    measured.format_value(quantile(&values.sorted, 0.75)),
+                    value_axis.format_value(quantile(&values.sorted, 0.5)),
+                    value_axis.format_value(quantile(&values.sorted, 0.25)),
+                    value_axis.format_value(quantile(&values.sorted, 0.75)),
                     row_count(values.sorted.len() as u64)
                 );
                 match self.is_violin {
-                    true => one.draw_violin(scene, &values.sorted, said),
-                    false => one.draw_box(scene, &values.sorted, said),
+                    true => mark.draw_violin(scene, &values.sorted, tooltip),
+                    false => mark.draw_box(scene, &values.sorted, tooltip),
                 }
             }
             scene.close();
@@ -151,7 +152,7 @@ impl Marks for Spread<'_> {
 
 /// One box or violin.
 struct SpreadMark<'a> {
-    place: &'a PlotArea<'a>,
+    area: &'a PlotArea<'a>,
     style: &'a Style,
     slot: (f64, f64),
     paint: Paint,
@@ -163,13 +164,13 @@ impl SpreadMark<'_> {
     }
 
     /// Half of the width, limited to a readable maximum.
-    fn half(&self, most: f64) -> f64 {
-        let own = (self.slot.1 - self.slot.0) / 2.0 * 0.9;
-        own.min(most * self.style.label / self.place.slot())
+    fn half(&self, max_labels: f64) -> f64 {
+        let half_slot = (self.slot.1 - self.slot.0) / 2.0 * 0.9;
+        half_slot.min(max_labels * self.style.label / self.area.slot())
     }
 
-    fn share(&self, value: f64) -> Option<f64> {
-        self.place.value_axis().fraction(value)
+    fn fraction(&self, value: f64) -> Option<f64> {
+        self.area.value_axis().fraction(value)
     }
 
     /// Draws a line across the box at a value.
@@ -180,16 +181,16 @@ impl SpreadMark<'_> {
         half: f64,
         (paint, width): (Paint, f64),
     ) {
-        if let Some(share) = self.share(value) {
+        if let Some(fraction) = self.fraction(value) {
             let ends = [self.middle() - half, self.middle() + half];
-            let ends = ends.map(|at| self.place.point_at_fractions(at, share));
+            let ends = ends.map(|name| self.area.point_at_fractions(name, fraction));
             scene.line(&ends, paint, width);
         }
     }
 
-    fn draw_box(&self, scene: &mut Scene, sorted: &[f64], said: String) {
-        let at = |share: f64| quantile(sorted, share);
-        let (low, high) = (at(0.25), at(0.75));
+    fn draw_box(&self, scene: &mut Scene, sorted: &[f64], tooltip: String) {
+        let value_at = |fraction: f64| quantile(sorted, fraction);
+        let (low, high) = (value_at(0.25), value_at(0.75));
         let reach = 1.5 * (high - low);
         let mut inside = sorted
             .iter()
@@ -198,26 +199,33 @@ impl SpreadMark<'_> {
         let last = inside.next_back().copied().unwrap_or(first).max(high);
         let half = self.half(1.6);
         for (from, to) in [(first.min(low), low), (high, last)] {
-            if let Some((from, to)) = self.share(from).zip(self.share(to)) {
-                let ends =
-                    [from, to].map(|share| self.place.point_at_fractions(self.middle(), share));
+            if let Some((from, to)) = self.fraction(from).zip(self.fraction(to)) {
+                let ends = [from, to]
+                    .map(|fraction| self.area.point_at_fractions(self.middle(), fraction));
                 scene.line(&ends, self.paint, 0.6 * self.style.line);
             }
         }
         for end in [first.min(low), last] {
             self.draw_crossbar(scene, end, 0.5 * half, (self.paint, 0.6 * self.style.line));
         }
-        if let Some((from, to)) = self.share(low).zip(self.share(high)) {
-            let corner =
-                |at: f64, share: f64| self.place.point_at_fractions(self.middle() + at, share);
-            scene.set_tooltip(said);
+        if let Some((from, to)) = self.fraction(low).zip(self.fraction(high)) {
+            let corner = |name_offset: f64, fraction: f64| {
+                self.area
+                    .point_at_fractions(self.middle() + name_offset, fraction)
+            };
+            scene.set_tooltip(tooltip);
             scene.rect(
                 corner(-half, from),
                 corner(half, to),
                 self.paint.with_alpha(0.45),
             );
         }
-        self.draw_crossbar(scene, at(0.5), half, (self.paint, 1.4 * self.style.line));
+        self.draw_crossbar(
+            scene,
+            value_at(0.5),
+            half,
+            (self.paint, 1.4 * self.style.line),
+        );
         let outside: Vec<f64> = sorted
             .iter()
             .copied()
@@ -231,36 +239,36 @@ impl SpreadMark<'_> {
             .step_by(step)
             .chain(ends.into_iter().flatten());
         for value in some {
-            if let Some(share) = self.share(*value) {
-                let at = self.place.point_at_fractions(self.middle(), share);
-                scene.circle(at, 0.5 * self.style.dot, self.paint.with_alpha(0.7));
+            if let Some(fraction) = self.fraction(*value) {
+                let position = self.area.point_at_fractions(self.middle(), fraction);
+                scene.circle(position, 0.5 * self.style.dot, self.paint.with_alpha(0.7));
             }
         }
     }
 
-    fn draw_violin(&self, scene: &mut Scene, sorted: &[f64], said: String) {
-        let shares: Vec<f64> = sorted
+    fn draw_violin(&self, scene: &mut Scene, sorted: &[f64], tooltip: String) {
+        let fractions: Vec<f64> = sorted
             .iter()
-            .filter_map(|value| self.share(*value))
+            .filter_map(|value| self.fraction(*value))
             .collect();
         let half = self.half(3.0);
-        let step = shares.len().div_ceil(MAX_DENSITY_VALUES).max(1);
-        let some: Vec<f64> = shares.iter().copied().step_by(step).collect();
-        let outline = match shares.len() < MIN_VIOLIN_VALUES {
+        let step = fractions.len().div_ceil(MAX_DENSITY_VALUES).max(1);
+        let sample: Vec<f64> = fractions.iter().copied().step_by(step).collect();
+        let outline = match fractions.len() < MIN_VIOLIN_VALUES {
             true => Vec::new(),
-            false => density(&some),
+            false => density(&sample),
         };
         if outline.is_empty() {
-            let alpha = if shares.len() < MIN_VIOLIN_VALUES {
+            let alpha = if fractions.len() < MIN_VIOLIN_VALUES {
                 0.9
             } else {
                 0.2
             };
-            for share in shares.iter().take(200) {
-                let at = self.place.point_at_fractions(self.middle(), *share);
-                scene.circle(at, 0.7 * self.style.dot, self.paint.with_alpha(alpha));
+            for fraction in fractions.iter().take(200) {
+                let position = self.area.point_at_fractions(self.middle(), *fraction);
+                scene.circle(position, 0.7 * self.style.dot, self.paint.with_alpha(alpha));
             }
-            scene.set_tooltip(said);
+            scene.set_tooltip(tooltip);
             self.draw_crossbar(
                 scene,
                 quantile(sorted, 0.5),
@@ -269,33 +277,35 @@ impl SpreadMark<'_> {
             );
             return;
         }
-        let most = outline.iter().map(|(_, width)| *width).fold(0.0, f64::max);
+        let max_width = outline.iter().map(|(_, width)| *width).fold(0.0, f64::max);
         let side = |sign: f64| {
             let points = outline.iter();
-            points.map(move |(share, width)| {
-                self.place
-                    .point_at_fractions(self.middle() + sign * half * width / most, *share)
+            points.map(move |(fraction, width)| {
+                self.area
+                    .point_at_fractions(self.middle() + sign * half * width / max_width, *fraction)
             })
         };
         let mut around: Vec<(f64, f64)> = side(-1.0).chain(side(1.0).rev()).collect();
-        scene.set_tooltip(said);
+        scene.set_tooltip(tooltip);
         scene.area(&around, self.paint.with_alpha(0.35));
         around.extend(around.first().copied());
         scene.line(&around, self.paint, 0.6 * self.style.line);
         let quartiles = self
-            .share(quantile(sorted, 0.25))
-            .zip(self.share(quantile(sorted, 0.75)));
+            .fraction(quantile(sorted, 0.25))
+            .zip(self.fraction(quantile(sorted, 0.75)));
         if let Some((from, to)) = quartiles {
-            let thick = (0.16 * half).min(0.5);
-            let corner =
-                |at: f64, share: f64| self.place.point_at_fractions(self.middle() + at, share);
-            scene.rect(corner(-thick, from), corner(thick, to), self.paint);
+            let thickness = (0.16 * half).min(0.5);
+            let corner = |position: f64, fraction: f64| {
+                self.area
+                    .point_at_fractions(self.middle() + position, fraction)
+            };
+            scene.rect(corner(-thickness, from), corner(thickness, to), self.paint);
         }
         self.draw_crossbar(
             scene,
             quantile(sorted, 0.5),
             0.3 * half,
-            (Paint::PAPER, 0.8 * self.style.line),
+            (Paint::BACKGROUND, 0.8 * self.style.line),
         );
     }
 }

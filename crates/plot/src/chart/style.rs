@@ -35,7 +35,7 @@ pub(crate) struct Style {
     pub(crate) width: f64,
     /// Minimum height; extended if required.
     pub(crate) height: f64,
-    pub(crate) letters: TextMetrics,
+    pub(crate) metrics: TextMetrics,
     pub(crate) title: f64,
     pub(crate) axis: f64,
     pub(crate) label: f64,
@@ -57,7 +57,7 @@ impl Style {
         Self {
             width: f64::from(width),
             height: f64::from(height),
-            letters: TextMetrics::Font,
+            metrics: TextMetrics::Font,
             title: 1.2 * label,
             axis: label,
             label,
@@ -74,7 +74,7 @@ impl Style {
         Self {
             width: 2.0 * crate::number::float(columns),
             height: 4.0 * crate::number::float(rows),
-            letters: TextMetrics::Cells,
+            metrics: TextMetrics::Cells,
             title: 4.0,
             axis: 4.0,
             label: 4.0,
@@ -87,21 +87,35 @@ impl Style {
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
-        self.letters == TextMetrics::Cells
+        self.metrics == TextMetrics::Cells
     }
 
     pub(crate) fn width_of(&self, text: &str, size: f64) -> f64 {
-        self.letters.width(text, size)
+        self.metrics.width(text, size)
     }
 
-    /// Breaks text into at most `most` lines of width `room`.
-    pub(crate) fn lines(&self, text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-        self.letters.wrap(text, size, room, most)
+    /// Breaks text into at most `max_lines` lines of width `room`.
+    pub(crate) fn lines(&self, text: &str, size: f64, room: f64, max_lines: usize) -> Vec<String> {
+        self.metrics.wrap(text, size, room, max_lines)
     }
 
     /// Shortens names to one line each; different names stay different.
     pub(crate) fn names(&self, names: &[String], size: f64, room: f64) -> Vec<String> {
-        self.letters.distinct_lines(names, size, room)
+        self.metrics.distinct_lines(names, size, room)
+    }
+
+    /// Breaks names into at most `max_lines` lines each; different names stay different.
+    pub(crate) fn name_lines(
+        &self,
+        names: &[String],
+        (size, room): (f64, f64),
+        max_lines: usize,
+    ) -> Vec<Vec<String>> {
+        if max_lines > 1 && !self.is_terminal() {
+            return crate::text::wrap_names(names, size, room, max_lines);
+        }
+        let lines = self.names(names, size, room).into_iter();
+        lines.map(|line| vec![line]).collect()
     }
 
     /// Distance between the tops of two lines.
@@ -109,7 +123,7 @@ impl Style {
         self.leading * size
     }
 
-    /// Distance from the top of a line to the middle of its letters.
+    /// Distance from the top of a line to the middle of its characters.
     pub(crate) fn glyph_middle(&self, size: f64) -> f64 {
         match self.is_terminal() {
             true => 0.5 * size,

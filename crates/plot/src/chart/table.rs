@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Placeholder of a missing name.
-pub(crate) const NO_NAME: &str = "(none)";
+use super::colour_order::{NO_NAME, compare_names};
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +30,7 @@ pub enum ColumnValues {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Categories {
     names: Vec<String>,
-    places: HashMap<String, u32>,
+    codes_by_name: HashMap<String, u32>,
     codes: Vec<u32>,
 }
 
@@ -39,12 +38,12 @@ impl Categories {
     /// Returns the code of a name; adds new names.
     pub fn code(&mut self, name: Option<&str>) -> u32 {
         let name = name.unwrap_or(NO_NAME);
-        if let Some(code) = self.places.get(name) {
+        if let Some(code) = self.codes_by_name.get(name) {
             return *code;
         }
         let code = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         self.names.push(name.to_owned());
-        self.places.insert(name.to_owned(), code);
+        self.codes_by_name.insert(name.to_owned(), code);
         code
     }
 
@@ -52,6 +51,23 @@ impl Categories {
     pub fn push(&mut self, name: Option<&str>) {
         let code = self.code(name);
         self.codes.push(code);
+    }
+
+    /// Sorts the names of numbers in ascending order.
+    pub(crate) fn sorted_if(self, is_numeric: bool) -> Self {
+        if !is_numeric {
+            return self;
+        }
+        let mut names = self.names.clone();
+        names.sort_by(|left, right| compare_names(left, right));
+        let mut sorted = Self::default();
+        for name in &names {
+            sorted.code(Some(name));
+        }
+        for code in &self.codes {
+            sorted.push(self.names.get(*code as usize).map(String::as_str));
+        }
+        sorted
     }
 
     pub(crate) fn names(&self) -> &[String] {
@@ -104,21 +120,21 @@ impl ColumnValues {
     pub(crate) fn set(&mut self, row: usize, value: f64) {
         match self {
             Self::Numbers(values) | Self::Times(values) => {
-                if let Some(at) = values.get_mut(row) {
-                    *at = value;
+                if let Some(slot) = values.get_mut(row) {
+                    *slot = value;
                 }
             }
             Self::Words(_) => {}
         }
     }
 
-    /// Keeps the rows whose flag in `kept` is true.
-    pub(crate) fn retain(&mut self, kept: &[bool]) {
-        let mut rows = kept.iter();
-        let mut is_kept = move || rows.next().copied().unwrap_or(false);
+    /// Keeps the rows whose flag in `mask` is true.
+    pub(crate) fn retain(&mut self, mask: &[bool]) {
+        let mut rows = mask.iter();
+        let mut keeps_next = move || rows.next().copied().unwrap_or(false);
         match self {
-            Self::Numbers(values) | Self::Times(values) => values.retain(|_| is_kept()),
-            Self::Words(words) => words.codes.retain(|_| is_kept()),
+            Self::Numbers(values) | Self::Times(values) => values.retain(|_| keeps_next()),
+            Self::Words(words) => words.codes.retain(|_| keeps_next()),
         }
     }
 
@@ -127,14 +143,14 @@ impl ColumnValues {
         match self {
             Self::Words(words) => words.clone(),
             Self::Times(values) => {
-                let texts = values.iter().map(|value| super::axis::format_time(*value));
+                let texts = values.iter().map(|value| super::ticks::format_time(*value));
                 let texts: Vec<String> = texts.collect();
                 texts.iter().map(|text| Some(text.as_str())).collect()
             }
             Self::Numbers(values) => {
                 let texts = values.iter().map(|value| match value.is_nan() {
                     true => NO_NAME.to_owned(),
-                    false => super::axis::format_number(*value),
+                    false => super::ticks::format_number(*value),
                 });
                 let texts: Vec<String> = texts.collect();
                 texts.iter().map(|text| Some(text.as_str())).collect()

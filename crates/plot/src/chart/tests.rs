@@ -61,7 +61,7 @@ fn the_data_are_in_the_chart() {
 }
 
 #[test]
-fn quartiles_and_shares_are_those_of_the_values() {
+fn quartiles_and_fractions_match_the_values() {
     let values: Vec<f64> = (1..=101).map(f64::from).collect();
     let boxed = svg(vec![numbers("v", &values)], "kind=box y=v");
     // Quartiles of 1 to 101: 26, 51 and 76.
@@ -69,10 +69,10 @@ fn quartiles_and_shares_are_those_of_the_values() {
         boxed
             .contains("data-low=\"[26]\" data-median=\"[51]\" data-high=\"[76]\" data-n=\"[101]\"")
     );
-    let shares = svg(vec![numbers("v", &[4.0, 1.0, 2.0, 2.0])], "kind=ecdf x=v");
+    let ecdf = svg(vec![numbers("v", &[4.0, 1.0, 2.0, 2.0])], "kind=ecdf x=v");
     assert!(
-        shares.contains("data-x=\"[1,2,2,4]\" data-y=\"[0.25,0.5,0.75,1]\""),
-        "{shares}"
+        ecdf.contains("data-x=\"[1,2,2,4]\" data-y=\"[0.25,0.5,0.75,1]\""),
+        "{ecdf}"
     );
     let histogram = svg(vec![numbers("v", &values)], "kind=histogram x=v");
     let counts = histogram
@@ -139,9 +139,9 @@ fn impossible_charts_have_a_reason() {
         );
         for values in [&[nan, nan][..], &[f64::INFINITY]] {
             let text = svg(columns(values), &spec);
-            let said = text.contains("no row has the required numbers.");
+            let has_reason = text.contains("no row has the required numbers.");
             assert!(
-                said || matches!(kind, ChartKind::Bar | ChartKind::Heat),
+                has_reason || matches!(kind, ChartKind::Bar | ChartKind::Heat),
                 "{kind}: {text}"
             );
         }
@@ -153,10 +153,10 @@ fn impossible_charts_have_a_reason() {
         ] {
             let text = svg(columns(values), &spec);
             assert!(!text.contains("nothing to draw"), "{kind} {values:?}");
-            let is_told = text.contains("1 row without a number is left out");
+            let is_noted = text.contains("1 row without a number is left out");
             let has_none = values.iter().any(|value| value.is_nan());
             assert!(
-                is_told == has_none || matches!(kind, ChartKind::Bar | ChartKind::Heat),
+                is_noted == has_none || matches!(kind, ChartKind::Bar | ChartKind::Heat),
                 "{kind} {values:?}"
             );
         }
@@ -164,7 +164,7 @@ fn impossible_charts_have_a_reason() {
 }
 
 #[test]
-fn logarithmic_axes_leave_out_what_they_have_not() {
+fn logarithmic_axes_omit_values_at_or_below_zero() {
     let text = svg(
         vec![
             numbers("x", &[1.0, 2.0, 3.0]),
@@ -176,8 +176,8 @@ fn logarithmic_axes_leave_out_what_they_have_not() {
 }
 
 #[test]
-fn many_series_names_and_panels_are_counted() {
-    let names: Vec<String> = (0..200).map(|place| format!("platform-{place}")).collect();
+fn omitted_series_names_and_panels_are_counted() {
+    let names: Vec<String> = (0..200).map(|index| format!("platform-{index}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let values: Vec<f64> = (0..200).map(f64::from).collect();
     let columns = || {
@@ -190,7 +190,7 @@ fn many_series_names_and_panels_are_counted() {
     let lines = svg(columns(), "kind=line x=w y=v_ns by=platform");
     // Each drawn name is shown.
     assert!(lines.contains("176 more series are not drawn") && !lines.contains("platform-24"));
-    assert!((0..24).all(|place| lines.contains(&format!(">platform-{place}</text>"))));
+    assert!((0..24).all(|index| lines.contains(&format!(">platform-{index}</text>"))));
     let bars = svg(columns(), "kind=bar x=platform y=v_ns");
     assert!(bars.contains("140 more names are not drawn"));
     assert!(bars.contains(">platform-59</text>") && !bars.contains("platform-60"));
@@ -215,7 +215,7 @@ fn many_series_names_and_panels_are_counted() {
 
 #[test]
 fn dots_beyond_five_thousand_are_counted_in_cells() {
-    let values: Vec<f64> = (0..6000).map(|place| f64::from(place % 100)).collect();
+    let values: Vec<f64> = (0..6000).map(|index| f64::from(index % 100)).collect();
     let dense = svg(
         vec![numbers("x", &values), numbers("y", &values)],
         "kind=scatter",
@@ -245,4 +245,231 @@ fn a_terminal_shows_the_same() {
         lines[0].trim() == "T" && text.contains("t (ns)") && text.contains('⠤'),
         "{text}"
     );
+}
+
+#[test]
+fn colours_do_not_depend_on_the_order_of_rows() {
+    let colours = |platforms: &[&str], spec: &str| {
+        let columns = vec![
+            numbers("x", &[1.0, 2.0, 3.0]),
+            numbers("y", &[2.0, 1.0, 3.0]),
+            words("platform", platforms),
+        ];
+        let svg = svg(columns, spec);
+        let legend = svg.split("class=\"entry\"").skip(1);
+        let entry = |text: &str| {
+            let name = text.split('"').nth(1).unwrap().to_owned();
+            let colour = text.split("#").nth(1).unwrap();
+            (name, colour.split('"').next().unwrap().to_owned())
+        };
+        legend.map(entry).collect::<Vec<_>>()
+    };
+    for spec in [
+        "kind=scatter x=x y=y by=platform",
+        "kind=line x=x y=y by=platform",
+        "kind=ecdf x=x by=platform",
+        "kind=histogram x=x by=platform",
+        "kind=bar x=x y=y by=platform",
+        "kind=violin x=x y=y by=platform",
+    ] {
+        let sorted = colours(&["p1", "p2", "p10"], spec);
+        assert_eq!(sorted, colours(&["p10", "p1", "p2"], spec), "{spec}");
+        let names: Vec<&str> = sorted.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["p1", "p2", "p10"], "{spec}");
+    }
+}
+
+#[test]
+fn known_names_have_one_colour_in_all_plots() {
+    let known = ["epyc".to_owned(), "k80".to_owned(), "t4".to_owned()];
+    let table = PlotTable {
+        columns: vec![numbers("v", &[1.0]), words("platform", &["t4"])],
+        ..PlotTable::default()
+    };
+    for spec in [
+        "kind=bar x=platform y=v by=platform",
+        "kind=ecdf x=v by=platform",
+    ] {
+        let chart = Chart::new(table.clone(), &spec.parse().unwrap()).unwrap();
+        assert!(!chart.figure(Appearance::default()).contains("var(--s2)"));
+        let chart = chart.with_known_names(&known);
+        assert!(
+            chart.figure(Appearance::default()).contains("var(--s2)"),
+            "{spec}"
+        );
+    }
+}
+
+#[test]
+fn shortened_names_have_their_full_name_as_tooltip() {
+    let long = "tenset [\"conv2d_nhwc\", 1, 28, 28, 16, 8, 3, 3, 1, [1, 1], \"float32\"]";
+    let columns = || {
+        vec![
+            words("task", &[long, "short"]),
+            words("by", &[long, "short"]),
+            numbers("v", &[1.0, 2.0]),
+            numbers("w", &[1.0, 2.0]),
+        ]
+    };
+    let title = format!("<title>{}</title>", long.replace('"', "&quot;"));
+    for spec in ["kind=box x=task y=v", "kind=scatter x=v y=w facet=task"] {
+        let svg = svg(columns(), spec);
+        let shortened = svg.lines().filter(|line| line.contains('…'));
+        let shortened: Vec<&str> = shortened.collect();
+        assert!(!shortened.is_empty(), "{spec}");
+        assert!(
+            shortened.iter().all(|line| line.contains(&title)),
+            "{shortened:?}"
+        );
+        assert!(!svg.contains("<title>short</title>"));
+    }
+    // Names of moderate length have two lines instead.
+    let two = svg(
+        vec![
+            words(
+                "task",
+                &["tenset [\"matmul\", 128, 128, 128, \"float32\"]", "short"],
+            ),
+            numbers("v", &[1.0, 2.0]),
+        ],
+        "kind=box x=task y=v",
+    );
+    assert!(!two.contains('…'), "{two}");
+}
+
+#[test]
+fn a_series_in_each_panel_needs_no_legend() {
+    let columns = |series: &[&str]| {
+        vec![
+            numbers("x", &[1.0, 2.0, 1.0, 2.0]),
+            numbers("y", &[1.0, 2.0, 3.0, 4.0]),
+            words("source", series),
+            words("task", &["a", "a", "b", "b"]),
+        ]
+    };
+    let spec = "kind=line x=x y=y by=source facet=task";
+    let one = svg(columns(&["log1", "log1", "log2", "log2"]), spec);
+    assert!(!one.contains("class=\"entry\"") && one.contains(">log1</text>"));
+    let several = svg(columns(&["log1", "log2", "log1", "log2"]), spec);
+    assert_eq!(several.matches("class=\"entry\"").count(), 2);
+}
+
+#[test]
+fn histograms_have_round_bins_within_the_data() {
+    let edges = |values: &[f64]| {
+        let svg = svg(vec![numbers("v", values)], "kind=histogram x=v");
+        let list = |name: &str| -> Vec<f64> {
+            let text = svg.split(&format!("{name}=\"[")).nth(1).unwrap();
+            let text = text.split(']').next().unwrap();
+            text.split(',')
+                .map(|number| number.parse().unwrap())
+                .collect()
+        };
+        (list("data-from"), list("data-y"))
+    };
+    let fractions: Vec<f64> = (0..=100).map(|index| f64::from(index) / 100.0).collect();
+    let (from, counts) = edges(&fractions);
+    assert_eq!((from[0], from.len()), (0.0, 10), "{from:?}");
+    // The last bin contains the maximum.
+    assert_eq!((counts[0], counts[9]), (10.0, 11.0));
+    let (from, counts) = edges(&[1.0, 2.0, 2.0, 3.0, 3.0, 3.0]);
+    assert_eq!(from, [0.5, 1.5, 2.5]);
+    assert_eq!(counts, [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn rows_that_are_not_drawn_do_not_widen_the_axis() {
+    let columns = vec![
+        numbers("x", &[1.0, 2.0, 900.0]),
+        numbers("y", &[1.0, 2.0, f64::NAN]),
+    ];
+    let svg = svg(columns, "kind=scatter x=x y=y");
+    assert!(
+        !svg.contains(">900</text>") && !svg.contains(">500</text>"),
+        "{svg}"
+    );
+}
+
+#[test]
+fn numbers_along_heat_maps_are_in_order() {
+    let columns = vec![
+        numbers("group", &[10.0, 2.0, 2.0]),
+        words("code", &["b", "a", "b"]),
+        numbers("v", &[1.0, 2.0, 3.0]),
+    ];
+    let heat = svg(columns, "kind=heat x=group y=code value=v");
+    let names = |list: &str| heat.contains(&list.replace('"', "&quot;"));
+    assert!(
+        names(r#"[["group",1,["2","10"]],["code",1,["b","a"]]]"#),
+        "{heat}"
+    );
+}
+
+#[test]
+fn numbers_of_narrow_bars_do_not_overlap() {
+    let columns = |values: &[f64]| {
+        let n = values.len();
+        let names: Vec<String> = (0..n).map(|index| format!("n{}", index % 4)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let by: Vec<String> = (0..n).map(|index| format!("s{}", index / 4)).collect();
+        let by: Vec<&str> = by.iter().map(String::as_str).collect();
+        vec![words("n", &names), words("by", &by), numbers("v", values)]
+    };
+    let has_numbers = |values: &[f64]| {
+        svg(columns(values), "kind=bar x=n y=v by=by").contains("font-size=\"15.3\"")
+    };
+    assert!(has_numbers(&[7.0; 12]));
+    assert!(!has_numbers(&[7777.0; 12]));
+}
+
+#[test]
+fn axis_titles_are_options() {
+    let svg = svg(
+        vec![
+            numbers("median_share", &[0.1, 0.9]),
+            numbers("t_ns", &[1e3, 2e3]),
+        ],
+        "kind=scatter x=t_ns y=median_share x_title=\"search time\" y_title=\"fraction of best speed\"",
+    );
+    assert!(
+        svg.contains(">search time (µs)</text>") && svg.contains(">fraction of best speed</text>")
+    );
+}
+
+#[test]
+fn a_limit_that_depends_on_x_is_a_curve() {
+    let columns = |limits: &[f64]| {
+        vec![
+            numbers("x", &[4.0, 1.0, 2.0]),
+            numbers("gflops", &[7.0, 2.0, f64::NAN]),
+            numbers("roof", limits),
+            Column {
+                name: "op".to_owned(),
+                unit: None,
+                values: ColumnValues::Words(
+                    [Some("conv"), Some("conv"), None].into_iter().collect(),
+                ),
+            },
+        ]
+    };
+    let spec = "kind=scatter x=x y=gflops limit=roof by=op";
+    let curve = svg(columns(&[8.0, 4.0, 8.0]), spec);
+    let dashed = curve.lines().find(|line| line.contains("stroke-dasharray"));
+    let points = dashed.unwrap().split('"').nth(1).unwrap();
+    let points: Vec<&str> = points.split(' ').collect();
+    // In the order of x: it rises, and is constant from 2 on.
+    let height = |index: usize| points[index].split(',').nth(1).unwrap();
+    assert_eq!(points.len(), 3);
+    assert!(
+        height(0) != height(1) && height(1) == height(2),
+        "{points:?}"
+    );
+    // The row without a speed defines the curve, and is no point.
+    assert!(
+        !curve.contains("left out") && !curve.contains("(none)"),
+        "{curve}"
+    );
+    assert!(curve.contains("data-x=\"[4,1]\" data-y=\"[7,2]\""));
+    let line = svg(columns(&[8.0, 8.0, 8.0]), spec);
+    assert!(line.contains("1 row without a number is left out"));
 }

@@ -19,14 +19,21 @@ const SIZES: [(&str, f64); 5] = [
     ("TiB", 1_099_511_627_776.0),
 ];
 
+/// Units at the end of column names.
+const NAME_SUFFIXES: [&str; 6] = ["ns", "us", "ms", "s", "bytes", "percent"];
+
 /// Display spelling of units and abbreviations in column names.
-const WORD_SPELLINGS: [(&str, &str); 5] = [
+const WORD_SPELLINGS: [(&str, &str); 6] = [
     ("gflops", "GFLOPS"),
-    ("gb per s", "GB/s"),
+    ("flop", "FLOP"),
     ("us", "µs"),
     ("percent", "%"),
     ("celsius", "°C"),
+    ("op", "operator"),
 ];
+
+/// Display spelling of several words in column names.
+const PHRASES: [(&str, &str); 2] = [("gb per s", "GB/s"), ("kendall tau b", "Kendall’s τ-b")];
 
 /// Unit of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,18 +49,14 @@ pub(crate) enum Unit<'a> {
 
 impl<'a> Unit<'a> {
     /// Unit of a column: from its schema, or from the end of its name (`best_ns`).
-    pub(crate) fn for_column(name: &'a str, told: Option<&'a str>) -> Self {
-        let end = || {
-            let (_, end) = name.rsplit_once('_')?;
-            let known = ["ns", "us", "ms", "s", "bytes", "percent"];
-            known.contains(&end).then_some(end)
-        };
-        match told.or_else(end) {
+    pub(crate) fn for_column(name: &'a str, declared_unit: Option<&'a str>) -> Self {
+        let end = || split_unit(name, None).1;
+        match declared_unit.or_else(end) {
             Some("us") => Self::Time(1e3),
             Some("bytes") => Self::Size(1.0),
-            Some(told) => match TIMES.iter().find(|(unit, _)| *unit == told) {
+            Some(declared_unit) => match TIMES.iter().find(|(unit, _)| *unit == declared_unit) {
                 Some((_, ns)) => Self::Time(*ns),
-                None => Self::Other(told),
+                None => Self::Other(declared_unit),
             },
             None => Self::None,
         }
@@ -83,16 +86,42 @@ fn spell_out(text: &str) -> String {
     found.map_or_else(|| text.to_owned(), |(_, spelled)| (*spelled).to_owned())
 }
 
-/// Title of an axis: the words of the column name, without the unit suffix, followed by the unit.
-pub(crate) fn axis_title(name: &str, told: Option<&str>, unit: &str) -> String {
-    let ends = ["ns", "us", "ms", "s", "bytes", "percent"];
-    let bare = match name.rsplit_once('_') {
-        Some((bare, end)) if told == Some(end) || ends.contains(&end) => bare,
-        _ => name,
+/// Words of a column name.
+pub(crate) fn words(name: &str) -> String {
+    let text = name.replace('_', " ");
+    let text = PHRASES.iter().fold(text, |text, (phrase, spelled)| {
+        text.replace(phrase, spelled)
+    });
+    let words: Vec<String> = text.split(' ').map(spell_out).collect();
+    words.join(" ").trim().to_owned()
+}
+
+/// Splits a column name into its words and its unit (`best_ns`). A percentage in the words is no unit of the values
+/// (`trials_to_5_percent`).
+fn split_unit<'a>(name: &'a str, declared_unit: Option<&str>) -> (&'a str, Option<&'a str>) {
+    let Some((bare, end)) = name.rsplit_once('_') else {
+        return (name, None);
     };
-    let words = spell_out(&bare.replace('_', " "));
+    let is_unit = declared_unit == Some(end) || NAME_SUFFIXES.contains(&end);
+    let last_word = bare.rsplit('_').next().unwrap_or_default();
+    let is_percentage = end == "percent" && last_word.parse::<u32>().is_ok();
+    match is_unit && !is_percentage {
+        true => (bare, Some(end)),
+        false => (name, None),
+    }
+}
+
+/// Title of an axis: `title`, or the words of the column name without the unit suffix, followed by the unit.
+pub(crate) fn axis_title(
+    title: Option<&str>,
+    (name, declared_unit): (&str, Option<&str>),
+    unit: &str,
+) -> String {
+    let (bare, _) = split_unit(name, declared_unit);
+    let words = title.map_or_else(|| words(bare), str::to_owned);
     match unit {
         "" => words,
+        unit if words.is_empty() || words == unit => unit.to_owned(),
         unit => format!("{words} ({unit})"),
     }
 }
@@ -103,7 +132,8 @@ mod tests {
 
     #[test]
     fn units_fit_their_values() {
-        let fit = |name, told, value| Unit::for_column(name, told).scale_for(value);
+        let fit =
+            |name, declared_unit, value| Unit::for_column(name, declared_unit).scale_for(value);
         assert_eq!(fit("runtime_ns", Some("ns"), 15_000.0), ("µs".into(), 1e3));
         assert_eq!(fit("best", Some("ns"), 3e6), ("ms".into(), 1e6));
         assert_eq!(fit("all_cost_s", Some("s"), 0.002), ("ms".into(), 1e-3));
@@ -115,13 +145,39 @@ mod tests {
 
     #[test]
     fn titles_are_words_with_a_unit() {
-        assert_eq!(axis_title("best_ns", None, "ms"), "best (ms)");
+        let title = |name, declared, unit: &str| axis_title(None, (name, declared), unit);
+        assert_eq!(title("best_ns", None, "ms"), "best (ms)");
         assert_eq!(
-            axis_title("median_spread_percent", None, "%"),
+            title("median_spread_percent", None, "%"),
             "median spread (%)"
         );
-        assert_eq!(axis_title("power_w", Some("w"), "w"), "power (w)");
-        assert_eq!(axis_title("gflops", None, ""), "GFLOPS");
-        assert_eq!(axis_title("record_count", None, ""), "record count");
+        assert_eq!(title("power_w", Some("w"), "w"), "power (w)");
+        assert_eq!(title("gflops", None, ""), "GFLOPS");
+        assert_eq!(title("median_gflops", None, ""), "median GFLOPS");
+        assert_eq!(title("record_count", None, ""), "record count");
+        assert_eq!(title("percent_of_platform", None, ""), "% of platform");
+        let own = axis_title(Some("fraction of best"), ("x_ns", None), "ns");
+        assert_eq!(own, "fraction of best (ns)");
+    }
+
+    #[test]
+    fn names_that_are_only_a_unit_are_titles() {
+        for (name, wanted) in [
+            ("_percent", "%"),
+            ("percent", "%"),
+            ("_ns", "µs"),
+            ("ns", "ns"),
+        ] {
+            let (unit, _) = Unit::for_column(name, None).scale_for(5_000.0);
+            assert_eq!(axis_title(None, (name, None), &unit), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_in_a_name_is_no_unit_of_the_values() {
+        let name = "trials_to_5_percent";
+        assert_eq!(Unit::for_column(name, None), Unit::None);
+        assert_eq!(axis_title(None, (name, None), ""), "trials to 5 %");
+        assert_eq!(Unit::for_column("p_95_ns", None), Unit::Time(1.0));
     }
 }

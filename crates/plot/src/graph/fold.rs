@@ -23,36 +23,36 @@ pub(super) struct FoldedBlock {
     pub(super) times: usize,
 }
 
-/// Folds a graph to at most `most` nodes, if blocks repeat often enough. Returns the graph and the blocks.
-pub(super) fn fold_graph(graph: &Graph, most: usize) -> (Graph, Vec<FoldedBlock>) {
-    let mut drawn = graph.clone();
+/// Folds a graph to at most `max_nodes` nodes, if blocks repeat often enough. Returns the graph and the blocks.
+pub(super) fn fold_graph(graph: &Graph, max_nodes: usize) -> (Graph, Vec<FoldedBlock>) {
+    let mut folded = graph.clone();
     let mut blocks: Vec<FoldedBlock> = Vec::new();
     for _ in 0..MAX_DEPTH {
-        if drawn.nodes.len() <= most {
+        if folded.nodes.len() <= max_nodes {
             break;
         }
-        let runs = find_runs(&drawn);
+        let runs = find_runs(&folded);
         if runs.is_empty() {
             break;
         }
-        drawn = fold_runs(&drawn, &runs, &mut blocks);
+        folded = fold_runs(&folded, &runs, &mut blocks);
     }
-    if drawn.nodes.len() > most {
-        let rest = drawn.nodes.len() - most;
-        drawn.nodes.truncate(most);
-        drawn
+    if folded.nodes.len() > max_nodes {
+        let rest = folded.nodes.len() - max_nodes;
+        folded.nodes.truncate(max_nodes);
+        folded
             .edges
-            .retain(|edge| edge.from < most && edge.to < most);
+            .retain(|edge| edge.from < max_nodes && edge.to < max_nodes);
         for block in &mut blocks {
-            block.nodes.retain(|node| *node < most);
+            block.nodes.retain(|node| *node < max_nodes);
         }
         blocks.retain(|block| !block.nodes.is_empty());
         let rest = crate::chart::group_digits(rest as u64);
-        drawn
+        folded
             .notes
             .push(format!("the last {rest} nodes are not drawn"));
     }
-    (drawn, blocks)
+    (folded, blocks)
 }
 
 /// A repeating block: start, number of nodes, number of repetitions.
@@ -63,25 +63,25 @@ struct BlockRun {
     times: usize,
 }
 
-/// Signature of each node: its kind and the distances to its operands.
+/// Signature of each node: name, detail, number of operands, and distance to the nearest operand.
 fn signatures(graph: &Graph) -> Vec<u64> {
     let mut operands: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
     for edge in &graph.edges {
-        if let Some(of) = operands.get_mut(edge.to) {
-            of.push(edge.to.saturating_sub(edge.from));
+        if let Some(operand_distances) = operands.get_mut(edge.to) {
+            operand_distances.push(edge.to.saturating_sub(edge.from));
         }
     }
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let nodes = graph.nodes.iter().zip(&mut operands);
     nodes
-        .map(|(node, far)| {
+        .map(|(node, distances)| {
             // Only the nearest operand: others are in the previous block or far away.
-            let near = far
+            let near = distances
                 .iter()
                 .min()
                 .copied()
-                .filter(|far| *far < MAX_BLOCK_NODES);
-            hasher.hash_one((&node.name, &node.detail, far.len(), near))
+                .filter(|distance| *distance < MAX_BLOCK_NODES);
+            hasher.hash_one((&node.name, &node.detail, distances.len(), near))
         })
         .collect()
 }
@@ -90,71 +90,72 @@ fn signatures(graph: &Graph) -> Vec<u64> {
 fn find_runs(graph: &Graph) -> Vec<BlockRun> {
     let signatures = signatures(graph);
     let count = signatures.len();
-    let mut found: Vec<BlockRun> = Vec::new();
+    let mut candidates: Vec<BlockRun> = Vec::new();
     for length in MIN_BLOCK_NODES..=MAX_BLOCK_NODES.min(count / 2) {
         let mut same = 0;
-        for place in (0..count - length).rev() {
-            let is_same = signatures.get(place) == signatures.get(place + length);
+        for start in (0..count - length).rev() {
+            let is_same = signatures.get(start) == signatures.get(start + length);
             same = if is_same { same + 1 } else { 0 };
-            // The first of a run of equal nodes, because otherwise a longer run begins before it.
-            let before = place.checked_sub(1);
-            let begins = before
-                .is_none_or(|before| signatures.get(before) != signatures.get(before + length));
-            if same >= length && begins {
+            // Only the start of a run counts. Any other position is part of a run that begins earlier.
+            let previous = start.checked_sub(1);
+            let is_first = previous.is_none_or(|previous| {
+                signatures.get(previous) != signatures.get(previous + length)
+            });
+            if same >= length && is_first {
                 let times = same / length + 1;
-                found.push(BlockRun {
-                    start: place,
+                candidates.push(BlockRun {
+                    start,
                     length,
                     times,
                 });
             }
         }
     }
-    found.sort_by_key(|run| {
+    candidates.sort_by_key(|run| {
         (
             std::cmp::Reverse((run.times - 1) * run.length),
             run.length,
             run.start,
         )
     });
-    let mut taken = vec![false; count];
-    let mut kept: Vec<BlockRun> = Vec::new();
-    for run in found {
-        let places = run.start..run.start + run.length * run.times;
-        let Some(own) = taken.get_mut(places) else {
+    let mut is_used = vec![false; count];
+    let mut selected: Vec<BlockRun> = Vec::new();
+    for run in candidates {
+        let range = run.start..run.start + run.length * run.times;
+        let Some(flags) = is_used.get_mut(range) else {
             continue;
         };
-        if own.iter().all(|taken| !taken) {
-            own.fill(true);
-            kept.push(run);
+        if flags.iter().all(|used| !used) {
+            flags.fill(true);
+            selected.push(run);
         }
     }
-    kept.sort_by_key(|run| run.start);
-    kept
+    selected.sort_by_key(|run| run.start);
+    selected
 }
 
 fn fold_runs(graph: &Graph, runs: &[BlockRun], blocks: &mut Vec<FoldedBlock>) -> Graph {
     // For each node the index of the node that represents it.
-    let mut drawn_as: Vec<usize> = Vec::with_capacity(graph.nodes.len());
+    let mut folded_indices: Vec<usize> = Vec::with_capacity(graph.nodes.len());
     let mut nodes: Vec<Node> = Vec::new();
     let mut new_blocks: Vec<FoldedBlock> = Vec::new();
     let mut runs = runs.iter().peekable();
-    for (place, node) in graph.nodes.iter().enumerate() {
+    for (index, node) in graph.nodes.iter().enumerate() {
         while runs
             .peek()
-            .is_some_and(|run| place >= run.start + run.length * run.times)
+            .is_some_and(|run| index >= run.start + run.length * run.times)
         {
             runs.next();
         }
-        let within = runs.peek().filter(|run| place >= run.start);
-        let copy = within.map(|run| (place - run.start) / run.length);
-        if let Some(run) = within.filter(|_| copy > Some(0)) {
-            let original = run.start + (place - run.start) % run.length;
-            drawn_as.push(drawn_as.get(original).copied().unwrap_or_default());
+        let current_run = runs.peek().filter(|run| index >= run.start);
+        let copy = current_run.map(|run| (index - run.start) / run.length);
+        if let Some(run) = current_run.filter(|_| copy > Some(0)) {
+            let original = run.start + (index - run.start) % run.length;
+            folded_indices.push(folded_indices.get(original).copied().unwrap_or_default());
             continue;
         }
-        if let Some(run) = within {
-            match new_blocks.last_mut().filter(|_| place > run.start) {
+        if let Some(run) = current_run {
+            match new_blocks.last_mut().filter(|_| index > run.start) {
                 Some(block) => block.nodes.push(nodes.len()),
                 None => new_blocks.push(FoldedBlock {
                     nodes: vec![nodes.len()],
@@ -162,13 +163,13 @@ fn fold_runs(graph: &Graph, runs: &[BlockRun], blocks: &mut Vec<FoldedBlock>) ->
                 }),
             }
         }
-        drawn_as.push(nodes.len());
+        folded_indices.push(nodes.len());
         nodes.push(node.clone());
     }
-    let at = |place: usize| drawn_as.get(place).copied();
+    let folded_index = |index: usize| folded_indices.get(index).copied();
     let mut edges: HashMap<(usize, usize), Edge> = HashMap::new();
     for edge in &graph.edges {
-        if let Some((from, to)) = at(edge.from).zip(at(edge.to)) {
+        if let Some((from, to)) = folded_index(edge.from).zip(folded_index(edge.to)) {
             // Edges between repetitions are implied by the block.
             if from < to {
                 edges.entry((from, to)).or_insert_with(|| Edge {
@@ -180,7 +181,11 @@ fn fold_runs(graph: &Graph, runs: &[BlockRun], blocks: &mut Vec<FoldedBlock>) ->
         }
     }
     for block in blocks.iter_mut() {
-        block.nodes = block.nodes.iter().filter_map(|node| at(*node)).collect();
+        block.nodes = block
+            .nodes
+            .iter()
+            .filter_map(|node| folded_index(*node))
+            .collect();
         block.nodes.sort_unstable();
         block.nodes.dedup();
     }
@@ -223,9 +228,9 @@ mod tests {
             names.extend(["a", "b", "c", "d"]);
         }
         names.push("out");
-        let (drawn, blocks) = fold_graph(&chain(&names), 10);
-        let kept: Vec<&str> = drawn.nodes.iter().map(|node| node.name.as_str()).collect();
-        assert_eq!(kept, ["in", "a", "b", "c", "d", "out"]);
+        let (folded, blocks) = fold_graph(&chain(&names), 10);
+        let names_drawn: Vec<&str> = folded.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!(names_drawn, ["in", "a", "b", "c", "d", "out"]);
         assert_eq!(
             blocks,
             [FoldedBlock {
@@ -233,25 +238,25 @@ mod tests {
                 times: 10
             }]
         );
-        let edges: Vec<(usize, usize)> = drawn
+        let edges: Vec<(usize, usize)> = folded
             .edges
             .iter()
             .map(|edge| (edge.from, edge.to))
             .collect();
         assert_eq!(edges, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]);
-        let (whole, blocks) = fold_graph(&chain(&names), 100);
-        assert_eq!((whole.nodes.len(), blocks.len()), (42, 0));
+        let (unfolded, blocks) = fold_graph(&chain(&names), 100);
+        assert_eq!((unfolded.nodes.len(), blocks.len()), (42, 0));
     }
 
     #[test]
-    fn what_does_not_repeat_is_cut_and_counted() {
-        let names: Vec<String> = (0..50).map(|place| format!("n{place}")).collect();
+    fn graphs_without_repetitions_are_truncated_with_a_note() {
+        let names: Vec<String> = (0..50).map(|index| format!("n{index}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (drawn, blocks) = fold_graph(&chain(&names), 20);
+        let (folded, blocks) = fold_graph(&chain(&names), 20);
         assert_eq!(
-            (drawn.nodes.len(), drawn.edges.len(), blocks.len()),
+            (folded.nodes.len(), folded.edges.len(), blocks.len()),
             (20, 19, 0)
         );
-        assert_eq!(drawn.notes, ["the last 30 nodes are not drawn"]);
+        assert_eq!(folded.notes, ["the last 30 nodes are not drawn"]);
     }
 }

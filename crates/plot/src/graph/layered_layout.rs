@@ -46,15 +46,15 @@ pub(super) fn layout_graph(widths: &[f64], edges: &[(usize, usize)], gap: f64) -
             x: 0.0,
         })
         .collect();
-    let mut passed: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
+    let mut passed_items: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
     for (from, to) in edges {
         let layers = layer.get(*from).copied().zip(layer.get(*to).copied());
         let (first, last) = layers.unwrap_or_default();
-        let mut way = Vec::new();
-        let mut before = *from;
+        let mut waypoints = Vec::new();
+        let mut previous = *from;
         if last - first.min(last) <= MAX_PASSED_LAYERS {
             for layer in first + 1..last {
-                let place = items.len();
+                let index = items.len();
                 items.push(LayerItem {
                     layer,
                     width: 0.35 * gap,
@@ -62,33 +62,33 @@ pub(super) fn layout_graph(widths: &[f64], edges: &[(usize, usize)], gap: f64) -
                     below: Vec::new(),
                     x: 0.0,
                 });
-                connect_items(&mut items, before, place);
-                way.push(place);
-                before = place;
+                connect_items(&mut items, previous, index);
+                waypoints.push(index);
+                previous = index;
             }
-            connect_items(&mut items, before, *to);
+            connect_items(&mut items, previous, *to);
         }
-        passed.push(way);
+        passed_items.push(waypoints);
     }
     let count = layer.iter().map(|layer| layer + 1).max().unwrap_or(0);
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (place, item) in items.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
         if let Some(row) = rows.get_mut(item.layer) {
-            row.push(place);
+            row.push(index);
         }
     }
     order_layers(&items, &mut rows);
     let width = shift_layers(&mut items, &rows, gap);
-    let at = |place: &usize| {
+    let position = |index: &usize| {
         items
-            .get(*place)
+            .get(*index)
             .map_or((0, 0.0), |item| (item.layer, item.x))
     };
     GraphLayout {
-        nodes: (0..widths.len()).map(|place| at(&place)).collect(),
-        edges: passed
+        nodes: (0..widths.len()).map(|index| position(&index)).collect(),
+        edges: passed_items
             .iter()
-            .map(|way| way.iter().map(at).collect())
+            .map(|waypoints| waypoints.iter().map(position).collect())
             .collect(),
         layers: count,
         width,
@@ -113,8 +113,8 @@ fn assign_layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     sorted.sort_by_key(|(from, to)| (*to, *from));
     for (from, to) in &sorted {
         let above = layer.get(*from).copied().unwrap_or_default();
-        if let Some(own) = layer.get_mut(*to) {
-            *own = (*own).max(above + 1);
+        if let Some(node_layer) = layer.get_mut(*to) {
+            *node_layer = (*node_layer).max(above + 1);
         }
     }
     // A second pass in reverse order of operands, whose users already have their layers.
@@ -122,9 +122,11 @@ fn assign_layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     for same in sorted.chunk_by(|a, b| a.0 == b.0) {
         let users = same.iter().filter_map(|(_, to)| layer.get(*to));
         let first = users.min().copied();
-        let place = same.first().map(|(from, _)| *from);
-        if let Some((own, first)) = place.and_then(|place| layer.get_mut(place)).zip(first) {
-            *own = first.saturating_sub(1);
+        let source = same.first().map(|(from, _)| *from);
+        if let Some((node_layer, first)) =
+            source.and_then(|source| layer.get_mut(source)).zip(first)
+        {
+            *node_layer = first.saturating_sub(1);
         }
     }
     layer
@@ -132,16 +134,16 @@ fn assign_layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 
 /// Orders each layer by the mean position of neighbours in the previous layer, downwards and upwards.
 fn order_layers(items: &[LayerItem], rows: &mut [Vec<usize>]) {
-    let mut places = vec![0.0; items.len()];
-    let number = |row: &[usize], places: &mut Vec<f64>| {
-        for (order, place) in row.iter().enumerate() {
-            if let Some(at) = places.get_mut(*place) {
-                *at = float(order);
+    let mut positions = vec![0.0; items.len()];
+    let number = |row: &[usize], positions: &mut Vec<f64>| {
+        for (order, index) in row.iter().enumerate() {
+            if let Some(position) = positions.get_mut(*index) {
+                *position = float(order);
             }
         }
     };
     for row in rows.iter() {
-        number(row, &mut places);
+        number(row, &mut positions);
     }
     for sweep in 0..ORDER_SWEEPS {
         let is_down = sweep % 2 == 0;
@@ -151,21 +153,25 @@ fn order_layers(items: &[LayerItem], rows: &mut [Vec<usize>]) {
             let Some(row) = rows.get_mut(layer) else {
                 continue;
             };
-            let key = |place: &usize| {
-                let item = items.get(*place);
-                let near = item.map(|item| if is_down { &item.above } else { &item.below });
-                let own = places.get(*place).copied().unwrap_or_default();
-                let Some(near) = near.filter(|near| !near.is_empty()) else {
-                    return own;
+            let key = |index: &usize| {
+                let item = items.get(*index);
+                let neighbours = item.map(|item| if is_down { &item.above } else { &item.below });
+                let position = positions.get(*index).copied().unwrap_or_default();
+                let Some(neighbours) = neighbours.filter(|neighbours| !neighbours.is_empty())
+                else {
+                    return position;
                 };
-                let sum: f64 = near.iter().filter_map(|place| places.get(*place)).sum();
-                sum / float(near.len())
+                let sum: f64 = neighbours
+                    .iter()
+                    .filter_map(|index| positions.get(*index))
+                    .sum();
+                sum / float(neighbours.len())
             };
             let mut keyed: Vec<(f64, usize)> =
-                row.iter().map(|place| (key(place), *place)).collect();
+                row.iter().map(|index| (key(index), *index)).collect();
             keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
-            *row = keyed.into_iter().map(|(_, place)| place).collect();
-            number(row, &mut places);
+            *row = keyed.into_iter().map(|(_, index)| index).collect();
+            number(row, &mut positions);
         }
     }
 }
@@ -174,8 +180,8 @@ fn order_layers(items: &[LayerItem], rows: &mut [Vec<usize>]) {
 fn shift_layers(items: &mut [LayerItem], rows: &[Vec<usize>], gap: f64) -> f64 {
     for row in rows {
         let mut x = 0.0;
-        for place in row {
-            if let Some(item) = items.get_mut(*place) {
+        for index in row {
+            if let Some(item) = items.get_mut(*index) {
                 item.x = x + item.width / 2.0;
                 x += item.width + gap;
             }
@@ -206,53 +212,54 @@ fn shift_layers(items: &mut [LayerItem], rows: &[Vec<usize>], gap: f64) -> f64 {
 
 /// Places a layer as near to its targets as its order allows.
 fn shift_layer(items: &mut [LayerItem], row: &[usize], gap: f64, is_down: bool) {
-    let wanted = |item: &LayerItem| {
+    let target = |item: &LayerItem| {
         let (first, second) = if is_down {
             (&item.above, &item.below)
         } else {
             (&item.below, &item.above)
         };
-        let near = if first.is_empty() { second } else { first };
-        let mut at: Vec<f64> = near
+        let neighbours = if first.is_empty() { second } else { first };
+        let mut positions: Vec<f64> = neighbours
             .iter()
-            .filter_map(|place| items.get(*place))
+            .filter_map(|index| items.get(*index))
             .map(|item| item.x)
             .collect();
-        at.sort_by(f64::total_cmp);
-        let middle = at
-            .get(at.len() / 2)
-            .copied()
-            .zip(at.get(at.len().saturating_sub(1) / 2).copied());
+        positions.sort_by(f64::total_cmp);
+        let middle = positions.get(positions.len() / 2).copied().zip(
+            positions
+                .get(positions.len().saturating_sub(1) / 2)
+                .copied(),
+        );
         middle.map_or(item.x, |(a, b)| f64::midpoint(a, b))
     };
-    let own: Vec<(f64, f64)> = row
+    let targets: Vec<(f64, f64)> = row
         .iter()
-        .filter_map(|place| items.get(*place))
-        .map(|item| (wanted(item), item.width))
+        .filter_map(|index| items.get(*index))
+        .map(|item| (target(item), item.width))
         .collect();
-    let apart = |a: f64, b: f64| (a + b) / 2.0 + gap;
+    let distance = |a: f64, b: f64| (a + b) / 2.0 + gap;
     // The mean of the leftmost and the rightmost placement preserves the order.
-    let mut left: Vec<f64> = Vec::with_capacity(own.len());
-    for (place, (at, width)) in own.iter().enumerate() {
-        let least = place
-            .checked_sub(1)
-            .and_then(|before| Some(left.get(before)? + apart(own.get(before)?.1, *width)));
-        left.push(least.map_or(*at, |least| least.max(*at)));
+    let mut left: Vec<f64> = Vec::with_capacity(targets.len());
+    for (index, (target, width)) in targets.iter().enumerate() {
+        let minimum = index.checked_sub(1).and_then(|previous| {
+            Some(left.get(previous)? + distance(targets.get(previous)?.1, *width))
+        });
+        left.push(minimum.map_or(*target, |minimum| minimum.max(*target)));
     }
-    let mut right: Vec<f64> = vec![0.0; own.len()];
-    for place in (0..own.len()).rev() {
-        let Some((at, width)) = own.get(place) else {
+    let mut right: Vec<f64> = vec![0.0; targets.len()];
+    for index in (0..targets.len()).rev() {
+        let Some((target, width)) = targets.get(index) else {
             continue;
         };
-        let most = own
-            .get(place + 1)
-            .and_then(|(_, after)| Some(right.get(place + 1)? - apart(*width, *after)));
-        if let Some(own) = right.get_mut(place) {
-            *own = most.map_or(*at, |most| most.min(*at));
+        let maximum = targets
+            .get(index + 1)
+            .and_then(|(_, after)| Some(right.get(index + 1)? - distance(*width, *after)));
+        if let Some(position) = right.get_mut(index) {
+            *position = maximum.map_or(*target, |maximum| maximum.min(*target));
         }
     }
-    for ((place, left), right) in row.iter().zip(left).zip(right) {
-        if let Some(item) = items.get_mut(*place) {
+    for ((index, left), right) in row.iter().zip(left).zip(right) {
+        if let Some(item) = items.get_mut(*index) {
             item.x = f64::midpoint(left, right);
         }
     }
@@ -267,32 +274,32 @@ mod tests {
         // A diamond with a long edge, and a constant with a late use.
         let edges = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 3), (3, 5), (4, 5)];
         let widths = [30.0, 40.0, 50.0, 20.0, 10.0, 30.0];
-        let laid = layout_graph(&widths, &edges, 8.0);
-        let layers: Vec<usize> = laid.nodes.iter().map(|(layer, _)| *layer).collect();
+        let layout = layout_graph(&widths, &edges, 8.0);
+        let layers: Vec<usize> = layout.nodes.iter().map(|(layer, _)| *layer).collect();
         assert_eq!(layers, [0, 1, 1, 2, 2, 3]);
-        assert_eq!(laid.layers, 4);
-        assert_eq!(laid.edges[4].len(), 1);
+        assert_eq!(layout.layers, 4);
+        assert_eq!(layout.edges[4].len(), 1);
         for a in 0..widths.len() {
             for b in 0..a {
-                let ((la, xa), (lb, xb)) = (laid.nodes[a], laid.nodes[b]);
-                let apart = (xa - xb).abs() - (widths[a] + widths[b]) / 2.0;
-                assert!(la != lb || apart >= 8.0 - 1e-9, "{a} {b} {apart}");
+                let ((la, xa), (lb, xb)) = (layout.nodes[a], layout.nodes[b]);
+                let distance = (xa - xb).abs() - (widths[a] + widths[b]) / 2.0;
+                assert!(la != lb || distance >= 8.0 - 1e-9, "{a} {b} {distance}");
             }
         }
-        let ends = laid
+        let ends = layout
             .nodes
             .iter()
             .zip(&widths)
             .map(|((_, x), width)| x + width / 2.0);
-        assert!(ends.clone().fold(0.0, f64::max) <= laid.width + 1e-9);
+        assert!(ends.clone().fold(0.0, f64::max) <= layout.width + 1e-9);
     }
 
     #[test]
-    fn crossings_are_undone() {
+    fn crossings_are_removed() {
         // Two chains whose nodes are interleaved.
         let edges = [(0, 3), (1, 2), (2, 5), (3, 4)];
-        let laid = layout_graph(&[10.0; 6], &edges, 5.0);
-        let x = |node: usize| laid.nodes[node].1;
+        let layout = layout_graph(&[10.0; 6], &edges, 5.0);
+        let x = |node: usize| layout.nodes[node].1;
         assert_eq!(x(0) < x(1), x(3) < x(2));
         assert_eq!(x(3) < x(2), x(4) < x(5));
     }
@@ -303,7 +310,7 @@ mod tests {
         let edges: Vec<(usize, usize)> = (1..3000)
             .flat_map(|to| [(to - 1, to), (to / 2, to)])
             .collect();
-        let laid = layout_graph(&vec![10.0; 3000], &edges, 5.0);
-        assert!(laid.nodes.iter().all(|(_, x)| x.is_finite()) && laid.layers == 3000);
+        let layout = layout_graph(&vec![10.0; 3000], &edges, 5.0);
+        assert!(layout.nodes.iter().all(|(_, x)| x.is_finite()) && layout.layers == 3000);
     }
 }

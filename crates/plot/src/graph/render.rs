@@ -28,6 +28,8 @@ const LEADING: f64 = 1.35;
 /// Maximum width of a name and of a label.
 const NAME_ROOM: f64 = 190.0;
 const LABEL_ROOM: f64 = 130.0;
+/// Maximum number of lines of a note.
+const NOTE_LINES: usize = 3;
 /// Number of points of a bend.
 const BEND: u8 = 8;
 
@@ -50,10 +52,10 @@ impl Graph {
     /// For more than 16,384 pixels in either direction, which large graphs need. SVG has no such limit.
     pub fn png(&self, theme: Theme, width: Option<u32>) -> Result<Vec<u8>, String> {
         let scene = self.scene();
-        let most = 16_000.0 / scene.size.0.max(scene.size.1);
-        let usual = crate::number::round_to_count(scene.size.0 * most.min(2.0)).max(1);
-        let usual = u32::try_from(usual).unwrap_or(u32::MAX);
-        png(&scene, theme, width.unwrap_or(usual))
+        let max_scale = 16_000.0 / scene.size.0.max(scene.size.1);
+        let default_width = crate::number::round_to_count(scene.size.0 * max_scale.min(2.0)).max(1);
+        let default_width = u32::try_from(default_width).unwrap_or(u32::MAX);
+        png(&scene, theme, width.unwrap_or(default_width))
     }
 
     fn scene(&self) -> Scene {
@@ -61,12 +63,12 @@ impl Graph {
         let has_labels = graph.edges.len() <= MAX_LABELLED_EDGES
             && graph.edges.iter().any(|edge| !edge.label.is_empty());
         let boxes: Vec<NodeBox> = graph.nodes.iter().map(NodeBox::new).collect();
-        let mut widths: Vec<f64> = boxes.iter().map(|one| one.width).collect();
+        let mut widths: Vec<f64> = boxes.iter().map(|node_box| node_box.width).collect();
         if has_labels {
             // Labels below a node need space, too.
             for edge in &graph.edges {
-                let shown = text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1);
-                let room = shown.first().map_or(0.0, |line| text::width(line, DETAIL));
+                let lines = text::wrap(&edge.label, DETAIL, LABEL_ROOM, 1);
+                let room = lines.first().map_or(0.0, |line| text::width(line, DETAIL));
                 if let Some(width) = widths.get_mut(edge.from) {
                     *width = width.max(room);
                 }
@@ -77,31 +79,35 @@ impl Graph {
             .iter()
             .map(|edge| (edge.from, edge.to))
             .collect();
-        let laid = layout_graph(&widths, &ends, GAP);
+        let layout = layout_graph(&widths, &ends, GAP);
         let groups = ColourGroups::from_graph(&graph);
-        let tall = boxes.iter().map(|one| one.height).fold(0.0, f64::max);
-        let step = tall + if has_labels { 44.0 } else { 30.0 };
+        let node_height = boxes
+            .iter()
+            .map(|node_box| node_box.height)
+            .fold(0.0, f64::max);
+        let step = node_height + if has_labels { 44.0 } else { 30.0 };
         let above = heading_height(&graph, &groups);
-        let notes = float(graph.notes.len() + usize::from(!blocks.is_empty())) * LEADING * DETAIL;
         let title_width = text::width(&graph.title, TITLE).min(900.0);
-        let width = laid.width.max(title_width).max(320.0) + 2.0 * MARGIN;
-        let height = above + float(laid.layers.max(1)) * step + notes + 2.0 * MARGIN;
-        let mut picture = GraphRenderer {
+        let width = layout.width.max(title_width).max(320.0) + 2.0 * MARGIN;
+        let notes = note_lines(&graph, !blocks.is_empty(), width);
+        let below = float(notes.len()) * LEADING * DETAIL + 2.0 * MARGIN;
+        let height = above + float(layout.layers.max(1)) * step + below;
+        let mut renderer = GraphRenderer {
             scene: Scene::new(width.round(), height.round(), &graph.title),
             graph: &graph,
             boxes: &boxes,
-            laid: &laid,
-            left: (width - laid.width) / 2.0,
+            layout: &layout,
+            left: (width - layout.width) / 2.0,
             top: above + MARGIN,
             step,
-            tall,
+            node_height,
         };
-        picture.heading(&groups);
-        picture.blocks(&blocks);
-        picture.edges(has_labels);
-        picture.nodes(&groups);
-        picture.notes(!blocks.is_empty());
-        picture.scene
+        renderer.heading(&groups);
+        renderer.blocks(&blocks);
+        renderer.edges(has_labels);
+        renderer.nodes(&groups);
+        renderer.notes(&notes);
+        renderer.scene
     }
 }
 
@@ -135,15 +141,15 @@ impl NodeBox {
 /// The largest groups, with colours.
 struct ColourGroups {
     names: Vec<String>,
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
 }
 
 impl ColourGroups {
     fn from_graph(graph: &Graph) -> Self {
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-        for (place, node) in graph.nodes.iter().enumerate() {
+        for (index, node) in graph.nodes.iter().enumerate() {
             if let Some(group) = &node.group {
-                counts.entry(group).or_insert((place, 0)).1 += 1;
+                counts.entry(group).or_insert((index, 0)).1 += 1;
             }
         }
         let mut all: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
@@ -151,18 +157,18 @@ impl ColourGroups {
         all.truncate(MAX_GROUPS);
         all.sort_by_key(|(_, (first, _))| *first);
         let names: Vec<String> = all.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let places = names.iter().cloned().zip(0..).collect();
-        Self { names, places }
+        let indices = names.iter().cloned().zip(0..).collect();
+        Self { names, indices }
     }
 
     /// Series colours without the second one, which marks nodes.
     fn paint(&self, node: &Node) -> Option<Paint> {
-        let place = self.places.get(node.group.as_deref()?)?;
-        Some(Self::colour(*place))
+        let index = self.indices.get(node.group.as_deref()?)?;
+        Some(Self::colour(*index))
     }
 
-    fn colour(place: usize) -> Paint {
-        Paint::series(if place == 0 { 0 } else { place + 1 })
+    fn colour(index: usize) -> Paint {
+        Paint::series(if index == 0 { 0 } else { index + 1 })
     }
 }
 
@@ -183,19 +189,19 @@ struct GraphRenderer<'a> {
     scene: Scene,
     graph: &'a Graph,
     boxes: &'a [NodeBox],
-    laid: &'a GraphLayout,
+    layout: &'a GraphLayout,
     left: f64,
     top: f64,
     step: f64,
-    tall: f64,
+    node_height: f64,
 }
 
 impl GraphRenderer<'_> {
     /// Middle of the top of a node, and its height.
     fn node_top(&self, node: usize) -> (f64, f64, f64) {
-        let (layer, x) = self.laid.nodes.get(node).copied().unwrap_or_default();
-        let height = self.boxes.get(node).map_or(0.0, |one| one.height);
-        let y = self.top + float(layer) * self.step + (self.tall - height) / 2.0;
+        let (layer, x) = self.layout.nodes.get(node).copied().unwrap_or_default();
+        let height = self.boxes.get(node).map_or(0.0, |node_box| node_box.height);
+        let y = self.top + float(layer) * self.step + (self.node_height - height) / 2.0;
         (self.left + x, y, height)
     }
 
@@ -220,10 +226,10 @@ impl GraphRenderer<'_> {
             y += LEADING * NAME;
         }
         let room = (self.scene.size.0 - 2.0 * MARGIN) / 4.0;
-        for (place, name) in groups.names.iter().enumerate() {
-            let x = MARGIN + float(place % 4) * room;
-            let y = y + float(place / 4) * LEADING * NAME;
-            swatch(&mut self.scene, ColourGroups::colour(place), x, y);
+        for (index, name) in groups.names.iter().enumerate() {
+            let x = MARGIN + float(index % 4) * room;
+            let y = y + float(index / 4) * LEADING * NAME;
+            swatch(&mut self.scene, ColourGroups::colour(index), x, y);
             for line in text::wrap(name, NAME, (room - 30.0).max(40.0), 1) {
                 self.scene.text(&line, Text::new(NAME, x + 22.0, y));
             }
@@ -235,7 +241,10 @@ impl GraphRenderer<'_> {
             let mut bounds = (f64::MAX, f64::MAX, f64::MIN, f64::MIN);
             for node in &block.nodes {
                 let (x, y, height) = self.node_top(*node);
-                let half = self.boxes.get(*node).map_or(0.0, |one| one.width / 2.0);
+                let half = self
+                    .boxes
+                    .get(*node)
+                    .map_or(0.0, |node_box| node_box.width / 2.0);
                 bounds = (
                     bounds.0.min(x - half),
                     bounds.1.min(y),
@@ -258,21 +267,21 @@ impl GraphRenderer<'_> {
                 (left, top),
             ];
             self.scene.dashes(&corners, Paint::GREY, 1.0, (6.0, 4.0));
-            let said = format!("× {}", block.times);
-            let at = Text::new(NAME, right - 4.0, bottom + 2.0).align_right();
-            self.scene.text(&said, at.with_paint(Paint::GREY));
+            let text = format!("× {}", block.times);
+            let placement = Text::new(NAME, right - 4.0, bottom + 2.0).align_right();
+            self.scene.text(&text, placement.with_paint(Paint::GREY));
         }
     }
 
     fn edges(&mut self, has_labels: bool) {
-        for (edge, way) in self.graph.edges.iter().zip(&self.laid.edges) {
+        for (edge, waypoints) in self.graph.edges.iter().zip(&self.layout.edges) {
             let (from_x, from_y, height) = self.node_top(edge.from);
             let (to_x, to_y, _) = self.node_top(edge.to);
             let mut points = vec![(from_x, from_y + height)];
-            for (layer, x) in way {
+            for (layer, x) in waypoints {
                 let y = self.top + float(*layer) * self.step;
                 // The edge is straight beside the nodes of a layer.
-                let ends = [(self.left + x, y), (self.left + x, y + self.tall)];
+                let ends = [(self.left + x, y), (self.left + x, y + self.node_height)];
                 for end in ends {
                     push_bend(&mut points, end);
                 }
@@ -284,8 +293,8 @@ impl GraphRenderer<'_> {
                     .get(node)
                     .map_or("", |node| node.name.as_str())
             };
-            let said = format!("{} → {}\n{}", name(edge.from), name(edge.to), edge.label);
-            self.scene.set_tooltip(said.trim_end().to_owned());
+            let tooltip = format!("{} → {}\n{}", name(edge.from), name(edge.to), edge.label);
+            self.scene.set_tooltip(tooltip.trim_end().to_owned());
             self.scene.line(&points, Paint::GREY.with_alpha(0.75), 1.1);
             let tip = [
                 (to_x, to_y),
@@ -311,33 +320,34 @@ impl GraphRenderer<'_> {
                 let half = text::width(&line, DETAIL) / 2.0;
                 let y = y + height + 5.0;
                 let (left, right) = (x - half - 2.0, x + half + 2.0);
-                let paper = Paint::PAPER.with_alpha(0.85);
-                self.scene.rect((left, y - 1.0), (right, y + DETAIL), paper);
-                let at = Text::new(DETAIL, x, y).align_centre();
-                self.scene.text(&line, at.with_paint(Paint::GREY));
+                let background = Paint::BACKGROUND.with_alpha(0.85);
+                self.scene
+                    .rect((left, y - 1.0), (right, y + DETAIL), background);
+                let placement = Text::new(DETAIL, x, y).align_centre();
+                self.scene.text(&line, placement.with_paint(Paint::GREY));
             }
         }
     }
 
     fn nodes(&mut self, groups: &ColourGroups) {
-        for (place, (node, boxed)) in self.graph.nodes.iter().zip(self.boxes).enumerate() {
-            let (x, y, height) = self.node_top(place);
-            let (left, right) = (x - boxed.width / 2.0, x + boxed.width / 2.0);
+        for (index, (node, node_box)) in self.graph.nodes.iter().zip(self.boxes).enumerate() {
+            let (x, y, height) = self.node_top(index);
+            let (left, right) = (x - node_box.width / 2.0, x + node_box.width / 2.0);
             let attributes = vec![
                 ("class", "node".to_owned()),
-                ("data-node", place.to_string()),
+                ("data-node", index.to_string()),
                 ("data-name", node.name.clone()),
             ];
             self.scene.open(attributes);
-            let said = if node.said.is_empty() {
+            let tooltip = if node.said.is_empty() {
                 &node.name
             } else {
                 &node.said
             };
             let edge = groups.paint(node);
-            self.scene.set_tooltip(said.clone());
+            self.scene.set_tooltip(tooltip.clone());
             self.scene
-                .rect((left, y), (right, y + height), Paint::PAPER);
+                .rect((left, y), (right, y + height), Paint::BACKGROUND);
             if let Some(paint) = edge {
                 self.scene
                     .rect((left, y), (right, y + height), paint.with_alpha(0.16));
@@ -356,33 +366,36 @@ impl GraphRenderer<'_> {
             };
             self.scene.line(&corners, paint, width);
             let mut line_y = y + 6.0;
-            for line in &boxed.name {
+            for line in &node_box.name {
                 self.scene
                     .text(line, Text::new(NAME, x, line_y).align_centre());
                 line_y += LEADING * NAME;
             }
-            for line in &boxed.detail {
-                let at = Text::new(DETAIL, x, line_y - 2.0).align_centre();
-                self.scene.text(line, at.with_paint(Paint::GREY));
+            for line in &node_box.detail {
+                let placement = Text::new(DETAIL, x, line_y - 2.0).align_centre();
+                self.scene.text(line, placement.with_paint(Paint::GREY));
             }
             self.scene.close();
         }
     }
 
-    fn notes(&mut self, has_blocks: bool) {
-        let folded = has_blocks.then(|| {
-            "dashed: a block that repeats in sequence, with its number of repeats".to_owned()
-        });
-        let all: Vec<&String> = folded.iter().chain(&self.graph.notes).collect();
-        let mut y = self.scene.size.1 - MARGIN - float(all.len()) * LEADING * DETAIL;
-        for note in all {
-            for line in text::wrap(note, DETAIL, self.scene.size.0 - 2.0 * MARGIN, 1) {
-                let at = Text::new(DETAIL, MARGIN, y).with_paint(Paint::GREY);
-                self.scene.text(&line, at);
-            }
+    fn notes(&mut self, lines: &[String]) {
+        let mut y = self.scene.size.1 - MARGIN - float(lines.len()) * LEADING * DETAIL;
+        for line in lines {
+            let placement = Text::new(DETAIL, MARGIN, y).with_paint(Paint::GREY);
+            self.scene.text(line, placement);
             y += LEADING * DETAIL;
         }
     }
+}
+
+/// Lines of the notes below a graph of this width.
+fn note_lines(graph: &Graph, has_blocks: bool, width: f64) -> Vec<String> {
+    let folded = has_blocks
+        .then(|| "dashed: a block that repeats in sequence, with its number of repeats".to_owned());
+    let notes = folded.iter().chain(&graph.notes);
+    let lines = notes.flat_map(|note| text::wrap(note, DETAIL, width - 2.0 * MARGIN, NOTE_LINES));
+    lines.collect()
 }
 
 /// Appends a curve to a point below, vertical at both ends.
@@ -392,11 +405,11 @@ fn push_bend(points: &mut Vec<(f64, f64)>, to: (f64, f64)) {
     };
     if (from.0 - to.0).abs() > 1.0 {
         for step in 1..BEND {
-            let part = f64::from(step) / f64::from(BEND);
-            let eased = part * part * (3.0 - 2.0 * part);
+            let fraction = f64::from(step) / f64::from(BEND);
+            let eased = fraction * fraction * (3.0 - 2.0 * fraction);
             points.push((
                 from.0 + eased * (to.0 - from.0),
-                from.1 + part * (to.1 - from.1),
+                from.1 + fraction * (to.1 - from.1),
             ));
         }
     }
@@ -436,7 +449,8 @@ mod tests {
                 },
             ],
             mark: "configurable".to_owned(),
-            notes: vec!["a note".to_owned()],
+            // The second note has several lines.
+            notes: vec!["a note".to_owned(), format!("{} end", "long ".repeat(20))],
         };
         let svg = graph.svg(Theme::Light);
         for text in [
@@ -446,9 +460,11 @@ mod tests {
             ">configurable</text>",
             ">layer1</text>",
             ">a note</text>",
+            " end</text>",
         ] {
             assert!(svg.contains(text), "{text}");
         }
+        assert!(!svg.contains('…'), "{svg}");
         assert_eq!(svg.matches("class=\"node\"").count(), 3);
         assert!(
             svg.contains("viewBox")
@@ -459,11 +475,11 @@ mod tests {
         );
         for copy in 0..700 {
             for (name, back) in [("a", 1), ("b", 1), ("c", 1)] {
-                let place = graph.nodes.len();
+                let index = graph.nodes.len();
                 graph.nodes.push(node(name, None, false));
                 graph.edges.push(Edge {
-                    from: place - back,
-                    to: place,
+                    from: index - back,
+                    to: index,
                     ..Edge::default()
                 });
                 assert!(copy < 700);

@@ -1,61 +1,61 @@
 "use strict";
 // Interactive plots: tooltips, hidden series and zoom.
-const tsqlPicture = (() => {
-const told = document.getElementById("told");
+const tsqlChart = (() => {
+const tooltip = document.getElementById("tooltip");
 const each = (root, selector, act) => root.querySelectorAll(selector).forEach(act);
-const parsed = (element, name) => { try { return JSON.parse(element.getAttribute(name) || "null"); } catch { return null; } };
+const parseAttribute = (element, name) => { try { return JSON.parse(element.getAttribute(name) || "null"); } catch { return null; } };
 
 // Tooltips of the shape below the pointer.
-const hide = () => { told.hidden = true; };
-const say = (event, text) => {
-  told.textContent = text;
-  told.hidden = false;
-  const box = told.getBoundingClientRect();
+const hideTooltip = () => { tooltip.hidden = true; };
+const showTooltip = (event, text) => {
+  tooltip.textContent = text;
+  tooltip.hidden = false;
+  const box = tooltip.getBoundingClientRect();
   const x = Math.min(event.clientX + 14, innerWidth - box.width - 6);
   const y = event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 10 : event.clientY + 18;
-  told.style.left = Math.max(4, x) + "px";
-  told.style.top = Math.max(4, y) + "px";
+  tooltip.style.left = Math.max(4, x) + "px";
+  tooltip.style.top = Math.max(4, y) + "px";
 };
-const written = (axis, value) => {
+const formatValue = (axis, value) => {
   if (!axis) return String(value);
   const [title, factor, names] = axis;
   if (names && names[value] !== undefined) return title + ": " + names[value];
   return title + ": " + Number((value / factor).toPrecision(5));
 };
-const nearest = (svg, at) => {
-  let best = null, least = 20 * 20;
+const nearestPoint = (svg, pointer) => {
+  let best = null, minimum = 20 * 20;
   each(svg, ".panel", panel => {
-    const axes = parsed(panel, "data-axes");
+    const axes = parseAttribute(panel, "data-axes");
     each(panel, ".series:not(.off)", series => {
       const line = series.querySelector("polyline");
       if (!line || !series.hasAttribute("data-x")) return;
-      const kept = series.kept || (series.kept = { x: parsed(series, "data-x"), y: parsed(series, "data-y") });
-      const step = line.points.numberOfItems === kept.x.length ? 1 : line.points.numberOfItems === 2 * kept.x.length - 1 ? 2 : 0;
-      for (let place = 0; step && place < kept.x.length; place++) {
-        const point = line.points.getItem(place * step);
-        const far = (point.x - at.x) ** 2 + (point.y - at.y) ** 2;
-        if (far < least) {
-          least = far;
+      const data = series.plotData || (series.plotData = { x: parseAttribute(series, "data-x"), y: parseAttribute(series, "data-y") });
+      const step = line.points.numberOfItems === data.x.length ? 1 : line.points.numberOfItems === 2 * data.x.length - 1 ? 2 : 0;
+      for (let index = 0; step && index < data.x.length; index++) {
+        const point = line.points.getItem(index * step);
+        const distance = (point.x - pointer.x) ** 2 + (point.y - pointer.y) ** 2;
+        if (distance < minimum) {
+          minimum = distance;
           const name = series.dataset.series;
-          best = (name ? name + "\n" : "") + written(axes && axes[0], kept.x[place]) + "\n" + written(axes && axes[1], kept.y[place]);
+          best = (name ? name + "\n" : "") + formatValue(axes && axes[0], data.x[index]) + "\n" + formatValue(axes && axes[1], data.y[index]);
         }
       }
     });
   });
   return best;
 };
-const place = (svg, event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+const toSvgPoint = (svg, event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
 
 return svg => {
   // Native tooltips are slow, and missing on phones.
-  each(svg, "title", title => { title.parentNode.said = title.textContent; title.remove(); });
+  each(svg, "title", title => { title.parentNode.tooltipText = title.textContent; title.remove(); });
   svg.addEventListener("pointermove", event => {
     let target = event.target;
-    while (target && target !== svg && target.said === undefined) target = target.parentNode;
-    const text = target && target !== svg ? target.said : nearest(svg, place(svg, event));
-    if (text) say(event, text); else hide();
+    while (target && target !== svg && target.tooltipText === undefined) target = target.parentNode;
+    const text = target && target !== svg ? target.tooltipText : nearestPoint(svg, toSvgPoint(svg, event));
+    if (text) showTooltip(event, text); else hideTooltip();
   });
-  svg.addEventListener("pointerleave", hide);
+  svg.addEventListener("pointerleave", hideTooltip);
 
   // Legend entries toggle series.
   each(svg, ".entry", entry => entry.addEventListener("click", () => {
@@ -66,49 +66,49 @@ return svg => {
   }));
 
   // Zoom: Ctrl and the wheel, two buttons, dragging; a double click resets.
-  const all = svg.viewBox.baseVal, whole = [all.x, all.y, all.width, all.height];
-  let view = whole.slice();
+  const box = svg.viewBox.baseVal, fullView = [box.x, box.y, box.width, box.height];
+  let view = fullView.slice();
   const isWide = svg.closest("figure").classList.contains("wide");
   const show = () => svg.setAttribute("viewBox", view.join(" "));
   const zoom = (factor, x, y) => {
-    const width = Math.min(whole[2], Math.max(whole[2] / 200, view[2] * factor));
+    const width = Math.min(fullView[2], Math.max(fullView[2] / 200, view[2] * factor));
     const height = view[3] * width / view[2];
     const left = x - (x - view[0]) * width / view[2], top = y - (y - view[1]) * height / view[3];
     view = [left, top, width, height];
-    if (width >= whole[2]) view = whole.slice();
+    if (width >= fullView[2]) view = fullView.slice();
     show();
   };
   svg.addEventListener("wheel", event => {
     if (!event.ctrlKey && !event.metaKey && !isWide) return;
     event.preventDefault();
-    const at = place(svg, event);
-    zoom(Math.exp(event.deltaY / 400), at.x, at.y);
+    const point = toSvgPoint(svg, event);
+    zoom(Math.exp(event.deltaY / 400), point.x, point.y);
   }, { passive: false });
-  svg.addEventListener("dblclick", () => { view = whole.slice(); show(); });
+  svg.addEventListener("dblclick", () => { view = fullView.slice(); show(); });
   let from = null;
-  svg.addEventListener("pointerdown", event => { if (view[2] < whole[2] && event.pointerType === "mouse") { from = place(svg, event); svg.setPointerCapture(event.pointerId); } });
+  svg.addEventListener("pointerdown", event => { if (view[2] < fullView[2] && event.pointerType === "mouse") { from = toSvgPoint(svg, event); svg.setPointerCapture(event.pointerId); } });
   svg.addEventListener("pointerup", () => { from = null; });
   svg.addEventListener("pointermove", event => {
     if (!from) return;
-    const at = place(svg, event);
-    view = [view[0] + from.x - at.x, view[1] + from.y - at.y, view[2], view[3]];
+    const point = toSvgPoint(svg, event);
+    view = [view[0] + from.x - point.x, view[1] + from.y - point.y, view[2], view[3]];
     show();
-    hide();
+    hideTooltip();
   });
   const buttons = document.createElement("div");
   buttons.className = "zoom";
-  const button = (text, title, act) => {
-    const made = document.createElement("button");
-    made.type = "button"; made.textContent = text; made.title = title;
-    made.addEventListener("click", act);
-    buttons.append(made);
+  const addButton = (text, title, act) => {
+    const element = document.createElement("button");
+    element.type = "button"; element.textContent = text; element.title = title;
+    element.addEventListener("click", act);
+    buttons.append(element);
   };
   const middle = () => [view[0] + view[2] / 2, view[1] + view[3] / 2];
   if (isWide) {
-    button("+", "Larger", () => zoom(0.6, ...middle()));
-    button("−", "Smaller", () => zoom(1 / 0.6, ...middle()));
-    button("◻", "All of it", () => { view = whole.slice(); show(); });
-    svg.closest(".picture").append(buttons);
+    addButton("+", "Larger", () => zoom(0.6, ...middle()));
+    addButton("−", "Smaller", () => zoom(1 / 0.6, ...middle()));
+    addButton("◻", "All of it", () => { view = fullView.slice(); show(); });
+    svg.closest(".chart").append(buttons);
   }
 };
 })();

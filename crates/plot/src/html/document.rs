@@ -7,7 +7,7 @@ use crate::scene::{Role, Theme, attribute};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Script for plots with tooltips, hidden series and zoom: `tsqlPicture(svg)`. The page needs an element `told`.
+/// Script for plots with tooltips, hidden series and zoom: `tsqlChart(svg)`. The page needs an element `tooltip`.
 pub const PLOT_SCRIPT: &str = include_str!("chart.js");
 
 /// An HTML page.
@@ -92,10 +92,10 @@ impl HtmlDocument {
         }
         if self.sections.len() > 1 {
             out.push_str("<nav>");
-            for (place, section) in self.sections.iter().enumerate() {
+            for (index, section) in self.sections.iter().enumerate() {
                 let _ = write!(
                     out,
-                    "<a href=\"#s{place}\">{}</a> ",
+                    "<a href=\"#s{index}\">{}</a> ",
                     attribute(&section.heading)
                 );
             }
@@ -113,8 +113,8 @@ impl HtmlDocument {
             out.push_str("</div>\n");
         }
         out.push_str("</header>\n<main>\n");
-        for (place, section) in self.sections.iter().enumerate() {
-            section.write(&mut out, place);
+        for (index, section) in self.sections.iter().enumerate() {
+            section.write(&mut out, index);
         }
         out.push_str("</main>\n");
         if !self.made.is_empty() {
@@ -122,42 +122,40 @@ impl HtmlDocument {
         }
         let _ = writeln!(
             out,
-            "<div id=\"told\" role=\"status\" hidden></div>\n<script>\n{PLOT_SCRIPT}{SCRIPT}</script>\n</body>\n</html>"
+            "<div id=\"tooltip\" role=\"status\" hidden></div>\n<script>\n{PLOT_SCRIPT}{SCRIPT}</script>\n</body>\n</html>"
         );
         out
     }
 }
 
-/// CSS variables of the colours in both themes: `--ink`, `--paper`, `--s0`. The attribute `data-theme` of the root
+/// CSS variables of the colours in both themes: `--ink`, `--background`, `--s0`. The attribute `data-theme` of the root
 /// overrides the browser's preference.
 #[must_use]
 pub fn theme_css() -> String {
-    let of = |theme: Theme| {
-        let named = [
+    let variables = |theme: Theme| {
+        let base = [
             ("ink", Role::Ink),
             ("grey", Role::Grey),
             ("rule", Role::Rule),
-            ("paper", Role::Paper),
+            ("background", Role::Background),
         ];
-        let named = named
-            .map(|(name, role)| (name.to_owned(), role))
-            .into_iter();
-        let series = (0..12).map(|place| (format!("s{place}"), Role::Series(place)));
-        let all = named.chain(series).map(|(name, role)| {
+        let base = base.map(|(name, role)| (name.to_owned(), role)).into_iter();
+        let series = (0..12).map(|index| (format!("s{index}"), Role::Series(index)));
+        let all = base.chain(series).map(|(name, role)| {
             let (red, green, blue) = theme.colour(role);
             format!("--{name}:#{red:02x}{green:02x}{blue:02x};")
         });
         all.collect::<String>()
     };
-    let (light, dark) = (of(Theme::Light), of(Theme::Dark));
+    let (light, dark) = (variables(Theme::Light), variables(Theme::Dark));
     format!(
         ":root{{color-scheme:light;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
 }
 
 impl Section {
-    fn write(&self, out: &mut String, place: usize) {
-        let _ = writeln!(out, "<section id=\"s{place}\">");
+    fn write(&self, out: &mut String, index: usize) {
+        let _ = writeln!(out, "<section id=\"s{index}\">");
         if !self.heading.is_empty() {
             let _ = writeln!(out, "<h2>{}</h2>", attribute(&self.heading));
         }
@@ -215,7 +213,7 @@ impl Figure {
         let wide = if self.is_wide { " class=\"wide\"" } else { "" };
         let _ = write!(
             out,
-            "<figure{wide}>\n<figcaption>{}</figcaption>\n<div class=\"picture\">{}</div>\n",
+            "<figure{wide}>\n<figcaption>{}</figcaption>\n<div class=\"chart\">{}</div>\n",
             attribute(&self.caption),
             self.svg
         );
@@ -266,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_whole_and_fetches_nothing() {
+    fn a_page_is_complete_and_fetches_nothing() {
         let page = HtmlDocument {
             title: "a <store>".to_owned(),
             names: vec!["k80".to_owned(), "t\"4".to_owned()],

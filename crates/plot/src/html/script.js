@@ -9,29 +9,29 @@ document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = isDark ? "light" : "dark";
 });
 
-each(document, ".picture svg", tsqlPicture);
+each(document, ".chart svg", tsqlChart);
 
 // Names that are hidden in all plots and tables.
 each(document, "#names button", button => button.addEventListener("click", () => {
   const isShown = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", isShown);
   const name = button.dataset.name;
-  each(document, ".series, .entry", one => { if (one.dataset.series === name) one.classList.toggle("off", !isShown); });
+  each(document, ".series, .entry", element => { if (element.dataset.series === name) element.classList.toggle("off", !isShown); });
   each(document, "tbody tr", row => {
     if ([...row.cells].some(cell => cell.textContent === name)) row.dataset.off = isShown ? "" : "1";
   });
-  each(document, ".grid", sift);
+  each(document, ".grid", filterRows);
 }));
 
 // Sorting and searching of tables.
-const sift = grid => {
-  const wanted = grid.querySelector("input").value.toLowerCase();
+const filterRows = grid => {
+  const query = grid.querySelector("input").value.toLowerCase();
   each(grid, "tbody tr", row => {
-    row.hidden = row.dataset.off === "1" || wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+    row.hidden = row.dataset.off === "1" || query !== "" && !row.textContent.toLowerCase().includes(query);
   });
 };
 each(document, ".grid", grid => {
-  grid.querySelector("input").addEventListener("input", () => sift(grid));
+  grid.querySelector("input").addEventListener("input", () => filterRows(grid));
   each(grid, "th button", (button, column) => button.addEventListener("click", () => {
     const head = button.parentNode, body = grid.querySelector("tbody");
     const isDown = head.getAttribute("aria-sort") === "ascending";

@@ -34,7 +34,7 @@ pub(crate) fn png(scene: &Scene, theme: Theme, width: u32) -> Result<Vec<u8>, St
     )]
     let height = height.round().max(1.0) as u32;
     let mut pixels = Pixmap::new(width, height).ok_or("not enough memory for the pixels")?;
-    let (red, green, blue) = theme.colour(Paint::PAPER.role);
+    let (red, green, blue) = theme.colour(Paint::BACKGROUND.role);
     pixels.fill(Color::from_rgba8(red, green, blue, 255));
     let mut canvas = RasterCanvas {
         pixels,
@@ -125,9 +125,9 @@ impl RasterCanvas {
                 let (x, y) = (to_f32(centre.0), to_f32(centre.1));
                 self.fill(PathBuilder::from_circle(x, y, to_f32(*radius)), *paint);
             }
-            Shape::Text { text, how } => {
-                let letters = text_path(text, how).ok_or("the font cannot be parsed")?;
-                self.fill(letters, how.paint);
+            Shape::Text { text, placement } => {
+                let outlines = text_path(text, placement).ok_or("the font cannot be parsed")?;
+                self.fill(outlines, placement.paint);
             }
         }
         Ok(())
@@ -149,31 +149,31 @@ fn outline(points: &[(f64, f64)], is_closed: bool) -> Option<Path> {
 }
 
 /// Returns the outlines of a text; an inner `None` if nothing is visible.
-fn text_path(text: &str, how: &Text) -> Option<Option<Path>> {
+fn text_path(text: &str, placement: &Text) -> Option<Option<Path>> {
     let font = text::font()?;
-    let (glyphs, width) = text::layout_glyphs(font, text, to_f32(how.size));
-    let start = match how.side {
+    let (glyphs, width) = text::layout_glyphs(font, text, to_f32(placement.size));
+    let start = match placement.anchor {
         TextAnchor::Left => 0.0,
         TextAnchor::Middle => width / 2.0,
         TextAnchor::Right => width,
     };
-    let zoom = to_f32(how.size) / font.units_per_em()?;
-    let down = to_f32(BASELINE * how.size);
-    let (left, top) = (to_f32(how.at.0), to_f32(how.at.1));
+    let zoom = to_f32(placement.size) / font.units_per_em()?;
+    let down = to_f32(BASELINE * placement.size);
+    let (left, top) = (to_f32(placement.position.0), to_f32(placement.position.1));
     let mut path = PathBuilder::new();
     for glyph in glyphs {
         let Some(outline) = font.outline(glyph.id) else {
             continue;
         };
         let along = glyph.position.x - start;
-        let at = |point: ab_glyph::Point| {
+        let to_pixel = |point: ab_glyph::Point| {
             let (x, y) = (along + point.x * zoom, down - point.y * zoom);
-            match how.is_upwards {
+            match placement.is_upwards {
                 false => (left + x, top + y),
                 true => (left + y, top - x),
             }
         };
-        push_contours(&mut path, &outline.curves, at);
+        push_contours(&mut path, &outline.curves, to_pixel);
     }
     Some(path.finish())
 }
@@ -182,7 +182,7 @@ fn text_path(text: &str, how: &Text) -> Option<Option<Path>> {
 fn push_contours(
     path: &mut PathBuilder,
     curves: &[OutlineCurve],
-    at: impl Fn(ab_glyph::Point) -> (f32, f32),
+    to_pixel: impl Fn(ab_glyph::Point) -> (f32, f32),
 ) {
     let mut end: Option<ab_glyph::Point> = None;
     for curve in curves {
@@ -195,18 +195,18 @@ fn push_contours(
             if end.is_some() {
                 path.close();
             }
-            let (x, y) = at(from);
+            let (x, y) = to_pixel(from);
             path.move_to(x, y);
         }
-        let (x, y) = at(to);
+        let (x, y) = to_pixel(to);
         match curve {
             OutlineCurve::Line(..) => path.line_to(x, y),
             OutlineCurve::Quad(_, control, _) => {
-                let (a, b) = at(*control);
+                let (a, b) = to_pixel(*control);
                 path.quad_to(a, b, x, y);
             }
             OutlineCurve::Cubic(_, first, second, _) => {
-                let ((a, b), (c, d)) = (at(*first), at(*second));
+                let ((a, b), (c, d)) = (to_pixel(*first), to_pixel(*second));
                 path.cubic_to(a, b, c, d, x, y);
             }
         }
@@ -229,23 +229,21 @@ mod tests {
     fn an_image_has_the_requested_size() {
         let mut scene = Scene::new(40.0, 20.0, "t");
         scene.text("Text", Text::new(10.0, 4.0, 0.0));
-        let found = render_png(&scene, 80);
-        assert!(
-            found.starts_with(b"\x89PNG\r\n\x1a\n") && found.ends_with(b"IEND\xae\x42\x60\x82")
-        );
-        assert_eq!(found.get(16..24), Some(&[0, 0, 0, 80, 0, 0, 0, 40][..]));
-        assert_eq!(render_png(&scene, 80), found);
-        assert_ne!(render_png(&Scene::new(40.0, 20.0, "t"), 80), found);
+        let file = render_png(&scene, 80);
+        assert!(file.starts_with(b"\x89PNG\r\n\x1a\n") && file.ends_with(b"IEND\xae\x42\x60\x82"));
+        assert_eq!(file.get(16..24), Some(&[0, 0, 0, 80, 0, 0, 0, 40][..]));
+        assert_eq!(render_png(&scene, 80), file);
+        assert_ne!(render_png(&Scene::new(40.0, 20.0, "t"), 80), file);
         assert!(png(&scene, Theme::Light, 0).is_err());
         assert!(png(&scene, Theme::Light, 100_000).is_err());
     }
 
     #[test]
     fn glyphs_have_the_computed_positions() {
-        let text = |how: Text| text_path("il", &how).unwrap().unwrap().bounds();
+        let text = |placement: Text| text_path("il", &placement).unwrap().unwrap().bounds();
         let plain = text(Text::new(100.0, 50.0, 10.0));
         assert!(plain.left() > 50.0 && plain.bottom() < 110.0, "{plain:?}");
-        // The baseline is below the pixels of the letters, the letters above it.
+        // The letters have no descenders, so their lower edge is the baseline.
         assert!((plain.bottom() - (10.0 + 76.0)).abs() < 1.0, "{plain:?}");
         let right = text(Text::new(100.0, 50.0, 10.0).align_right());
         assert!(right.right() < 50.0);

@@ -14,15 +14,15 @@ impl Paint {
     pub(crate) const INK: Self = Self::new(Role::Ink);
     pub(crate) const GREY: Self = Self::new(Role::Grey);
     pub(crate) const RULE: Self = Self::new(Role::Rule);
-    pub(crate) const PAPER: Self = Self::new(Role::Paper);
+    pub(crate) const BACKGROUND: Self = Self::new(Role::Background);
 
     pub(crate) const fn new(role: Role) -> Self {
         Self { role, alpha: 1.0 }
     }
 
     /// Colour of the series at an index.
-    pub(crate) const fn series(place: usize) -> Self {
-        Self::new(Role::Series(place))
+    pub(crate) const fn series(index: usize) -> Self {
+        Self::new(Role::Series(index))
     }
 
     pub(crate) const fn with_alpha(self, alpha: f64) -> Self {
@@ -43,8 +43,8 @@ pub(crate) enum TextAnchor {
 pub(crate) struct Text {
     /// Height of the em.
     pub(crate) size: f64,
-    pub(crate) at: (f64, f64),
-    pub(crate) side: TextAnchor,
+    pub(crate) position: (f64, f64),
+    pub(crate) anchor: TextAnchor,
     /// Whether the text is rotated to read upwards. `x` is then the top of its line, `y` its position along the line.
     pub(crate) is_upwards: bool,
     pub(crate) paint: Paint,
@@ -54,8 +54,8 @@ impl Text {
     pub(crate) const fn new(size: f64, x: f64, y: f64) -> Self {
         Self {
             size,
-            at: (x, y),
-            side: TextAnchor::Left,
+            position: (x, y),
+            anchor: TextAnchor::Left,
             is_upwards: false,
             paint: Paint::INK,
         }
@@ -64,7 +64,7 @@ impl Text {
     /// `x` is the centre of the text.
     pub(crate) const fn align_centre(self) -> Self {
         Self {
-            side: TextAnchor::Middle,
+            anchor: TextAnchor::Middle,
             ..self
         }
     }
@@ -72,7 +72,7 @@ impl Text {
     /// `x` is the right end of the text.
     pub(crate) const fn align_right(self) -> Self {
         Self {
-            side: TextAnchor::Right,
+            anchor: TextAnchor::Right,
             ..self
         }
     }
@@ -116,7 +116,7 @@ pub(crate) enum Shape {
     },
     Text {
         text: String,
-        how: Text,
+        placement: Text,
     },
 }
 
@@ -126,7 +126,7 @@ pub(crate) enum SceneItem {
     Shape {
         shape: Shape,
         /// Tooltip.
-        said: Option<String>,
+        tooltip: Option<String>,
     },
     /// Attributes of the group, for tests and scripts: `data-...`.
     Open(Vec<(&'static str, String)>),
@@ -140,7 +140,7 @@ pub(crate) struct Scene {
     /// Alternative text for accessibility.
     pub(crate) title: String,
     pub(crate) items: Vec<SceneItem>,
-    said: Option<String>,
+    tooltip: Option<String>,
 }
 
 impl Scene {
@@ -149,18 +149,18 @@ impl Scene {
             size: (width, height),
             title: title.to_owned(),
             items: Vec::new(),
-            said: None,
+            tooltip: None,
         }
     }
 
     fn push(&mut self, shape: Shape) {
-        let said = self.said.take();
-        self.items.push(SceneItem::Shape { shape, said });
+        let tooltip = self.tooltip.take();
+        self.items.push(SceneItem::Shape { shape, tooltip });
     }
 
     /// Sets the tooltip of the next shape.
-    pub(crate) fn set_tooltip(&mut self, said: String) -> &mut Self {
-        self.said = Some(said);
+    pub(crate) fn set_tooltip(&mut self, tooltip: String) -> &mut Self {
+        self.tooltip = Some(tooltip);
         self
     }
 
@@ -226,10 +226,10 @@ impl Scene {
         });
     }
 
-    pub(crate) fn text(&mut self, text: &str, how: Text) {
+    pub(crate) fn text(&mut self, text: &str, placement: Text) {
         let text = crate::text::single_line(text);
         if !text.is_empty() {
-            self.push(Shape::Text { text, how });
+            self.push(Shape::Text { text, placement });
         }
     }
 }

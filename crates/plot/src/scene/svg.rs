@@ -21,10 +21,10 @@ pub(crate) enum ColourMode {
 }
 
 /// Renders an SVG document.
-pub(crate) fn svg(scene: &Scene, dress: ColourMode) -> String {
+pub(crate) fn svg(scene: &Scene, mode: ColourMode) -> String {
     let (width, height) = (number(scene.size.0), number(scene.size.1));
     let title = attribute(&scene.title);
-    let size = match dress {
+    let size = match mode {
         ColourMode::Theme(_) => format!(" width=\"{width}\" height=\"{height}\""),
         ColourMode::Page => String::new(),
     };
@@ -32,9 +32,12 @@ pub(crate) fn svg(scene: &Scene, dress: ColourMode) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\"{size} viewBox=\"0 0 {width} {height}\" \
          font-family=\"{FONT}\" role=\"img\" aria-label=\"{title}\">\n"
     );
-    if let ColourMode::Theme(_) = dress {
-        let paper = fill(Paint::PAPER, dress);
-        let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\"{paper}/>");
+    if let ColourMode::Theme(_) = mode {
+        let background = fill(Paint::BACKGROUND, mode);
+        let _ = writeln!(
+            out,
+            "<rect width=\"{width}\" height=\"{height}\"{background}/>"
+        );
     }
     for item in &scene.items {
         match item {
@@ -46,15 +49,15 @@ pub(crate) fn svg(scene: &Scene, dress: ColourMode) -> String {
                 out.push_str(">\n");
             }
             SceneItem::Close => out.push_str("</g>\n"),
-            SceneItem::Shape { shape, said } => {
-                let (name, attributes, text) = element(shape, dress);
-                let said = said
+            SceneItem::Shape { shape, tooltip } => {
+                let (name, attributes, text) = element(shape, mode);
+                let tooltip = tooltip
                     .as_ref()
-                    .map(|said| format!("<title>{}</title>", attribute(said)))
+                    .map(|tooltip| format!("<title>{}</title>", attribute(tooltip)))
                     .unwrap_or_default();
-                let _ = match text.is_empty() && said.is_empty() {
+                let _ = match text.is_empty() && tooltip.is_empty() {
                     true => writeln!(out, "<{name}{attributes}/>"),
-                    false => writeln!(out, "<{name}{attributes}>{text}{said}</{name}>"),
+                    false => writeln!(out, "<{name}{attributes}>{text}{tooltip}</{name}>"),
                 };
             }
         }
@@ -64,7 +67,7 @@ pub(crate) fn svg(scene: &Scene, dress: ColourMode) -> String {
 }
 
 /// Name, attributes and text of the element of a shape.
-fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
+fn element(shape: &Shape, mode: ColourMode) -> (&'static str, String, String) {
     match shape {
         Shape::Line {
             points,
@@ -78,7 +81,7 @@ fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
             let attributes = format!(
                 " points=\"{}\" fill=\"none\"{} stroke-width=\"{}\" stroke-linejoin=\"round\"{dash}",
                 format_points(points),
-                paint_attribute("stroke", *paint, dress),
+                paint_attribute("stroke", *paint, mode),
                 number(*width)
             );
             ("polyline", attributes, String::new())
@@ -87,7 +90,7 @@ fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
             let attributes = format!(
                 " points=\"{}\"{}",
                 format_points(corners),
-                fill(*paint, dress)
+                fill(*paint, mode)
             );
             ("polygon", attributes, String::new())
         }
@@ -98,7 +101,7 @@ fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
                 number(from.1),
                 number(to.0 - from.0),
                 number(to.1 - from.1),
-                fill(*paint, dress)
+                fill(*paint, mode)
             );
             ("rect", attributes, String::new())
         }
@@ -112,68 +115,70 @@ fn element(shape: &Shape, dress: ColourMode) -> (&'static str, String, String) {
                 number(centre.0),
                 number(centre.1),
                 number(*radius),
-                fill(*paint, dress)
+                fill(*paint, mode)
             );
             ("circle", attributes, String::new())
         }
-        Shape::Text { text, how } => ("text", text_attributes(how, dress), attribute(text)),
+        Shape::Text { text, placement } => {
+            ("text", text_attributes(placement, mode), attribute(text))
+        }
     }
 }
 
-fn text_attributes(how: &Text, dress: ColourMode) -> String {
-    let side = match how.side {
+fn text_attributes(placement: &Text, mode: ColourMode) -> String {
+    let anchor = match placement.anchor {
         TextAnchor::Left => "",
         TextAnchor::Middle => " text-anchor=\"middle\"",
         TextAnchor::Right => " text-anchor=\"end\"",
     };
-    let down = BASELINE * how.size;
-    let (x, y) = how.at;
-    let place = match how.is_upwards {
+    let down = BASELINE * placement.size;
+    let (x, y) = placement.position;
+    let position = match placement.is_upwards {
         false => format!(" x=\"{}\" y=\"{}\"", number(x), number(y + down)),
         true => {
             let (x, y) = (number(x + down), number(y));
             format!(" x=\"{x}\" y=\"{y}\" transform=\"rotate(-90 {x} {y})\"")
         }
     };
-    let size = number(how.size);
+    let size = number(placement.size);
     format!(
-        "{place} font-size=\"{size}\"{side}{}",
-        fill(how.paint, dress)
+        "{position} font-size=\"{size}\"{anchor}{}",
+        fill(placement.paint, mode)
     )
 }
 
-fn fill(paint: Paint, dress: ColourMode) -> String {
-    paint_attribute("fill", paint, dress)
+fn fill(paint: Paint, mode: ColourMode) -> String {
+    paint_attribute("fill", paint, mode)
 }
 
-fn paint_attribute(what: &str, paint: Paint, dress: ColourMode) -> String {
-    let own = match (dress, paint.role) {
+fn paint_attribute(property: &str, paint: Paint, mode: ColourMode) -> String {
+    let variable = match (mode, paint.role) {
         (ColourMode::Page, Role::Ink) => Some("var(--ink)".to_owned()),
         (ColourMode::Page, Role::Grey) => Some("var(--grey)".to_owned()),
         (ColourMode::Page, Role::Rule) => Some("var(--rule)".to_owned()),
-        (ColourMode::Page, Role::Paper) => Some("var(--paper)".to_owned()),
-        (ColourMode::Page, Role::Series(place)) => Some(format!("var(--s{})", place % 12)),
+        (ColourMode::Page, Role::Background) => Some("var(--background)".to_owned()),
+        (ColourMode::Page, Role::Series(index)) => Some(format!("var(--s{})", index % 12)),
         _ => None,
     };
-    let theme = match dress {
+    let theme = match mode {
         ColourMode::Theme(theme) => theme,
         ColourMode::Page => Theme::Light,
     };
-    let colour = own.unwrap_or_else(|| {
+    let colour = variable.unwrap_or_else(|| {
         let (red, green, blue) = theme.colour(paint.role);
         format!("#{red:02x}{green:02x}{blue:02x}")
     });
     let alpha = match paint.alpha < 1.0 {
-        true => format!(" {what}-opacity=\"{}\"", number(paint.alpha)),
+        true => format!(" {property}-opacity=\"{}\"", number(paint.alpha)),
         false => String::new(),
     };
-    format!(" {what}=\"{colour}\"{alpha}")
+    format!(" {property}=\"{colour}\"{alpha}")
 }
 
 fn format_points(points: &[(f64, f64)]) -> String {
     let mut out = String::with_capacity(points.len() * 12);
-    for (place, (x, y)) in points.iter().enumerate() {
-        if place > 0 {
+    for (index, (x, y)) in points.iter().enumerate() {
+        if index > 0 {
             out.push(' ');
         }
         let _ = write!(out, "{},{}", number(*x), number(*y));
@@ -197,16 +202,16 @@ fn number(value: f64) -> String {
 /// Escapes text for XML.
 pub(crate) fn attribute(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' => out.push_str("&#10;"),
             '\u{fffe}' | '\u{ffff}' => out.push(' '),
-            letter if letter.is_control() => out.push(' '),
-            letter => out.push(letter),
+            character if character.is_control() => out.push(' '),
+            character => out.push(character),
         }
     }
     out

@@ -20,7 +20,7 @@ const MIN_ALPHA: f64 = 0.3;
 #[derive(Clone, Copy, Default)]
 struct Cell {
     dots: u32,
-    letter: Option<char>,
+    character: Option<char>,
     role: Option<Role>,
 }
 
@@ -55,11 +55,11 @@ pub(crate) fn terminal(scene: &Scene, has_colours: bool) -> String {
 }
 
 /// Index of the dot at a coordinate; `None` if negative or too large.
-fn dot_index(place: f64) -> Option<usize> {
+fn dot_index(position: f64) -> Option<usize> {
     // Rounds values that are almost integers.
     (0.0..1e6)
-        .contains(&place)
-        .then(|| round_to_count((place + 1e-6).floor()))
+        .contains(&position)
+        .then(|| round_to_count((position + 1e-6).floor()))
 }
 
 impl TerminalScreen {
@@ -100,7 +100,7 @@ impl TerminalScreen {
                 self.area(&corners, *paint);
             }
             Shape::Circle { centre, paint, .. } => self.set(*centre, paint.role),
-            Shape::Text { text, how } => self.text(text, how),
+            Shape::Text { text, placement } => self.text(text, placement),
         }
     }
 
@@ -133,11 +133,11 @@ impl TerminalScreen {
             let next = corners.iter().cycle().skip(1);
             let sides = corners.iter().zip(next);
             let crossed = sides.filter(|(from, to)| (from.1 <= y) != (to.1 <= y));
-            let at =
+            let crossings =
                 crossed.map(|(from, to)| from.0 + (y - from.1) / (to.1 - from.1) * (to.0 - from.0));
-            let mut at: Vec<f64> = at.collect();
-            at.sort_by(f64::total_cmp);
-            for pair in at.chunks_exact(2) {
+            let mut crossings: Vec<f64> = crossings.collect();
+            crossings.sort_by(f64::total_cmp);
+            for pair in crossings.chunks_exact(2) {
                 let &[left, right] = pair else { continue };
                 let mut x = left.max(0.0).floor() + 0.5;
                 while x < right.min(float(self.columns * DOTS.0)) {
@@ -153,29 +153,29 @@ impl TerminalScreen {
         }
     }
 
-    fn text(&mut self, text: &str, how: &Text) {
+    fn text(&mut self, text: &str, placement: &Text) {
         let count = text.chars().count();
-        let column = how.at.0 / 2.0;
+        let column = placement.position.0 / 2.0;
         let half = float(count) / 2.0;
-        let start = match how.side {
+        let start = match placement.anchor {
             TextAnchor::Left => column,
             TextAnchor::Middle => (column - half).max(0.0),
             TextAnchor::Right => column - 2.0 * half,
         };
-        let Some(row) = dot_index(how.at.1 / 4.0 + 0.5) else {
+        let Some(row) = dot_index(placement.position.1 / 4.0 + 0.5) else {
             return;
         };
         let start = start.round();
-        for (place, letter) in text.chars().enumerate() {
-            let Some(column) = dot_index(start + float(place)) else {
+        for (offset, character) in text.chars().enumerate() {
+            let Some(column) = dot_index(start + float(offset)) else {
                 continue;
             };
             if column >= self.columns {
                 return;
             }
             if let Some(cell) = self.cells.get_mut(row * self.columns + column) {
-                cell.letter = Some(letter);
-                cell.role = Some(how.paint.role);
+                cell.character = Some(character);
+                cell.role = Some(placement.paint.role);
             }
         }
     }
@@ -183,24 +183,25 @@ impl TerminalScreen {
     fn lines(&self, has_colours: bool) -> String {
         let mut out = String::new();
         for row in self.cells.chunks(self.columns.max(1)) {
-            let is_seen = |cell: &Cell| cell.letter.is_some_and(|l| l != ' ') || cell.dots > 0;
-            let end = row.iter().rposition(is_seen).map_or(0, |last| last + 1);
+            let is_visible =
+                |cell: &Cell| cell.character.is_some_and(|l| l != ' ') || cell.dots > 0;
+            let end = row.iter().rposition(is_visible).map_or(0, |last| last + 1);
             let mut code = String::new();
             for cell in row.iter().take(end) {
-                let wanted = match cell.role {
-                    Some(role) if has_colours && is_seen(cell) => colour_escape(role),
+                let escape = match cell.role {
+                    Some(role) if has_colours && is_visible(cell) => colour_escape(role),
                     _ => String::new(),
                 };
-                if wanted != code {
+                if escape != code {
                     if !code.is_empty() {
                         out.push_str("\x1b[0m");
                     }
-                    out.push_str(&wanted);
-                    code = wanted;
+                    out.push_str(&escape);
+                    code = escape;
                 }
                 let braille = char::from_u32(BRAILLE + cell.dots).unwrap_or(' ');
                 let drawn = if cell.dots == 0 { ' ' } else { braille };
-                out.push(cell.letter.unwrap_or(drawn));
+                out.push(cell.character.unwrap_or(drawn));
             }
             if !code.is_empty() {
                 out.push_str("\x1b[0m");
@@ -214,10 +215,10 @@ impl TerminalScreen {
 /// Escape sequence for the colour of a role. Text has the terminal's own colour.
 fn colour_escape(role: Role) -> String {
     let theme = match role {
-        Role::Ink | Role::Paper => return String::new(),
+        Role::Ink | Role::Background => return String::new(),
         Role::Grey | Role::Rule => return "\x1b[2m".to_owned(),
         // Colours that are dark in the light theme would be invisible on a dark screen.
-        Role::Series(place) if place % 12 >= 6 => Theme::Dark,
+        Role::Series(index) if index % 12 >= 6 => Theme::Dark,
         _ => Theme::Light,
     };
     let (red, green, blue) = theme.colour(role);

@@ -23,7 +23,7 @@ pub(crate) enum Role {
     /// Grid lines.
     Rule,
     /// Background.
-    Paper,
+    Background,
     /// The series at an index.
     Series(usize),
     /// Position in the colour ramp, from 0 to 255.
@@ -85,12 +85,13 @@ impl Theme {
             Role::Ink => ((30, 30, 30), (236, 236, 236)),
             Role::Grey => ((95, 95, 95), (172, 172, 172)),
             Role::Rule => ((226, 226, 226), (62, 64, 68)),
-            Role::Paper => ((255, 255, 255), (24, 26, 30)),
-            Role::Series(place) => {
-                let of = |colours: [Rgb; 12]| colours.get(place % 12).copied().unwrap_or_default();
-                (of(LIGHT), of(DARK))
+            Role::Background => ((255, 255, 255), (24, 26, 30)),
+            Role::Series(index) => {
+                let colour_at =
+                    |colours: [Rgb; 12]| colours.get(index % 12).copied().unwrap_or_default();
+                (colour_at(LIGHT), colour_at(DARK))
             }
-            Role::Ramp(share) => (ramp(share), ramp(share)),
+            Role::Ramp(level) => (ramp(level), ramp(level)),
             Role::Fixed(rgb) => (rgb, rgb),
         };
         match self {
@@ -100,12 +101,12 @@ impl Theme {
     }
 }
 
-fn ramp(share: u8) -> Rgb {
-    let place = f64::from(share) / 255.0 * 8.0;
-    let below = usize::from(share) * 8 / 255;
-    let at = |place: usize| RAMP.get(place.min(8)).copied().unwrap_or_default();
-    let (from, to) = (at(below), at(below + 1));
-    let part = place.fract();
+fn ramp(level: u8) -> Rgb {
+    let position = f64::from(level) / 255.0 * 8.0;
+    let below = usize::from(level) * 8 / 255;
+    let sample = |position: usize| RAMP.get(position.min(8)).copied().unwrap_or_default();
+    let (from, to) = (sample(below), sample(below + 1));
+    let part = position.fract();
     let mixed = |from: u8, to: u8| {
         let value = f64::from(from) * (1.0 - part) + f64::from(to) * part;
         #[expect(
@@ -124,13 +125,13 @@ fn ramp(share: u8) -> Rgb {
 }
 
 /// Returns whether the line of a series is dashed, because its colour repeats.
-pub(crate) fn is_dashed(place: usize) -> bool {
-    (place / LIGHT.len()) % 2 == 1
+pub(crate) fn is_dashed(index: usize) -> bool {
+    (index / LIGHT.len()) % 2 == 1
 }
 
 /// Shape of the dots of a series; it changes when its colour repeats.
-pub(crate) fn dot_shape(place: usize) -> usize {
-    place + place / LIGHT.len()
+pub(crate) fn dot_shape(index: usize) -> usize {
+    index + index / LIGHT.len()
 }
 
 #[cfg(test)]
@@ -140,10 +141,10 @@ mod tests {
     /// Relative luminance and contrast (WCAG 2.2).
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |byte: u8| {
-            let share = f64::from(byte) / 255.0;
-            match share <= 0.040_45 {
-                true => share / 12.92,
-                false => ((share + 0.055) / 1.055).powf(2.4),
+            let fraction = f64::from(byte) / 255.0;
+            match fraction <= 0.040_45 {
+                true => fraction / 12.92,
+                false => ((fraction + 0.055) / 1.055).powf(2.4),
             }
         };
         let light = |(r, g, b): Rgb| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
@@ -154,21 +155,21 @@ mod tests {
     #[test]
     fn text_and_lines_have_contrast_in_both_themes() {
         for theme in [Theme::Light, Theme::Dark] {
-            let paper = theme.colour(Role::Paper);
-            for letters in [Role::Ink, Role::Grey] {
-                assert!(contrast(theme.colour(letters), paper) > 4.5);
+            let background = theme.colour(Role::Background);
+            for text_role in [Role::Ink, Role::Grey] {
+                assert!(contrast(theme.colour(text_role), background) > 4.5);
             }
-            for place in 0..12 {
-                let found = contrast(theme.colour(Role::Series(place)), paper);
-                assert!(found > 2.2, "{theme:?} {place}: {found}");
+            for index in 0..12 {
+                let ratio = contrast(theme.colour(Role::Series(index)), background);
+                assert!(ratio > 2.2, "{theme:?} {index}: {ratio}");
             }
         }
     }
 
     #[test]
     fn a_range_rises_in_lightness() {
-        let light = |share| contrast(ramp(share), (0, 0, 0));
-        assert!((0..255).all(|share| light(share) <= light(share + 1) + 1e-3));
+        let lightness = |level| contrast(ramp(level), (0, 0, 0));
+        assert!((0..255).all(|level| lightness(level) <= lightness(level + 1) + 1e-3));
         assert_eq!((ramp(0), ramp(255)), ((68, 1, 84), (253, 231, 37)));
     }
 }

@@ -3,14 +3,20 @@
 use super::axis::factors;
 use super::data::{SpeedupBin, noise_band};
 use crate::canvas::{INK, fixed_colour, series_colour};
+use crate::number::float;
 use crate::plot_frame::{
-    AXIS, AxisTicks, FrameRect, LABEL, LinearScale, draw_frame, draw_vertical_axis, left_indent,
+    AXIS, AxisTicks, FrameRect, LABEL, LinearScale, MARGIN, draw_frame, draw_vertical_axis,
+    left_indent,
 };
 use crate::scene::{Paint, Scene, Text};
 use crate::text;
 
 /// Maximum number of bars.
 const MAX_BARS: f64 = 90.0;
+
+/// Width of the swatch of a legend entry with its gap, and gap between entries.
+const SWATCH: f64 = 22.0;
+const ENTRY_GAP: f64 = 22.0;
 
 /// Colour of the band of insignificant changes.
 pub(super) const BAND: Paint = fixed_colour(250, 240, 205);
@@ -37,15 +43,15 @@ fn bars(bins: &[SpeedupBin]) -> Vec<Bar> {
     let (Some(first), Some(last)) = (bins.first().map(ends), bins.last().map(ends)) else {
         return Vec::new();
     };
-    let narrow = (first.1 - first.0).max(1e-6);
-    let across = ((last.1 - first.0) / narrow / MAX_BARS).ceil().max(1.0) * narrow;
+    let bin_width = (first.1 - first.0).max(1e-6);
+    let width = ((last.1 - first.0) / bin_width / MAX_BARS).ceil().max(1.0) * bin_width;
     let mut bars: Vec<Bar> = Vec::new();
     for bin in bins {
         // Bars start at multiples of their width, so that none spans 1.
-        let place = (ends(bin).0 / across + 1e-6).floor();
-        let ends = (place * across, (place + 1.0) * across);
+        let bar_index = (ends(bin).0 / width + 1e-6).floor();
+        let ends = (bar_index * width, (bar_index + 1.0) * width);
         match bars.last_mut() {
-            Some(bar) if (bar.ends.0 - ends.0).abs() < across / 2.0 => {
+            Some(bar) if (bar.ends.0 - ends.0).abs() < width / 2.0 => {
                 for (sum, count) in bar.counts.iter_mut().zip(bin.counts) {
                     *sum += count;
                 }
@@ -60,7 +66,7 @@ fn bars(bins: &[SpeedupBin]) -> Vec<Bar> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn float(count: u64) -> f64 {
+fn to_float(count: u64) -> f64 {
     count as f64
 }
 
@@ -71,14 +77,13 @@ pub(super) fn draw(
     (right, top, bottom): (f64, f64, f64),
 ) {
     let bars = bars(bins);
-    let sum = |bar: &Bar| float(bar.counts.iter().sum());
-    let most = bars.iter().map(sum).fold(1.0, f64::max);
-    let legend = 1.6 * LABEL;
-    let ticks = AxisTicks::new(0.0, 1.05 * most, 9.0, 1.0);
+    let sum = |bar: &Bar| to_float(bar.counts.iter().sum());
+    let max_count = bars.iter().map(sum).fold(1.0, f64::max);
+    let ticks = AxisTicks::new(0.0, 1.05 * max_count, 9.0, 1.0);
     let field = FrameRect {
         left: left_indent(&ticks),
         right,
-        top: top + legend,
+        top,
         bottom,
     };
     let (none, edge) = noise_band(noise);
@@ -89,11 +94,11 @@ pub(super) fn draw(
     let room = 0.04 * (high - low).max(0.01);
     let x = LinearScale {
         values: (low - room, high + room),
-        places: (field.left, field.right),
+        positions: (field.left, field.right),
     };
     let y = LinearScale {
-        values: (0.0, 1.05 * most),
-        places: (field.bottom, field.top),
+        values: (0.0, 1.05 * max_count),
+        positions: (field.bottom, field.top),
     };
     draw_block(
         canvas,
@@ -106,8 +111,8 @@ pub(super) fn draw(
     for bar in &bars {
         let sides = (x.position(bar.ends.0) + 0.5, x.position(bar.ends.1) - 0.5);
         let mut below = 0.0;
-        for (place, _, colour) in layers() {
-            let count = float(bar.counts.get(place).copied().unwrap_or(0));
+        for (index, _, colour) in layers() {
+            let count = to_float(bar.counts.get(index).copied().unwrap_or(0));
             if count > 0.0 {
                 draw_block(
                     canvas,
@@ -128,29 +133,34 @@ pub(super) fn draw(
     );
     draw_frame(canvas, field);
     let middle = f64::midpoint(field.left, field.right);
-    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
-    canvas.text("speedup of each pair", at);
-    draw_legend(canvas, &bars, (field.left, top))
+    let placement = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
+    canvas.text("speedup of each pair", placement)
 }
 
-/// Draws the legend: colours, and number of pairs of each.
-fn draw_legend(canvas: &mut Scene, bars: &[Bar], (left, top): (f64, f64)) {
-    let mut along = left;
-    for (place, name, colour) in layers() {
-        let counts = bars.iter().filter_map(|bar| bar.counts.get(place));
+/// Draws the legend: colours, number of pairs of each, and the band of insignificant changes.
+pub(super) fn draw_legend(canvas: &mut Scene, bins: &[SpeedupBin], noise: f64, top: f64) {
+    let mut entries = Vec::new();
+    for (index, name, colour) in layers() {
+        let counts = bins.iter().filter_map(|bin| bin.counts.get(index));
         let count: u64 = counts.sum();
-        if count == 0 {
-            continue;
+        if count > 0 {
+            entries.push((format!("{name} ({count})"), colour));
         }
-        draw_block(
-            canvas,
-            (along, along + 16.0),
-            (top + 3.0, top + 19.0),
-            colour,
-        );
-        let text = format!("{name} ({count})");
-        canvas.text(&text, Text::new(LABEL, along + 22.0, top));
-        along += 22.0 + text::width(&text, LABEL) + 22.0;
+    }
+    if noise > 0.0 {
+        let percent = format!("{:.1}", 100.0 * noise);
+        let percent = percent.trim_end_matches(".0");
+        entries.push((format!("change below {percent} %"), BAND));
+    }
+    let widths = entries
+        .iter()
+        .map(|(text, _)| SWATCH + text::width(text, LABEL));
+    let width = widths.sum::<f64>() + ENTRY_GAP * float(entries.len().saturating_sub(1));
+    let mut left = ((canvas.size.0 - width) / 2.0).max(MARGIN);
+    for (text, colour) in entries {
+        draw_block(canvas, (left, left + 16.0), (top + 3.0, top + 19.0), colour);
+        canvas.text(&text, Text::new(LABEL, left + SWATCH, top));
+        left += SWATCH + text::width(&text, LABEL) + ENTRY_GAP;
     }
 }
 
@@ -170,11 +180,11 @@ mod tests {
 
     #[test]
     fn narrow_bins_are_joined_and_lose_nothing() {
-        let bins = (-640..=640).map(|place| {
-            let at = |place: i32| (f64::from(place) / 64.0).exp2();
+        let bins = (-640..=640).map(|index| {
+            let bound = |index: i32| (f64::from(index) / 64.0).exp2();
             SpeedupBin {
-                from: at(place),
-                to: at(place + 1),
+                from: bound(index),
+                to: bound(index + 1),
                 counts: [1, 0, 2, 0],
             }
         });

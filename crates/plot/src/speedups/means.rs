@@ -4,6 +4,7 @@ use super::axis::factors;
 use super::data::{SpeedupRow, noise_band};
 use super::histogram::BAND;
 use crate::canvas::{GREY, INK, series_colour};
+use crate::number::float;
 use crate::plot_frame::{AXIS, FrameRect, LABEL, LinearScale, MIDDLE, REMARK, draw_frame};
 use crate::scene::{Scene, Text};
 use crate::text;
@@ -22,18 +23,28 @@ enum Line<'a> {
     More(usize),
 }
 
+/// Maximum distance of rows, relative to their height.
+const MAX_ROW_DISTANCE: f64 = 2.0;
+
+/// Height of all rows and headings.
+pub(super) fn height(rows: &[SpeedupRow]) -> f64 {
+    let sections = rows.chunk_by(|one, other| one.group == other.group);
+    let headings = sections.filter(|section| section.first().is_some_and(|row| row.group > 0));
+    ROW * (float(rows.len()) + float(headings.count()))
+}
+
 /// Draws the means in the area beside the histogram.
-pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: FrameRect) {
-    let lines = lines(rows, ((beside.bottom - beside.top) / ROW).floor());
+pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, area: FrameRect) {
+    let lines = lines(rows, ((area.bottom - area.top) / ROW).floor());
     let names = rows.iter().map(|row| text::width(&row_name(row), LABEL));
     let names = names.fold(0.0, f64::max).min(NAMES);
     let field = FrameRect {
-        left: beside.left + names + 12.0,
-        ..beside
+        left: area.left + names + 12.0,
+        ..area
     };
     let x = LinearScale {
         values: axis_range(rows, noise),
-        places: (field.left, field.right),
+        positions: (field.left, field.right),
     };
     let (low, high) = noise_band(noise);
     let (low, high) = (x.position(low), x.position(high));
@@ -53,27 +64,33 @@ pub(super) fn draw(canvas: &mut Scene, rows: &[SpeedupRow], noise: f64, beside: 
         (8.0, 6.0),
     );
     draw_frame(canvas, field);
-    let mut y = field.top + ROW / 2.0;
+    let distance = (field.bottom - field.top) / float(lines.len().max(1));
+    let distance = distance.clamp(ROW, MAX_ROW_DISTANCE * ROW);
+    let mut y = field.top + distance / 2.0;
     for line in &lines {
-        let at = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).align_right();
+        let placement = Text::new(LABEL, field.left - 12.0, y - MIDDLE * LABEL).align_right();
         match line {
             Line::Head(head) => {
-                let at = Text::new(REMARK, beside.left, y - MIDDLE * REMARK);
-                canvas.text(head, at.with_paint(GREY));
+                let placement = Text::new(REMARK, area.left, y - MIDDLE * REMARK);
+                canvas.text(head, placement.with_paint(GREY));
             }
-            Line::More(count) => canvas.text(&format!("… and {count} more"), at.with_paint(GREY)),
+            Line::More(count) => {
+                canvas.text(&format!("… and {count} more"), placement.with_paint(GREY))
+            }
             Line::Row(row) => {
                 for text in text::wrap(&row_name(row), LABEL, NAMES, 1) {
-                    canvas.text(&text, at.clone());
+                    canvas.text(&text, placement.clone());
                 }
                 draw_mean(canvas, row, (x, y));
             }
         }
-        y += ROW;
+        y += distance;
     }
-    let middle = f64::midpoint(field.left, field.right);
-    let at = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
-    canvas.text("geometric mean, 95 % interval", at)
+    let title = "geometric mean, 95 % interval";
+    let half = text::width(title, AXIS) / 2.0;
+    let middle = f64::midpoint(field.left, field.right).min(field.right - half);
+    let placement = Text::new(AXIS, middle, field.bottom + 9.0 + 1.6 * LABEL).align_centre();
+    canvas.text(title, placement)
 }
 
 /// Draws a mean and its interval, clipped to the area.
@@ -83,7 +100,7 @@ fn draw_mean(canvas: &mut Scene, row: &SpeedupRow, (x, y): (LinearScale, f64)) {
     } else {
         series_colour(row.group - 1)
     };
-    let inside = |value: f64| x.position(value.log2()).clamp(x.places.0, x.places.1);
+    let inside = |value: f64| x.position(value.log2()).clamp(x.positions.0, x.positions.1);
     if let Some((low, high)) = row.interval {
         let (low, high) = (inside(low), inside(high));
         canvas.line(&[(low, y), (high, y)], edge, 2.0);
@@ -98,7 +115,7 @@ fn row_name(row: &SpeedupRow) -> String {
     format!("{} ({})", row.name, row.pairs)
 }
 
-/// Headings and rows that fit; each section gets its share.
+/// Headings and rows that fit. Space is divided among the sections.
 fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -109,29 +126,29 @@ fn lines(rows: &[SpeedupRow], room: f64) -> Vec<Line<'_>> {
     let groups: Vec<&[SpeedupRow]> = rows
         .chunk_by(|one, other| one.group == other.group)
         .collect();
-    let mut left = room;
+    let mut remaining = room;
     let mut lines = Vec::new();
-    for (place, group) in groups.iter().enumerate() {
+    for (index, group) in groups.iter().enumerate() {
         let head = group.first().and_then(|row| HEADINGS.get(row.group));
         if let Some(head) = head.filter(|head| !head.is_empty()) {
             lines.push(Line::Head(head));
-            left = left.saturating_sub(1);
+            remaining = remaining.saturating_sub(1);
         }
         // Space that later sections do not need is available to this one.
-        let later = groups.iter().skip(place + 1);
+        let later = groups.iter().skip(index + 1);
         let needed: usize = later.map(|group| group.len() + 1).sum();
-        let own = left
+        let available = remaining
             .saturating_sub(needed)
-            .max(left / (groups.len() - place))
+            .max(remaining / (groups.len() - index))
             .max(1);
-        if group.len() <= own {
+        if group.len() <= available {
             lines.extend(group.iter().map(Line::Row));
-            left = left.saturating_sub(group.len());
+            remaining = remaining.saturating_sub(group.len());
         } else {
-            let shown = own.saturating_sub(1);
+            let shown = available.saturating_sub(1);
             lines.extend(group.iter().take(shown).map(Line::Row));
             lines.push(Line::More(group.len() - shown));
-            left = left.saturating_sub(own);
+            remaining = remaining.saturating_sub(available);
         }
     }
     lines
@@ -142,11 +159,11 @@ fn axis_range(rows: &[SpeedupRow], noise: f64) -> (f64, f64) {
     let means = rows.iter().map(|row| row.speedup.log2());
     let widest = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
     let (low, high) = means.fold(noise_band(noise), widest);
-    let far = (0.5 * (high - low)).max(0.05);
+    let margin = (0.5 * (high - low)).max(0.05);
     let ends = rows.iter().filter_map(|row| row.interval);
     let ends = ends.flat_map(|(from, to)| [from.log2(), to.log2()]);
-    let near = ends.map(|end| end.clamp(low - far, high + far));
-    let (low, high) = near.fold((low, high), widest);
+    let ends_within = ends.map(|end| end.clamp(low - margin, high + margin));
+    let (low, high) = ends_within.fold((low, high), widest);
     let room = 0.06 * (high - low).max(0.01);
     (low - room, high + room)
 }

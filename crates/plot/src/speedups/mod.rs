@@ -7,52 +7,73 @@ mod means;
 
 pub use data::{SpeedupBin, SpeedupRow, Speedups};
 
-use super::canvas::{self, Drawable, GREY};
-use super::plot_frame::{AXIS, FrameRect, LABEL, MARGIN, PlotOptions, REMARK};
-use super::plot_frame::{draw_empty, draw_heading, format_factor};
+use super::canvas::{Drawable, GREY};
+use super::plot_frame::{AXIS, FrameRect, LABEL, MARGIN, PlotOptions, REMARK, TITLE};
+use super::plot_frame::{draw_empty, draw_heading, factor_digits};
 use super::rendered_plot::{RenderedPlot, render_plot};
 use crate::scene::{Scene, Text};
 
+/// Width of the plot: text is readable at the width of a page.
+const WIDTH: f64 = 1100.0;
+
 /// Fraction of the width for the histogram.
-const HISTOGRAM_FRACTION: f64 = 0.52;
+const HISTOGRAM_FRACTION: f64 = 0.5;
+
+/// Minimum and maximum height of the data.
+const MIN_DATA_HEIGHT: f64 = 300.0;
+const MAX_DATA_HEIGHT: f64 = 660.0;
+
+/// Height of titles and legend above the data, and of the axis below.
+const ABOVE: f64 = MARGIN + 1.3 * TITLE + 6.0 + 1.5 * REMARK + 1.8 * LABEL;
+const BELOW: f64 = MARGIN + 2.2 * AXIS + LABEL;
 
 /// Draws a histogram of the speedups by verdict, and beside it their means with intervals. The label is the unit of the
 /// counts.
 ///
 /// # Errors
 /// If rendering fails. Without bins the plot shows that it is empty.
-pub fn speedups(page: PlotOptions<'_>, speedups: &Speedups) -> Result<RenderedPlot, String> {
-    let drawing = SpeedupPlot { page, speedups };
-    render_plot(&drawing, page.title, page.png_width)
+pub fn speedups(options: PlotOptions<'_>, speedups: &Speedups) -> Result<RenderedPlot, String> {
+    let drawing = SpeedupPlot { options, speedups };
+    render_plot(&drawing, options.title, options.png_width)
 }
 
 struct SpeedupPlot<'a> {
-    page: PlotOptions<'a>,
+    options: PlotOptions<'a>,
     speedups: &'a Speedups,
 }
 
 impl Drawable for SpeedupPlot<'_> {
+    fn size(&self) -> (f64, f64) {
+        let height = means::height(&self.speedups.rows).clamp(MIN_DATA_HEIGHT, MAX_DATA_HEIGHT);
+        (WIDTH, (ABOVE + height + BELOW).round())
+    }
+
     fn draw(&self, canvas: &mut Scene) {
         let Speedups { bins, noise, rows } = self.speedups;
         if bins.is_empty() {
-            return draw_empty(canvas, self.page.title);
+            return draw_empty(canvas, self.options.title);
         }
-        let mut top = draw_heading(canvas, self.page.title);
+        let mut top = draw_heading(canvas, self.options.title);
         if let Some(all) = rows.first() {
-            let at = Text::new(REMARK, canvas::WIDTH / 2.0, top - 8.0);
-            canvas.text(&summary_text(all), at.align_centre().with_paint(GREY));
+            let placement = Text::new(REMARK, WIDTH / 2.0, top - 8.0);
+            canvas.text(
+                &summary_text(all),
+                placement.align_centre().with_paint(GREY),
+            );
             top += 1.5 * REMARK;
         }
-        let bottom = canvas::HEIGHT - MARGIN - 2.2 * AXIS - LABEL;
-        let middle = HISTOGRAM_FRACTION * canvas::WIDTH;
+        histogram::draw_legend(canvas, bins, *noise, top);
+        top += 1.8 * LABEL;
+        let bottom = canvas.size.1 - BELOW;
+        let middle = HISTOGRAM_FRACTION * WIDTH;
         histogram::draw(
             canvas,
-            (self.page.label, bins, *noise),
+            (self.options.label, bins, *noise),
             (middle - 20.0, top, bottom),
         );
         let beside = FrameRect {
             left: middle + 20.0,
-            right: canvas::WIDTH - MARGIN,
+            right: WIDTH - MARGIN,
             top,
             bottom,
         };
@@ -62,13 +83,13 @@ impl Drawable for SpeedupPlot<'_> {
 
 /// Text of the overall mean.
 fn summary_text(all: &SpeedupRow) -> String {
-    let mean = format_factor(all.speedup.log2());
+    let mean = factor_digits(all.speedup.log2());
     let interval = all.interval.map_or_else(String::new, |(low, high)| {
-        let [low, high] = [low, high].map(|end| format_factor(end.log2()));
-        format!(" ({low} to {high} with 95 %)")
+        let [low, high] = [low, high].map(|end| factor_digits(end.log2()));
+        format!(" (95 % interval {low}× to {high}×)")
     });
     format!(
-        "geometric mean of the speedup of {} pairs: {mean}{interval} · above 1: faster",
+        "geometric mean of the speedup of {} pairs: {mean}×{interval} · above 1: faster",
         all.pairs
     )
 }

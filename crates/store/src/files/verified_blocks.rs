@@ -10,17 +10,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
-    Attributes, CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result,
+    Attributes, Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
+    ObjectStoreExt as _, Result,
 };
 use roaring::RoaringBitmap;
 
 use crate::files::checksum::{self, Checksums, FileSection};
 use crate::files::data_file::DataFile;
+use crate::io::forward::forward_to;
 use crate::settings::verify_settings::Verify;
 use tsql_error::DamagedFile;
 
@@ -249,22 +248,9 @@ impl fmt::Display for VerifyingStore {
 
 #[async_trait::async_trait]
 impl ObjectStore for VerifyingStore {
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
-        self.objects.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.objects.put_multipart_opts(location, options).await
-    }
+    forward_to!(
+        objects: put_opts, put_multipart_opts, delete_stream, list, list_with_delimiter, copy_opts
+    );
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let Some(file) = self.files.0.get(location).filter(|_| !options.head) else {
@@ -299,24 +285,5 @@ impl ObjectStore for VerifyingStore {
             Some(file) => self.read_ranges(file, location, ranges).await,
             None => self.objects.get_ranges(location, ranges).await,
         }
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.objects.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.objects.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.objects.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.objects.copy_opts(from, to, options).await
     }
 }

@@ -18,13 +18,14 @@ use futures::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload,
-    PutResult, RenameOptions, Result,
+    CopyOptions, Error, GetOptions, GetResult, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt as _, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    RenameOptions, Result,
 };
 
 use tsql_folders::{check_below, open_nonblocking};
 
+use crate::io::forward::forward_to;
 use crate::log_files::log_tail;
 use tsql_error::DamagedFile;
 
@@ -288,6 +289,8 @@ impl fmt::Display for DurableFs {
 
 #[async_trait::async_trait]
 impl ObjectStore for DurableFs {
+    forward_to!(inner: list, list_with_delimiter);
+
     async fn put_opts(
         &self,
         location: &Path,
@@ -355,10 +358,6 @@ impl ObjectStore for DurableFs {
         self.inner.delete_stream(checked.boxed())
     }
 
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
     fn list_with_offset(
         &self,
         prefix: Option<&Path>,
@@ -396,10 +395,6 @@ impl ObjectStore for DurableFs {
             Ok::<_, Error>(stream::iter(files).boxed())
         };
         stream::once(files).try_flatten().boxed()
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

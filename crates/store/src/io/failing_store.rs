@@ -4,13 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use object_store::{ObjectStore, PutOptions, PutPayload, PutResult, Result};
+
+use crate::io::forward::forward_to;
 
 /// Called before each write of an object.
 pub type Hook = Box<dyn Fn(&Path) -> BoxFuture<'static, Result<()>> + Send + Sync>;
@@ -35,6 +33,10 @@ impl fmt::Display for FailingStore {
 
 #[async_trait::async_trait]
 impl ObjectStore for FailingStore {
+    forward_to!(
+        inner: put_multipart_opts, get_opts, delete_stream, list, list_with_delimiter, copy_opts
+    );
+
     async fn put_opts(
         &self,
         location: &Path,
@@ -43,36 +45,5 @@ impl ObjectStore for FailingStore {
     ) -> Result<PutResult> {
         (self.hook)(location).await?;
         self.inner.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, options).await
-    }
-
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.inner.get_opts(location, options).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
     }
 }

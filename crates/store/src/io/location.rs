@@ -13,6 +13,7 @@ use object_store::{
 };
 use url::Url;
 
+use crate::io::deferred_creation::DeferredCreation;
 use crate::io::durable_fs::{DurableFs, Watch};
 use crate::io::remote::{ProbeResult, Remote, SCHEMES};
 use crate::log_files::log_tail;
@@ -42,6 +43,8 @@ pub struct Location {
     prefix: Path,
     directory: Option<(PathBuf, DurableFs)>,
     remote: Option<Arc<Remote>>,
+    /// Set if the first write creates the store.
+    deferred: Option<Arc<DeferredCreation>>,
 }
 
 impl Location {
@@ -54,33 +57,33 @@ impl Location {
     /// # Errors
     /// [`Error::InvalidLocation`] for any other scheme and for a path that cannot be a URL, [`Error::Setting`] for
     /// invalid settings.
-    pub async fn open(given: &str) -> Result<Self> {
-        if given == "memory:" {
+    pub async fn open(location: &str) -> Result<Self> {
+        if location == "memory:" {
             return Self::memory();
         }
-        if let Some((scheme, _)) = given.split_once("://")
+        if let Some((scheme, _)) = location.split_once("://")
             && scheme != "file"
         {
             if SCHEMES.contains(&scheme) {
-                return Self::open_remote(given).await;
+                return Self::open_remote(location).await;
             }
             return Err(Error::InvalidLocation(format!(
-                "`{given}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
+                "`{location}`: stores on `{scheme}` are not supported, expected a directory, `s3://`, `https://`, `file://` or `memory:`"
             )));
         }
-        let directory = if given.starts_with("file://") {
-            let wrong = || Error::InvalidLocation(format!("`{given}` is not a local directory"));
-            let url = Url::parse(given).map_err(|_| wrong())?;
+        let directory = if location.starts_with("file://") {
+            let wrong = || Error::InvalidLocation(format!("`{location}` is not a local directory"));
+            let url = Url::parse(location).map_err(|_| wrong())?;
             if url.query().is_some() || url.fragment().is_some() {
                 return Err(Error::InvalidLocation(format!(
-                    "`{given}`: a URL of a directory has no `?` and no `#`, expected `%3F` and `%23`"
+                    "`{location}`: a URL of a directory has no `?` and no `#`, expected `%3F` and `%23`"
                 )));
             }
             url.to_file_path().map_err(|()| wrong())?
         } else {
-            PathBuf::from(given)
+            PathBuf::from(location)
         };
-        Self::open_directory(given, &directory, None)
+        Self::open_directory(location, &directory, None)
     }
 
     /// Opens a directory whose disk operations a test observes.
@@ -139,6 +142,7 @@ impl Location {
             prefix,
             directory: None,
             remote: None,
+            deferred: None,
         }
     }
 
@@ -165,6 +169,29 @@ impl Location {
             directory: Some((absolute, disk)),
             ..Self::with_prefix(given, base, root, prefix)
         })
+    }
+
+    /// Lets the first write create the store: it writes `marker` before, and then calls `report`.
+    pub(crate) fn with_deferred_creation(
+        self,
+        marker: Vec<u8>,
+        report: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let deferred = DeferredCreation::new(Arc::clone(&self.objects), marker, report);
+        let deferred = Arc::new(deferred);
+        Self {
+            objects: Arc::clone(&deferred) as Arc<dyn ObjectStore>,
+            deferred: Some(deferred),
+            ..self
+        }
+    }
+
+    /// Creates the store, if its first write would.
+    pub(crate) async fn ensure_created(&self) -> Result<()> {
+        match &self.deferred {
+            Some(deferred) => deferred.create().await.map_err(Error::Storage),
+            None => Ok(()),
+        }
     }
 
     /// Returns the location as given.

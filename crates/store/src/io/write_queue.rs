@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tsql_folders::{check_below, check_own, open_regular, read_regular};
 
 /// Folder of the queue files.
-const FOLDER: &str = ".queues";
+pub(crate) const QUEUE_FOLDER: &str = ".queues";
 
 /// Time before a waiting writer reports, and time before it goes on without the lock.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
@@ -62,7 +62,7 @@ impl WriteQueues {
         table: &str,
         (silent, patience): (Duration, Duration),
     ) -> Option<WriteTurn> {
-        let folder = directory.join(FOLDER);
+        let folder = directory.join(QUEUE_FOLDER);
         let queue = folder.join(table);
         let file = match open_queue_file(directory, &queue) {
             Ok(file) => file,

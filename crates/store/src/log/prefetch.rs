@@ -15,12 +15,12 @@ use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{
-    Attributes, CopyOptions, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result,
+    Attributes, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
+    ObjectStoreExt as _, Result,
 };
 
 use super::{Log, LogListing, log_error};
+use crate::io::forward::forward_to;
 use crate::log_files::entries::{LAST_CHECKPOINT, checkpoint_version, entry_version};
 use tsql_error::Error;
 
@@ -127,22 +127,7 @@ impl fmt::Display for PrefetchedLog {
 
 #[async_trait::async_trait]
 impl ObjectStore for PrefetchedLog {
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
-        self.root.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.root.put_multipart_opts(location, options).await
-    }
+    forward_to!(root: put_opts, put_multipart_opts, delete_stream, list_with_delimiter, copy_opts);
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         if *location == self.last_checkpoint {
@@ -181,13 +166,6 @@ impl ObjectStore for PrefetchedLog {
         })
     }
 
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.root.delete_stream(locations)
-    }
-
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         match prefix == Some(&self.folder) {
             true => self.list_after(None),
@@ -204,14 +182,6 @@ impl ObjectStore for PrefetchedLog {
             true => self.list_after(Some(offset)),
             false => self.root.list_with_offset(prefix, offset),
         }
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.root.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.root.copy_opts(from, to, options).await
     }
 }
 

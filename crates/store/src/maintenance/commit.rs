@@ -150,14 +150,12 @@ mod tests {
     use futures::stream::BoxStream;
     use object_store::memory::InMemory;
     use object_store::path::Path;
-    use object_store::{
-        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
-        ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-    };
+    use object_store::{Error, ObjectMeta, ObjectStore, PutOptions, PutPayload, PutResult, Result};
 
     use super::*;
     use crate::Location;
     use crate::files::file::{self, Effort};
+    use crate::io::forward::forward_to;
 
     /// Time at which an abandoned request is executed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,6 +197,10 @@ mod tests {
 
     #[async_trait::async_trait]
     impl ObjectStore for Slow {
+        forward_to!(
+            inner: put_multipart_opts, get_opts, delete_stream, list_with_delimiter, copy_opts
+        );
+
         async fn put_opts(
             &self,
             location: &Path,
@@ -218,25 +220,6 @@ mod tests {
             self.inner.put_opts(location, payload, options).await
         }
 
-        async fn put_multipart_opts(
-            &self,
-            location: &Path,
-            options: PutMultipartOptions,
-        ) -> Result<Box<dyn MultipartUpload>> {
-            self.inner.put_multipart_opts(location, options).await
-        }
-
-        async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-            self.inner.get_opts(location, options).await
-        }
-
-        fn delete_stream(
-            &self,
-            locations: BoxStream<'static, Result<Path>>,
-        ) -> BoxStream<'static, Result<Path>> {
-            self.inner.delete_stream(locations)
-        }
-
         fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
             use futures::StreamExt as _;
             if self.late == Late::BeforeTheNextWrite {
@@ -249,14 +232,6 @@ mod tests {
                 inner.list(prefix.as_ref())
             };
             futures::stream::once(listed).flatten().boxed()
-        }
-
-        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-            self.inner.list_with_delimiter(prefix).await
-        }
-
-        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-            self.inner.copy_opts(from, to, options).await
         }
     }
 

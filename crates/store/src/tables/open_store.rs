@@ -57,7 +57,7 @@ impl Store {
                 supported: FORMAT,
             });
         }
-        Ok(Self::from_location(location, &marker.made_as))
+        Ok(Self::from_location(location, &marker.store_id))
     }
 }
 

@@ -26,14 +26,14 @@ impl Store {
     /// new as the writer of the version saw them. So all references of its rows resolve, independent of clocks.
     ///
     /// # Errors
-    /// [`Error::NoVersion`] for a version that a log does not have (any more), [`Error::Unknown`] for an unknown tag,
-    /// and failures of the storage.
+    /// [`Error::NoVersion`] for a version that a log does not have (any more) and for a time before the first version,
+    /// [`Error::Unknown`] for an unknown tag, and failures of the storage.
     pub async fn at(&self, at: &At) -> Result<Self> {
         let moment = match at {
-            At::Time(at_ms) => AsOf {
-                at_ms: Some(*at_ms),
-                ..AsOf::default()
-            },
+            At::Time(at_ms) => {
+                self.check_not_before_first(*at_ms).await?;
+                return Ok(self.at_time(*at_ms));
+            }
             At::Tag(name) => AsOf {
                 exactly: self.tag(name).await?.versions,
                 ..AsOf::default()
@@ -44,12 +44,66 @@ impl Store {
             },
             At::Version { table, version } => self.as_of_version(table, *version).await?,
         };
-        Ok(Self {
+        Ok(self.as_of(moment))
+    }
+
+    /// Returns the store at a time, in milliseconds since 1970. Before its first version, it has no rows.
+    #[must_use]
+    pub fn at_time(&self, at_ms: i64) -> Self {
+        self.as_of(AsOf {
+            at_ms: Some(at_ms),
+            ..AsOf::default()
+        })
+    }
+
+    fn as_of(&self, moment: AsOf) -> Self {
+        Self {
             at: Some(Arc::new(moment)),
             first: PrefetchedSnapshots::default(),
             shelf: Arc::default(),
             ..self.clone()
-        })
+        }
+    }
+
+    /// Rejects a time before the first version of all tables. The first version is unknown if a log was cleaned up, or
+    /// if there is none: then each time is accepted.
+    async fn check_not_before_first(&self, at_ms: i64) -> Result<()> {
+        let tables = schema::tables()?.iter();
+        let entries = tables.map(async |table| {
+            let log = Log::new(self.location(), table)?;
+            Ok::<_, Error>((table.name.as_str(), log.entry(0).await?))
+        });
+        let entries = futures::future::try_join_all(entries).await?;
+        let mut first: Option<(&str, i64)> = None;
+        for (table, entry) in &entries {
+            match entry {
+                Some(entry) if entry.at_ms <= at_ms => return Ok(()),
+                Some(entry) if first.is_none_or(|(_, at_ms)| entry.at_ms < at_ms) => {
+                    first = Some((table, entry.at_ms));
+                }
+                _ => {}
+            }
+        }
+        let Some((table, first_ms)) = first else {
+            return Ok(());
+        };
+        for (table, _) in entries.iter().filter(|(_, entry)| entry.is_none()) {
+            if self.snapshot(table).await?.is_some() {
+                return Ok(());
+            }
+        }
+        let time = |ms: i64| {
+            let time = chrono::DateTime::from_timestamp_millis(ms);
+            time.map_or_else(
+                || format!("{ms} ms since 1970"),
+                |time| time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+            )
+        };
+        Err(Error::NoVersion(format!(
+            "the store has no version at {}, the first is {table}@0 at {}\nhint: `tsql history` lists the versions",
+            time(at_ms),
+            time(first_ms)
+        )))
     }
 
     /// Returns the point in history at which this version of a table was complete.

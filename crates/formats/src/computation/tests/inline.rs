@@ -29,16 +29,16 @@ fn constants_within_nodes_are_read() {
 }
 
 #[test]
-fn arguments_of_such_a_workload_are_known() {
+fn arguments_of_such_a_workload_are_parsed() {
     for (json, version) in [(DENSE, "0.25.0"), (&earlier(), "0.23.0")] {
         let mut line = Vec::new();
         write(7, json.as_bytes(), &mut line);
-        let read = read_lines(&line, false).next().unwrap().workload.unwrap();
+        let parsed = read_lines(&line, false).next().unwrap().workload.unwrap();
         let tensor =
             |rows: u32, columns: u32| format!("[\"TENSOR\", \"float32\", [{rows}, {columns}]]");
-        let wanted = [tensor(6, 8), tensor(4, 8), tensor(6, 4)].join(", ");
-        assert_eq!(read.arguments(), Some(format!("[{wanted}]")));
-        assert_eq!(read.key(), Some(format!("[\"7\", [{wanted}]]")));
-        assert_eq!(read.module.tvm_version.as_deref(), Some(version));
+        let arguments = [tensor(6, 8), tensor(4, 8), tensor(6, 4)].join(", ");
+        assert_eq!(parsed.arguments(), Some(format!("[{arguments}]")));
+        assert_eq!(parsed.key(), Some(format!("[\"7\", [{arguments}]]")));
+        assert_eq!(parsed.module.tvm_version.as_deref(), Some(version));
     }
 }

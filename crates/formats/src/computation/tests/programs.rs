@@ -1,7 +1,7 @@
 //! Programs to compare.
 
-use super::written::E::{Axis, Call, Float, Load, Whole};
-use super::written::{E, Program, Stage, op};
+use super::synthetic::E::{Axis, Call, Float, Integer, Load};
+use super::synthetic::{E, Program, Stage, op};
 
 /// Element of a tensor at some axes.
 pub(super) fn load(tensor: usize, axes: &[usize]) -> E {
@@ -34,18 +34,25 @@ pub(super) fn convolution(padding: i64, stride: i64) -> Program {
     let (size, kernel) = (14, 3);
     let padded = size + 2 * padding;
     let out = (padded - kernel) / stride + 1;
-    let within = |axis| {
-        let from = op("GE", Axis(axis), Whole(padding));
-        op("And", from, op("LT", Axis(axis), Whole(size + padding)))
+    let is_inside = |axis| {
+        let lower_bound = op("GE", Axis(axis), Integer(padding));
+        op(
+            "And",
+            lower_bound,
+            op("LT", Axis(axis), Integer(size + padding)),
+        )
     };
-    let moved = |axis| op("Sub", Axis(axis), Whole(padding));
-    let inner = Load(0, vec![Axis(0), moved(1), moved(2), Axis(3)]);
+    let shifted = |axis| op("Sub", Axis(axis), Integer(padding));
+    let inner = Load(0, vec![Axis(0), shifted(1), shifted(2), Axis(3)]);
     let padding = Call(
         "if_then_else",
-        vec![op("And", within(1), within(2)), inner, Float(0.0)],
+        vec![op("And", is_inside(1), is_inside(2)), inner, Float(0.0)],
     );
-    let at = |axis, tap| op("Add", op("Mul", Axis(axis), Whole(stride)), Axis(tap));
-    let read = Load(2, vec![Axis(0), at(1, 4), at(2, 5), Axis(6)]);
+    let input_position = |axis, tap| op("Add", op("Mul", Axis(axis), Integer(stride)), Axis(tap));
+    let window_element = Load(
+        2,
+        vec![Axis(0), input_position(1, 4), input_position(2, 5), Axis(6)],
+    );
     Program {
         dtype: "float32",
         inputs: vec![vec![1, size, size, 8], vec![kernel, kernel, 8, 16]],
@@ -58,7 +65,7 @@ pub(super) fn convolution(padding: i64, stride: i64) -> Program {
             Stage {
                 shape: vec![1, out, out, 16],
                 reduction: Some(("Add", vec![kernel, kernel, 8], 0.0)),
-                body: op("Mul", read, load(1, &[4, 5, 6, 3])),
+                body: op("Mul", window_element, load(1, &[4, 5, 6, 3])),
             },
         ],
     }

@@ -7,7 +7,7 @@ pub struct Function {
     pub name: String,
     /// Parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// Names of its blocks in order of appearance, usually beginning with `root`: `root`, `pad_temp`, `conv2d_nchw`,
+    /// Names of its blocks in order of appearance, usually starting with `root`: `root`, `pad_temp`, `conv2d_nchw`,
     /// `T_add`.
     pub blocks: Vec<String>,
 }

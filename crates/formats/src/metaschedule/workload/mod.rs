@@ -64,7 +64,7 @@ impl Workload {
 /// Line of the file.
 #[derive(Debug)]
 pub struct WorkloadEntry<'a> {
-    /// Index in the chunk, from 0. If the chunk is the whole file, records reference this index.
+    /// Index in the chunk, from 0. If the chunk is the entire file, records reference this index.
     pub index: u64,
     /// Line without its line feed.
     pub text: &'a [u8],
@@ -74,16 +74,16 @@ pub struct WorkloadEntry<'a> {
     pub is_rebuilt: bool,
 }
 
-/// Reads whole lines. The last line may lack its line feed; set `crlf` if lines end in `\r
-/// `. An unreadable line does not affect the others.
+/// Reads complete lines. The last line may lack its line feed; set `crlf` if lines end in `\r\n`. An unreadable line does
+/// not affect the others.
 pub fn read_lines(chunk: &[u8], crlf: bool) -> impl Iterator<Item = WorkloadEntry<'_>> {
     let mut rebuilt = Vec::new();
     chunk::split_lines(chunk)
         .zip(0..)
         .map(move |(text, index)| {
-            let workload = read_line(text).map_err(|(at, reason)| Error {
+            let workload = read_line(text).map_err(|(offset, reason)| Error {
                 line: index + 1,
-                at: at + 1,
+                at: offset + 1,
                 reason,
             });
             rebuilt.clear();
@@ -111,34 +111,34 @@ pub fn write(hash: u64, json: &[u8], out: &mut Vec<u8>) {
 /// Parses a line; the error comes with its byte offset.
 fn read_line(line: &[u8]) -> Result<Workload, (usize, Reason)> {
     let text = std::str::from_utf8(line).map_err(|error| (error.valid_up_to(), Reason::Utf8))?;
-    let wrong_json = |error: serde_json::Error| {
-        let at = error.column().saturating_sub(1);
-        (at, Reason::Json(error))
+    let json_error = |error: serde_json::Error| {
+        let position = error.column().saturating_sub(1);
+        (position, Reason::Json(error))
     };
-    serde_json::from_str::<IgnoredAny>(text).map_err(wrong_json)?;
+    serde_json::from_str::<IgnoredAny>(text).map_err(json_error)?;
     let parts = elements_unchecked(text).unwrap_or_default();
     let &[hash, encoded] = parts.as_slice() else {
         return Err((0, Reason::NoPair));
     };
-    let number =
+    let hash_value =
         string_content(hash).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-    let number = number.and_then(|digits| digits.parse().ok());
-    let number = number.ok_or((offset(text, hash), Reason::Hash))?;
-    let encoded_at = offset(text, encoded);
-    let encoded = string_content(encoded).ok_or((encoded_at, Reason::NoText))?;
-    let wrong_module = |error: tvm_json::Error| {
-        let within = match &error {
-            tvm_json::Error::Base64(DecodeError::InvalidByte(at, _)) => *at,
+    let hash_value = hash_value.and_then(|digits| digits.parse().ok());
+    let hash_value = hash_value.ok_or((offset(text, hash), Reason::Hash))?;
+    let module_offset = offset(text, encoded);
+    let encoded = string_content(encoded).ok_or((module_offset, Reason::NoText))?;
+    let module_error = |error: tvm_json::Error| {
+        let offset_in_module = match &error {
+            tvm_json::Error::Base64(DecodeError::InvalidByte(position, _)) => *position,
             tvm_json::Error::Base64(DecodeError::InvalidLastSymbol { offset, .. }) => *offset,
             _ => 0,
         };
-        (encoded_at + 1 + within, Reason::Module(error))
+        (module_offset + 1 + offset_in_module, Reason::Module(error))
     };
-    let json = tvm_json::decode(encoded).map_err(wrong_module)?;
-    let module = tvm_json::TvmGraph::read(&json).map_err(wrong_module)?;
-    let functions = functions(&module).map_err(wrong_module)?;
+    let json = tvm_json::decode(encoded).map_err(module_error)?;
+    let module = tvm_json::TvmGraph::read(&json).map_err(module_error)?;
+    let functions = functions(&module).map_err(module_error)?;
     Ok(Workload {
-        hash: number,
+        hash: hash_value,
         json,
         module,
         functions,
@@ -149,8 +149,8 @@ fn read_line(line: &[u8]) -> Result<Workload, (usize, Reason)> {
 /// rejected.
 fn string_content(string: &str) -> Option<&str> {
     let inner = string.strip_prefix('"')?.strip_suffix('"')?;
-    let is_all = string_length(string.as_bytes()) == Some(string.len());
-    is_all.then_some(inner)
+    let is_complete = string_length(string.as_bytes()) == Some(string.len());
+    is_complete.then_some(inner)
 }
 
 /// Returns the byte offset of `part` in `text`.

@@ -1,4 +1,4 @@
-//! Reads the functions of a module, with parameters and blocks, from graphs in both spellings.
+//! Reads the functions of a module, with parameters and blocks, from graphs in both formats.
 //!
 //! TVM up to 0.20 binds a parameter (`tir.Var`) to a `tir.Buffer` in the function's `buffer_map`. In later versions
 //! parameters are variables of a type (`tirx.BufferType`). Other shapes and types are skipped. Walks detect cycles and
@@ -83,7 +83,7 @@ impl<'a> ModuleReader<'a> {
     ) -> Result<Parameter, Error> {
         let name = self.text_attribute(buffer.unwrap_or(variable), "name")?;
         // The type is stated by the buffer, by the type of the variable, or by the variable itself.
-        let typed = match buffer {
+        let type_node = match buffer {
             Some(buffer) => buffer,
             None if variable.node.attributes.contains_key("ty") => {
                 variable.follow("ty")?.unwrap_or(variable)
@@ -92,29 +92,29 @@ impl<'a> ModuleReader<'a> {
         };
         Ok(Parameter {
             name,
-            dtype: self.read_dtype(typed)?,
-            shape: self.read_shape(typed)?,
+            dtype: self.read_dtype(type_node)?,
+            shape: self.read_shape(type_node)?,
         })
     }
 
     /// Returns the data type, which is stored as text or as the index of a type node.
-    fn read_dtype(&mut self, typed: NodeRef<'a>) -> Result<Option<String>, Error> {
-        let mut typed = typed;
-        if let Some(value) = typed.node.attributes.get("dtype")
+    fn read_dtype(&mut self, type_node: NodeRef<'a>) -> Result<Option<String>, Error> {
+        let mut type_node = type_node;
+        if let Some(value) = type_node.node.attributes.get("dtype")
             && value.is_number()
         {
-            typed = typed.follow_required("dtype")?;
+            type_node = type_node.follow_required("dtype")?;
         }
-        let dtype = typed.node.attributes.get("dtype");
+        let dtype = type_node.node.attributes.get("dtype");
         let dtype = dtype.and_then(|dtype| dtype.as_str());
         dtype.map(|dtype| self.copy_text(dtype)).transpose()
     }
 
-    fn read_shape(&mut self, typed: NodeRef<'a>) -> Result<Option<Vec<i64>>, Error> {
-        if !typed.node.attributes.contains_key("shape") {
+    fn read_shape(&mut self, type_node: NodeRef<'a>) -> Result<Option<Vec<i64>>, Error> {
+        if !type_node.node.attributes.contains_key("shape") {
             return Ok(None);
         }
-        let Some(shape) = typed.follow("shape")?.filter(|shape| shape.is_array()) else {
+        let Some(shape) = type_node.follow("shape")?.filter(|shape| shape.is_array()) else {
             return Ok(None);
         };
         let extents = shape.elements();
@@ -135,21 +135,24 @@ impl<'a> ModuleReader<'a> {
         let order = post_order(&[body.index], children, &mut self.budget)?;
         let mut names = Vec::new();
         for index in order.into_iter().rev() {
-            let at = graph.node(index)?;
-            if BLOCKS.iter().any(|end| at.type_key().ends_with(end)) {
-                names.push(self.text_attribute(at, "name_hint")?);
+            let node = graph.node(index)?;
+            if BLOCKS
+                .iter()
+                .any(|suffix| node.type_key().ends_with(suffix))
+            {
+                names.push(self.text_attribute(node, "name_hint")?);
             }
         }
         Ok(names)
     }
 
     /// Returns the text of the node that an attribute references.
-    fn text_attribute(&mut self, at: NodeRef<'a>, attribute: &str) -> Result<String, Error> {
-        let name = at.follow_required(attribute)?;
+    fn text_attribute(&mut self, node: NodeRef<'a>, attribute: &str) -> Result<String, Error> {
+        let name = node.follow_required(attribute)?;
         let text = name.text();
         let (index, type_key) = (name.index, name.type_key());
-        let wrong = || Error::wrong(format!("node {index} ({type_key}) is not a name"));
-        self.copy_text(text.ok_or_else(wrong)?)
+        let name_error = || Error::wrong(format!("node {index} ({type_key}) is not a name"));
+        self.copy_text(text.ok_or_else(name_error)?)
     }
 
     /// Copies a text and subtracts its length from the budget.
@@ -160,14 +163,14 @@ impl<'a> ModuleReader<'a> {
 }
 
 /// Returns the node indices of the statements inside of a statement.
-fn inner_statements(at: NodeRef<'_>) -> Result<Vec<usize>, Error> {
-    let mut within: Vec<usize> = at.elements().map(|at| at.index).collect();
+fn inner_statements(node: NodeRef<'_>) -> Result<Vec<usize>, Error> {
+    let mut statements: Vec<usize> = node.elements().map(|node| node.index).collect();
     for name in STATEMENTS {
-        if at.node.attributes.contains_key(name) {
-            within.extend(at.follow(name)?.map(|at| at.index));
+        if node.node.attributes.contains_key(name) {
+            statements.extend(node.follow(name)?.map(|node| node.index));
         }
     }
-    Ok(within)
+    Ok(statements)
 }
 
 /// Returns the value of a constant extent. Since 0.27 constants have no data type and their value is a separate node.

@@ -1,4 +1,4 @@
-//! Synthetic workloads in graphs of both spellings, and invalid ones.
+//! Synthetic workloads in graphs of both formats, and invalid ones.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn reason(line: &str) -> String {
 }
 
 #[test]
-fn modules_of_both_spellings_are_read() {
+fn modules_in_both_formats_are_parsed() {
     let older = workload(OLDER);
     assert_eq!(
         (older.hash, older.json.as_slice()),
@@ -101,26 +101,31 @@ fn modules_of_both_spellings_are_read() {
     };
     assert_eq!(workload(LATER).functions, [main]);
     // An invalid extent invalidates the shape.
-    let open = OLDER.replace("\"data\": [12, 12]", "\"data\": [12, 8]");
-    assert_eq!(workload(&open).functions[0].parameters[0].shape, None);
+    let variable_extent = OLDER.replace("\"data\": [12, 12]", "\"data\": [12, 8]");
+    assert_eq!(
+        workload(&variable_extent).functions[0].parameters[0].shape,
+        None
+    );
 }
 
 #[test]
-fn lines_that_cannot_be_read_leave_the_others() {
-    let good = line(OLDER);
-    let text = format!("{good}\n[\"x\",\"\"]\n\n{good}");
-    let read: Vec<_> = read_lines(text.as_bytes(), false).collect();
-    let good_ones = read.iter().map(|line| (line.index, line.workload.is_ok()));
-    let wanted = [(0, true), (1, false), (2, false), (3, true)];
-    assert_eq!(good_ones.collect::<Vec<_>>(), wanted);
-    assert!(read[3].is_rebuilt && !read[1].is_rebuilt);
-    let error = read[1].workload.as_ref().unwrap_err();
+fn invalid_lines_do_not_affect_others() {
+    let valid = line(OLDER);
+    let text = format!("{valid}\n[\"x\",\"\"]\n\n{valid}");
+    let entries: Vec<_> = read_lines(text.as_bytes(), false).collect();
+    let results = entries
+        .iter()
+        .map(|line| (line.index, line.workload.is_ok()));
+    let expected = [(0, true), (1, false), (2, false), (3, true)];
+    assert_eq!(results.collect::<Vec<_>>(), expected);
+    assert!(entries[3].is_rebuilt && !entries[1].is_rebuilt);
+    let error = entries[1].workload.as_ref().unwrap_err();
     assert_eq!((error.line, error.at), (2, 2));
 }
 
 #[test]
 fn errors_have_a_reason_and_a_position() {
-    for (line, wanted) in [
+    for (line, expected) in [
         ("", ""),
         (
             "[\"1\"",
@@ -166,7 +171,7 @@ fn errors_have_a_reason_and_a_position() {
     ] {
         if !line.is_empty() {
             let reason = reason(line);
-            assert!(reason.starts_with(wanted), "{reason}");
+            assert!(reason.starts_with(expected), "{reason}");
         }
     }
     assert!(reason("\n").contains("invalid JSON: EOF"));
@@ -177,7 +182,7 @@ fn errors_have_a_reason_and_a_position() {
 
 #[test]
 fn inconsistent_graphs_are_rejected() {
-    for (from, to, wanted) in [
+    for (old, new, expected) in [
         (
             "\"body\": \"16\"",
             "\"body\": \"99\"",
@@ -220,37 +225,37 @@ fn inconsistent_graphs_are_rejected() {
             "the root of the graph is \"tir.PrimFunc\", expected a module",
         ),
     ] {
-        assert!(OLDER.contains(from), "{from}");
-        let reason = reason(&line(&OLDER.replace(from, to)));
-        assert!(reason.contains(wanted), "{reason}");
+        assert!(OLDER.contains(old), "{old}");
+        let reason = reason(&line(&OLDER.replace(old, new)));
+        assert!(reason.contains(expected), "{reason}");
     }
     // A shape that contains itself is invalid.
-    let own = OLDER.replace("\"data\": [12, 12]", "\"data\": [11]");
-    assert_eq!(workload(&own).functions[0].parameters[0].shape, None);
+    let cyclic = OLDER.replace("\"data\": [12, 12]", "\"data\": [11]");
+    assert_eq!(workload(&cyclic).functions[0].parameters[0].shape, None);
 }
 
 #[test]
-fn what_a_small_module_names_again_and_again_is_bounded() {
-    let long = "x".repeat(100_000);
-    let many = vec!["7"; 100_000].join(", ");
-    let json = OLDER.replace("\"p0\"", &format!("\"{long}\""));
-    let json = json.replace("\"data\": [7, 8]", &format!("\"data\": [{many}]"));
+fn repeated_references_in_a_small_module_are_bounded() {
+    let name = "x".repeat(100_000);
+    let references = vec!["7"; 100_000].join(", ");
+    let json = OLDER.replace("\"p0\"", &format!("\"{name}\""));
+    let json = json.replace("\"data\": [7, 8]", &format!("\"data\": [{references}]"));
     let reason = reason(&line(&json));
     assert!(reason.contains("shares nodes too often"), "{reason}");
 }
 
 #[test]
-fn other_spellings_are_read_and_not_rebuilt() {
-    let good = line(OLDER);
-    for strange in [
-        good.replace("\",\"", "\", \""),
-        good.replace("[\"18", "[\"018"),
-        format!("{good} "),
+fn other_formats_are_parsed_and_not_rebuilt() {
+    let valid = line(OLDER);
+    for unusual in [
+        valid.replace("\",\"", "\", \""),
+        valid.replace("[\"18", "[\"018"),
+        format!("{valid} "),
     ] {
-        let line = read_lines(strange.as_bytes(), false).next().unwrap();
+        let line = read_lines(unusual.as_bytes(), false).next().unwrap();
         assert!(line.workload.is_ok() && !line.is_rebuilt);
     }
-    let crlf = format!("{good}\r\n{good}\n");
+    let crlf = format!("{valid}\r\n{valid}\n");
     let rebuilt =
         read_lines(crlf.as_bytes(), true).map(|line| (line.workload.is_ok(), line.is_rebuilt));
     assert_eq!(rebuilt.collect::<Vec<_>>(), [(true, true), (true, false)]);
@@ -279,22 +284,22 @@ fn workloads_differ_from_other_json() {
 
 /// Replaces numbers of a graph: invalid indices, cycles, other nodes.
 #[test]
-fn graphs_with_any_positions_are_read_or_rejected() {
-    let (mut read, mut count) = (0, 0);
+fn graphs_with_any_indices_are_parsed_or_rejected() {
+    let (mut parsed, mut count) = (0, 0);
     for json in [OLDER, LATER] {
         let digits = json
             .char_indices()
             .filter(|(_, char)| char.is_ascii_digit());
-        for (at, _) in digits {
-            let (before, after) = (&json[..at], &json[at + 1..]);
+        for (position, _) in digits {
+            let (prefix, suffix) = (&json[..position], &json[position + 1..]);
             for other in ["0", "1", "2", "5", "9", "-1", "99", "null", ""] {
-                let line = line(&format!("{before}{other}{after}"));
+                let line = line(&format!("{prefix}{other}{suffix}"));
                 let line = read_lines(line.as_bytes(), false).next().unwrap();
                 assert_eq!(line.is_rebuilt, line.workload.is_ok());
-                read += u32::from(line.is_rebuilt);
+                parsed += u32::from(line.is_rebuilt);
                 count += 1;
             }
         }
     }
-    assert!(read > 0 && read < count, "{read} of {count}");
+    assert!(parsed > 0 && parsed < count, "{parsed} of {count}");
 }

@@ -24,8 +24,8 @@ pub enum NetworkContent {
 pub fn read(bytes: &[u8]) -> Result<NetworkContent, Error> {
     let pickle = pickle::read(bytes)?;
     if pickle.length() < bytes.len() {
-        let more = bytes.len() - pickle.length();
-        return Err(Error::Other(format!("{more} bytes follow the pickle")));
+        let trailing = bytes.len() - pickle.length();
+        return Err(Error::Other(format!("{trailing} bytes follow the pickle")));
     }
     let objects = TvmObjects::new(&pickle);
     let are_tasks = |list: &[Id]| list.iter().all(|&task| Task::is_task(&objects, task));

@@ -53,10 +53,15 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Returns the edges between operations, as (from, to) indices.
+    /// Returns the edges between operations, as indices of producer and consumer.
     pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> {
         let operations = self.operations.iter().enumerate();
-        operations.flat_map(|(to, operation)| operation.inputs.iter().map(move |&from| (from, to)))
+        operations.flat_map(|(consumer, operation)| {
+            operation
+                .inputs
+                .iter()
+                .map(move |&producer| (producer, consumer))
+        })
     }
 
     /// Reads an array of tensors and everything that they depend on.
@@ -66,34 +71,44 @@ impl Dag {
             return Err(Error::wrong("the root is not an array of tensors"));
         }
         let tensors: Vec<NodeRef<'_>> = root.elements().collect();
-        let ends = tensors.iter().map(|tensor| producer(*tensor));
-        let ends = ends.collect::<Result<Vec<usize>, _>>()?;
-        let (mut between, mut within) =
+        let producers = tensors.iter().map(|tensor| producer(*tensor));
+        let producers = producers.collect::<Result<Vec<usize>, _>>()?;
+        let (mut graph_budget, mut node_budget) =
             (StepBudget::for_graph(graph), StepBudget::for_graph(graph));
         let mut inputs: HashMap<usize, Vec<usize>, RandomState> = HashMap::default();
-        let read = |operation| {
-            let read = operation_inputs(graph, graph.node(operation)?, &mut within)?;
-            inputs.insert(operation, read.clone());
-            Ok(read)
+        let producers_of = |operation| {
+            let producers = operation_inputs(graph, graph.node(operation)?, &mut node_budget)?;
+            inputs.insert(operation, producers.clone());
+            Ok(producers)
         };
-        post_order(&ends, read, &mut between)?;
-        let order = stage_order(&ends, &inputs, &mut between)?;
-        let places = order.iter().enumerate();
-        let places: HashMap<usize, usize, RandomState> =
-            places.map(|(place, &index)| (index, place)).collect();
+        post_order(&producers, producers_of, &mut graph_budget)?;
+        let order = stage_order(&producers, &inputs, &mut graph_budget)?;
+        let positions = order.iter().enumerate();
+        let positions: HashMap<usize, usize, RandomState> = positions
+            .map(|(position, &index)| (index, position))
+            .collect();
         let mut operations = Vec::with_capacity(order.len());
         for &index in &order {
-            let read = inputs.remove(&index).unwrap_or_default();
-            let read = read.iter().filter_map(|from| places.get(from).copied());
-            let read = read.collect();
-            operations.push(Operation::read(graph.node(index)?, read, &mut within)?);
+            let producer_indexes = inputs.remove(&index).unwrap_or_default();
+            let producer_indexes = producer_indexes
+                .iter()
+                .filter_map(|index| positions.get(index).copied());
+            let producer_indexes = producer_indexes.collect();
+            operations.push(Operation::read(
+                graph.node(index)?,
+                producer_indexes,
+                &mut node_budget,
+            )?);
         }
-        let tensors = tensors.into_iter().zip(ends).map(|(tensor, end)| {
-            let place = places.get(&end).copied().unwrap_or_default();
-            Tensor::read(tensor, operations.get(place), place, &mut within)
-        });
+        let tensors = tensors
+            .into_iter()
+            .zip(producers)
+            .map(|(tensor, producer_index)| {
+                let position = positions.get(&producer_index).copied().unwrap_or_default();
+                Tensor::read(tensor, operations.get(position), position, &mut node_budget)
+            });
         let tensors = tensors.collect::<Result<_, _>>()?;
-        let flop_count = flop_count(graph, &order, &mut between)?;
+        let flop_count = flop_count(graph, &order, &mut graph_budget)?;
         let dag = Self {
             operations,
             flop_count,
@@ -102,20 +117,22 @@ impl Dag {
     }
 }
 
-/// Returns all operations in the order of TVM's stages, beginning with the dependencies of operations without readers.
+/// Returns all operations in the order of TVM's stages. The dependencies of operations without consumers come first.
 fn stage_order(
-    ends: &[usize],
+    producers: &[usize],
     inputs: &HashMap<usize, Vec<usize>, RandomState>,
     budget: &mut StepBudget,
 ) -> Result<Vec<usize>, Error> {
-    let read: HashSet<usize, RandomState> = inputs.values().flatten().copied().collect();
-    let outputs = ends.iter().copied().filter(|end| {
-        let reads = inputs.get(end).is_some_and(|inputs| !inputs.is_empty());
-        reads && !read.contains(end)
+    let consumed: HashSet<usize, RandomState> = inputs.values().flatten().copied().collect();
+    let outputs = producers.iter().copied().filter(|operation| {
+        let has_inputs = inputs
+            .get(operation)
+            .is_some_and(|inputs| !inputs.is_empty());
+        has_inputs && !consumed.contains(operation)
     });
-    let starts: Vec<usize> = outputs.chain(ends.iter().copied()).collect();
-    let known = |operation| Ok(inputs.get(&operation).cloned().unwrap_or_default());
-    post_order(&starts, known, budget)
+    let start_operations: Vec<usize> = outputs.chain(producers.iter().copied()).collect();
+    let inputs_of = |operation| Ok(inputs.get(&operation).cloned().unwrap_or_default());
+    post_order(&start_operations, inputs_of, budget)
 }
 
 /// Returns the node index of the operation that produces a tensor.
@@ -126,28 +143,28 @@ fn producer(tensor: NodeRef<'_>) -> Result<usize, Error> {
 /// Returns the node indices of the operations that an operation reads from.
 fn operation_inputs(
     graph: &TvmGraph,
-    at: NodeRef<'_>,
+    node: NodeRef<'_>,
     budget: &mut StepBudget,
 ) -> Result<Vec<usize>, Error> {
-    if at.type_key() != "ComputeOp" {
+    if node.type_key() != "ComputeOp" {
         return Ok(Vec::new());
     }
-    let body: Vec<usize> = at
+    let body: Vec<usize> = node
         .follow_list("body")?
         .into_iter()
-        .map(|at| at.index)
+        .map(|node| node.index)
         .collect();
     let operands = |index| {
         let operands = operands(graph.node(index)?)?;
-        Ok(operands.into_iter().map(|at| at.index).collect())
+        Ok(operands.into_iter().map(|node| node.index).collect())
     };
-    let (mut inputs, mut known) = (Vec::new(), HashSet::<usize, RandomState>::default());
+    let (mut inputs, mut known_inputs) = (Vec::new(), HashSet::<usize, RandomState>::default());
     for index in post_order(&body, operands, budget)? {
         let expression = graph.node(index)?;
         if expression.type_key() == "tir.ProducerLoad" {
-            let from = producer(expression.follow_required("producer")?)?;
-            if known.insert(from) {
-                inputs.push(from);
+            let operation = producer(expression.follow_required("producer")?)?;
+            if known_inputs.insert(operation) {
+                inputs.push(operation);
             }
         }
     }
@@ -155,20 +172,23 @@ fn operation_inputs(
 }
 
 /// Reads the sizes in the attribute `shape`.
-fn read_shape(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Vec<Option<i64>>, Error> {
-    let sizes = at.follow_list("shape")?;
+fn read_shape(node: NodeRef<'_>, budget: &mut StepBudget) -> Result<Vec<Option<i64>>, Error> {
+    let sizes = node.follow_list("shape")?;
     budget.take(sizes.len() as u64)?;
     sizes.into_iter().map(constant).collect()
 }
 
 impl Operation {
-    fn read(at: NodeRef<'_>, inputs: Vec<usize>, budget: &mut StepBudget) -> Result<Self, Error> {
-        let (shape, dtype) = match at.type_key() {
-            "PlaceholderOp" => (read_shape(at, budget)?, Some(at.text_attribute("dtype")?)),
+    fn read(node: NodeRef<'_>, inputs: Vec<usize>, budget: &mut StepBudget) -> Result<Self, Error> {
+        let (shape, dtype) = match node.type_key() {
+            "PlaceholderOp" => (
+                read_shape(node, budget)?,
+                Some(node.text_attribute("dtype")?),
+            ),
             "ComputeOp" => {
-                let axes = at.follow_list("axis")?;
+                let axes = node.follow_list("axis")?;
                 budget.take(axes.len() as u64)?;
-                let body = at.follow_list("body")?;
+                let body = node.follow_list("body")?;
                 let dtype = body.first().map(|first| first.text_attribute("dtype"));
                 (extents(&axes)?, dtype.transpose()?)
             }
@@ -176,9 +196,9 @@ impl Operation {
         };
         budget.take(dtype.map_or(0, str::len) as u64)?;
         Ok(Self {
-            op_type: at.type_key().to_owned(),
-            name: at.text_attribute("name")?.to_owned(),
-            tag: at.text_attribute("tag")?.to_owned(),
+            op_type: node.type_key().to_owned(),
+            name: node.text_attribute("name")?.to_owned(),
+            tag: node.text_attribute("tag")?.to_owned(),
             shape,
             dtype: dtype.map(str::to_owned),
             inputs,
@@ -188,21 +208,21 @@ impl Operation {
 
 impl Tensor {
     fn read(
-        at: NodeRef<'_>,
+        node: NodeRef<'_>,
         operation: Option<&Operation>,
-        place: usize,
+        operation_index: usize,
         budget: &mut StepBudget,
     ) -> Result<Self, Error> {
         let operation = operation.ok_or_else(|| Error::wrong("a tensor without an operation"))?;
         let (op_type, name) = (operation.op_type.clone(), operation.name.clone());
-        let dtype = at.text_attribute("dtype")?.to_owned();
+        let dtype = node.text_attribute("dtype")?.to_owned();
         budget.take((op_type.len() + name.len() + dtype.len()) as u64)?;
         Ok(Self {
             op_type,
             name,
-            shape: read_shape(at, budget)?,
+            shape: read_shape(node, budget)?,
             dtype,
-            operation: place,
+            operation: operation_index,
         })
     }
 }

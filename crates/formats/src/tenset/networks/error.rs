@@ -29,12 +29,12 @@ pub enum Error {
 pub enum Reason {
     /// An entry is missing or has another type.
     #[error("{0}")]
-    Lacks(String),
+    Invalid(String),
     /// A graph cannot be read.
-    #[error("{what}: {source}")]
+    #[error("{graph_name}: {source}")]
     Graph {
         /// Name of the graph.
-        what: &'static str,
+        graph_name: &'static str,
         /// Error of the graph.
         source: tvm_json::Error,
     },
@@ -42,7 +42,7 @@ pub enum Reason {
 
 impl Reason {
     /// Builds the reason for an invalid graph.
-    pub(super) fn graph(what: &'static str) -> impl FnOnce(tvm_json::Error) -> Self {
-        move |source| Self::Graph { what, source }
+    pub(super) fn graph(graph_name: &'static str) -> impl FnOnce(tvm_json::Error) -> Self {
+        move |source| Self::Graph { graph_name, source }
     }
 }

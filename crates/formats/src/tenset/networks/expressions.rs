@@ -3,32 +3,32 @@
 use crate::tvm_json::{Error, NodeRef};
 
 /// Returns the operands of an expression in the order of TVM's visitor; empty for unknown types.
-pub(super) fn operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
-    let all = |names: &[&str]| {
-        let operands = names.iter().map(|name| at.follow_required(name));
+pub(super) fn operands<'a>(node: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
+    let required = |names: &[&str]| {
+        let operands = names.iter().map(|name| node.follow_required(name));
         operands.collect::<Result<Vec<_>, _>>()
     };
-    match at.type_key() {
-        name if is_binary(name) => all(&["a", "b"]),
-        "tir.Not" => all(&["a"]),
-        "tir.Cast" | "tir.Broadcast" => all(&["value"]),
-        "tir.Select" => all(&["condition", "true_value", "false_value"]),
-        "tir.Let" => all(&["value", "body"]),
-        "tir.Ramp" => all(&["base", "stride"]),
-        "tir.Call" => at.follow_list("args"),
-        "tir.ProducerLoad" => at.follow_list("indices"),
+    match node.type_key() {
+        name if is_binary(name) => required(&["a", "b"]),
+        "tir.Not" => required(&["a"]),
+        "tir.Cast" | "tir.Broadcast" => required(&["value"]),
+        "tir.Select" => required(&["condition", "true_value", "false_value"]),
+        "tir.Let" => required(&["value", "body"]),
+        "tir.Ramp" => required(&["base", "stride"]),
+        "tir.Call" => node.follow_list("args"),
+        "tir.ProducerLoad" => node.follow_list("indices"),
         "tir.Reduce" => {
             let mut operands = Vec::new();
-            for axis in at.follow_list("axis")? {
+            for axis in node.follow_list("axis")? {
                 let range = axis.follow_required("dom")?;
                 operands.extend([
                     range.follow_required("min")?,
                     range.follow_required("extent")?,
                 ]);
             }
-            operands.extend(at.follow_list("source")?);
-            operands.extend(at.follow_list("init")?);
-            operands.extend(at.follow("condition")?);
+            operands.extend(node.follow_list("source")?);
+            operands.extend(node.follow_list("init")?);
+            operands.extend(node.follow("condition")?);
             Ok(operands)
         }
         _ => Ok(Vec::new()),
@@ -60,9 +60,9 @@ pub(super) fn is_binary(type_key: &str) -> bool {
 }
 
 /// Returns the value of an integer constant; `None` for other expressions.
-pub(super) fn constant(at: NodeRef<'_>) -> Result<Option<i64>, Error> {
-    match at.type_key() {
-        "IntImm" => at.integer_attribute("value").map(Some),
+pub(super) fn constant(node: NodeRef<'_>) -> Result<Option<i64>, Error> {
+    match node.type_key() {
+        "IntImm" => node.integer_attribute("value").map(Some),
         _ => Ok(None),
     }
 }

@@ -24,10 +24,10 @@ pub(super) fn flop_count(
 ) -> Result<Option<f64>, Error> {
     let mut sum = 0.0;
     for &operation in operations {
-        let at = graph.node(operation)?;
-        let count = match at.type_key() {
+        let node = graph.node(operation)?;
+        let count = match node.type_key() {
             "PlaceholderOp" => Some(0.0),
-            "ComputeOp" => operation_flops(graph, at, budget)?,
+            "ComputeOp" => operation_flops(graph, node, budget)?,
             _ => None,
         };
         let Some(count) = count else {
@@ -41,34 +41,34 @@ pub(super) fn flop_count(
 /// Returns the count of one operation.
 fn operation_flops(
     graph: &TvmGraph,
-    at: NodeRef<'_>,
+    node: NodeRef<'_>,
     budget: &mut StepBudget,
 ) -> Result<Option<f64>, Error> {
-    if let Some(attributes) = at.follow("attrs")? {
+    if let Some(attributes) = node.follow("attrs")? {
         let attributes = attributes.entries();
         budget.take(attributes.len() as u64)?;
-        let stated = attributes.into_iter().find(|(name, _)| *name == "FLOP");
-        if let Some((_, stated)) = stated {
-            return Ok(constant(stated)?.map(to_double));
+        let attribute = attributes.into_iter().find(|(name, _)| *name == "FLOP");
+        if let Some((_, attribute)) = attribute {
+            return Ok(constant(attribute)?.map(to_double));
         }
     }
-    let axes = at.follow_list("axis")?;
+    let axes = node.follow_list("axis")?;
     budget.take(axes.len() as u64)?;
     let Some(elements) = product(&extents(&axes)?) else {
         return Ok(None);
     };
-    let body = at.follow_list("body")?;
+    let body = node.follow_list("body")?;
     let kind = match body.first() {
         Some(first) => dtype_kind(first.text_attribute("dtype")?),
         None => "",
     };
-    let body: Vec<usize> = body.into_iter().map(|at| at.index).collect();
+    let body: Vec<usize> = body.into_iter().map(|node| node.index).collect();
     // Like the estimator, this skips indices and the conditions of reductions.
-    let counted = |index| {
-        let counted = counted_operands(graph.node(index)?)?;
-        Ok(counted.into_iter().map(|at| at.index).collect())
+    let counted_indexes = |index| {
+        let counted_indexes = counted_operands(graph.node(index)?)?;
+        Ok(counted_indexes.into_iter().map(|node| node.index).collect())
     };
-    let order = post_order(&body, counted, budget)?;
+    let order = post_order(&body, counted_indexes, budget)?;
     let mut counts = Counts::default();
     for index in order {
         let Some(count) = expression_flops(graph.node(index)?, kind, &counts)? else {
@@ -77,16 +77,16 @@ fn operation_flops(
         counts.insert(index, count);
     }
     let counts = body.iter().map(|index| counts.get(index).copied());
-    let each: Option<f64> = counts.sum();
-    Ok(each.map(|each| elements * each))
+    let count_per_element: Option<f64> = counts.sum();
+    Ok(count_per_element.map(|count_per_element| elements * count_per_element))
 }
 
 /// Returns the operands that are counted.
-fn counted_operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
-    match at.type_key() {
+fn counted_operands<'a>(node: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
+    match node.type_key() {
         "tir.Reduce" => {
-            let mut counted = at.follow_required("combiner")?.follow_list("result")?;
-            let sources = at.follow_list("source")?;
+            let mut counted = node.follow_required("combiner")?.follow_list("result")?;
+            let sources = node.follow_list("source")?;
             // One source per result.
             if sources.len() < counted.len() {
                 return Err(Error::wrong("a reduction with fewer sources than results"));
@@ -96,33 +96,35 @@ fn counted_operands<'a>(at: NodeRef<'a>) -> Result<Vec<NodeRef<'a>>, Error> {
             Ok(counted)
         }
         "tir.ProducerLoad" | "tir.Let" | "tir.Ramp" | "tir.Broadcast" => Ok(Vec::new()),
-        _ => super::expressions::operands(at),
+        _ => super::expressions::operands(node),
     }
 }
 
 /// Returns the count of an expression from the counts of its operands; `None` if TVM gives up.
-fn expression_flops(at: NodeRef<'_>, kind: &str, counts: &Counts) -> Result<Option<f64>, Error> {
-    let count = |at: &NodeRef<'_>| counts.get(&at.index).copied();
-    let operands = counted_operands(at)?;
+fn expression_flops(node: NodeRef<'_>, kind: &str, counts: &Counts) -> Result<Option<f64>, Error> {
+    let count = |node: &NodeRef<'_>| counts.get(&node.index).copied();
+    let operands = counted_operands(node)?;
     let sum = operands.iter().map(count).sum::<Option<f64>>();
-    Ok(match at.type_key() {
+    Ok(match node.type_key() {
         "FloatImm" | "IntImm" | "tir.Var" | "tir.SizeVar" | "tir.ProducerLoad" => Some(0.0),
         "tir.Cast" | "tir.Call" => sum,
         "tir.Select" => {
-            let [condition, yes, no] = operands.as_slice() else {
+            let [condition, if_true, if_false] = operands.as_slice() else {
                 return Ok(None);
             };
-            let dearer = count(yes).zip(count(no)).map(|(yes, no)| yes.max(no));
-            count(condition).zip(dearer).map(|(a, b)| a + b)
+            let max_side = count(if_true)
+                .zip(count(if_false))
+                .map(|(if_true, if_false)| if_true.max(if_false));
+            count(condition).zip(max_side).map(|(a, b)| a + b)
         }
         "tir.Reduce" => {
-            let axes = at.follow_list("axis")?;
+            let axes = node.follow_list("axis")?;
             let steps = product(&extents(&axes)?);
-            steps.zip(sum).map(|(steps, each)| steps * each)
+            steps.zip(sum).map(|(steps, step_flops)| steps * step_flops)
         }
         name if name == "tir.Not" || is_binary(name) => {
-            let own = dtype_kind(at.text_attribute("dtype")?) == kind;
-            sum.map(|sum| sum + f64::from(u8::from(own)))
+            let is_counted = dtype_kind(node.text_attribute("dtype")?) == kind;
+            sum.map(|sum| sum + f64::from(u8::from(is_counted)))
         }
         _ => None,
     })
@@ -130,8 +132,8 @@ fn expression_flops(at: NodeRef<'_>, kind: &str, counts: &Counts) -> Result<Opti
 
 /// Returns the product of numbers; `None` if one is unknown.
 fn product(numbers: &[Option<i64>]) -> Option<f64> {
-    let known: Option<Vec<i64>> = numbers.iter().copied().collect();
-    Some(known?.into_iter().map(to_double).product())
+    let values: Option<Vec<i64>> = numbers.iter().copied().collect();
+    Some(values?.into_iter().map(to_double).product())
 }
 
 /// Returns the kind of a data type without its size: `float` for `float32`. Booleans are unsigned integers.

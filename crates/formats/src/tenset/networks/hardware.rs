@@ -22,9 +22,9 @@ pub struct Hardware(pub BTreeMap<String, i64>);
 
 impl Hardware {
     /// Reads all parameters, including unknown ones.
-    pub(super) fn read(at: NodeRef<'_>) -> Result<Self, Error> {
-        let names = at.node.attributes.keys();
-        let parameters = names.map(|name| Ok((name.clone(), at.integer_attribute(name)?)));
+    pub(super) fn read(node: NodeRef<'_>) -> Result<Self, Error> {
+        let names = node.node.attributes.keys();
+        let parameters = names.map(|name| Ok((name.clone(), node.integer_attribute(name)?)));
         parameters.collect::<Result<_, _>>().map(Self)
     }
 

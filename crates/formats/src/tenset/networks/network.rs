@@ -63,8 +63,8 @@ mod tests {
     use super::Network;
 
     #[test]
-    fn names_of_files_are_read() {
-        let of = |path: &str| {
+    fn file_names_are_parsed() {
+        let parse = |path: &str| {
             let network = Network::from_path(path)?;
             Some((network.name, network.shapes, network.target, network.key))
         };
@@ -73,13 +73,16 @@ mod tests {
         let shapes = vec![vec![1, 3, 224, 224]];
         let llvm = Some("llvm".to_owned());
         let tasks = Some((resnet.clone(), shapes.clone(), llvm, key.clone()));
-        assert_eq!(of("a/b/((resnet_50,[(1,3,224,224)]),llvm).task.pkl"), tasks);
         assert_eq!(
-            of("(('resnet_50', [(1, 3, 224, 224)]), 'llvm').task.pkl"),
+            parse("a/b/((resnet_50,[(1,3,224,224)]),llvm).task.pkl"),
+            tasks
+        );
+        assert_eq!(
+            parse("(('resnet_50', [(1, 3, 224, 224)]), 'llvm').task.pkl"),
             tasks
         );
         let relay = Some((resnet, shapes, None, key));
-        assert_eq!(of("(resnet_50,[(1,3,224,224)]).relay.pkl"), relay);
+        assert_eq!(parse("(resnet_50,[(1,3,224,224)]).relay.pkl"), relay);
         let two = Network::from_path("((x,[(1,),(2,3)]),cuda).task.pkl").unwrap();
         assert_eq!(two.shapes, [vec![1], vec![2, 3]]);
         assert_eq!(two.target.as_deref(), Some("cuda"));

@@ -6,7 +6,7 @@ use crate::{DocumentFormat, Format};
 /// Name of the dataset. The graphs of the tasks are those of the logs of [`tenset`](crate::tenset).
 pub const NAME: &str = "network_info";
 
-/// Bytes that are searched for the beginning of the pickle.
+/// Bytes that are searched for the start of the pickle.
 const HEAD_BYTES: usize = 512;
 
 /// Maximum size of a pickle without tasks in bytes; Python writes 18.
@@ -35,12 +35,12 @@ impl DocumentFormat for NetworkInfo {
         let [0x80, 2..=5, rest @ ..] = head else {
             return false;
         };
-        let looked_at = head.get(..HEAD_BYTES).unwrap_or(head);
-        memchr::memmem::find(looked_at, TASK_MODULE).is_some() || is_module(rest) || is_empty(head)
+        let prefix = head.get(..HEAD_BYTES).unwrap_or(head);
+        memchr::memmem::find(prefix, TASK_MODULE).is_some() || is_module(rest) || is_empty(head)
     }
 }
 
-/// Whether a pickle begins with a module: JSON text with a root.
+/// Whether a pickle starts with a module: JSON text with a root.
 fn is_module(pickle: &[u8]) -> bool {
     let pickle = match pickle {
         // Frame opcode with its length.
@@ -65,8 +65,8 @@ fn is_empty(head: &[u8]) -> bool {
         let Some([tasks, weights]) = pickle.tuple(pickle.root()) else {
             return false;
         };
-        let empty = |id| pickle.sequence(id).is_some_and(<[_]>::is_empty);
-        empty(*tasks) && empty(*weights)
+        let is_empty_sequence = |id| pickle.sequence(id).is_some_and(<[_]>::is_empty);
+        is_empty_sequence(*tasks) && is_empty_sequence(*weights)
     };
     head.len() <= EMPTY_BYTES && pickle::read(head).is_ok_and(|pickle| is_empty(&pickle))
 }

@@ -24,25 +24,26 @@ const FREE_BYTES: usize = 1 << 16;
 /// size of the pickle.
 pub(super) struct TvmObjects<'a> {
     pub(super) pickle: &'a Pickle,
-    left: Cell<usize>,
+    remaining: Cell<usize>,
 }
 
 impl<'a> TvmObjects<'a> {
     /// Creates a view of this pickle.
     pub(super) fn new(pickle: &'a Pickle) -> Self {
-        let left = pickle.length().saturating_mul(MAX_READS);
+        let remaining = pickle.length().saturating_mul(MAX_READS);
         Self {
             pickle,
-            left: Cell::new(left.saturating_add(FREE_BYTES)),
+            remaining: Cell::new(remaining.saturating_add(FREE_BYTES)),
         }
     }
 
     /// Subtracts `bytes` (or values) from the budget.
     fn take(&self, bytes: usize) -> Result<(), Reason> {
-        let left = self.left.get().checked_sub(bytes);
-        self.left.set(left.unwrap_or(0));
-        let reason = || Reason::Lacks("the pickle refers to the same objects too often".to_owned());
-        left.map(drop).ok_or_else(reason)
+        let remaining = self.remaining.get().checked_sub(bytes);
+        self.remaining.set(remaining.unwrap_or(0));
+        let reason =
+            || Reason::Invalid("the pickle refers to the same objects too often".to_owned());
+        remaining.map(drop).ok_or_else(reason)
     }
 
     /// Returns the class name of an object, if it is a TVM class.
@@ -72,12 +73,12 @@ impl<'a> TvmObjects<'a> {
 
     /// Returns the value of a required field.
     pub(super) fn required_field(&self, id: Id, name: &str) -> Result<Id, Reason> {
-        let found = self.field(id, name)?;
-        found.ok_or_else(|| Reason::Lacks(format!("field `{name}` is missing")))
+        let value = self.field(id, name)?;
+        value.ok_or_else(|| Reason::Invalid(format!("field `{name}` is missing")))
     }
 
     /// Returns a text of Python or of TVM's string class.
-    pub(super) fn text(&self, id: Id, what: &str) -> Result<&'a str, Reason> {
+    pub(super) fn text(&self, id: Id, description: &str) -> Result<&'a str, Reason> {
         let text = self.pickle.text(id).or_else(|| {
             let arguments = self.pickle.object(id)?.arguments;
             match self.pickle.tuple(arguments)? {
@@ -87,31 +88,38 @@ impl<'a> TvmObjects<'a> {
                 _ => None,
             }
         });
-        let text = text.ok_or_else(|| Reason::Lacks(format!("the {what} is not a string")))?;
+        let text =
+            text.ok_or_else(|| Reason::Invalid(format!("the {description} is not a string")))?;
         self.take(text.len() + 1)?;
         Ok(text)
     }
 
     /// Returns an integer.
-    pub(super) fn integer(&self, id: Id, what: &str) -> Result<i64, Reason> {
+    pub(super) fn integer(&self, id: Id, description: &str) -> Result<i64, Reason> {
         let number = self.pickle.int(id);
-        number.ok_or_else(|| Reason::Lacks(format!("the {what} is not an integer")))
+        number.ok_or_else(|| Reason::Invalid(format!("the {description} is not an integer")))
     }
 
     /// Returns the elements of a list or tuple.
-    pub(super) fn sequence(&self, id: Id, what: &str) -> Result<&'a [Id], Reason> {
+    pub(super) fn sequence(&self, id: Id, description: &str) -> Result<&'a [Id], Reason> {
         let elements = self.pickle.sequence(id);
         let elements =
-            elements.ok_or_else(|| Reason::Lacks(format!("the {what} is not a list")))?;
+            elements.ok_or_else(|| Reason::Invalid(format!("the {description} is not a list")))?;
         self.take(elements.len() + 1)?;
         Ok(elements)
     }
 
     /// Reads the graph in a field of an object.
-    pub(super) fn graph(&self, id: Id, name: &str, what: &'static str) -> Result<TvmGraph, Reason> {
+    pub(super) fn graph(
+        &self,
+        id: Id,
+        name: &str,
+        description: &'static str,
+    ) -> Result<TvmGraph, Reason> {
         let json = self.field(id, name)?;
-        let json = json.ok_or_else(|| Reason::Lacks(format!("the {what} is not a graph")))?;
-        let json = self.text(json, what)?;
-        TvmGraph::read(json.as_bytes()).map_err(Reason::graph(what))
+        let json =
+            json.ok_or_else(|| Reason::Invalid(format!("the {description} is not a graph")))?;
+        let json = self.text(json, description)?;
+        TvmGraph::read(json.as_bytes()).map_err(Reason::graph(description))
     }
 }

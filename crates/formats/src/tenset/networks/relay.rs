@@ -38,7 +38,7 @@ impl Relay {
         Ok(Self {
             module: objects.text(module, "module")?.to_owned(),
             parameter_bytes: u64::try_from(length).map_err(|_| {
-                Reason::Lacks(format!(
+                Reason::Invalid(format!(
                     "the parameters have {length} bytes, expected 0 or more"
                 ))
             })?,
@@ -51,7 +51,7 @@ impl NetworkInput {
     /// Reads `(name, shape, type)`.
     fn read(objects: &TvmObjects<'_>, id: Id) -> Result<Self, Reason> {
         let &[name, shape, dtype] = objects.sequence(id, "input")? else {
-            return Err(Reason::Lacks(
+            return Err(Reason::Invalid(
                 "an input does not have three parts".to_owned(),
             ));
         };

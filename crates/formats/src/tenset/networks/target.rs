@@ -38,11 +38,11 @@ pub enum TargetValue {
 impl Target {
     /// Reads the target of a graph. Its host has no host of its own.
     pub(super) fn read(graph: &TvmGraph) -> Result<Self, Error> {
-        let (at, budget) = (graph.root()?, &mut StepBudget::for_graph(graph));
+        let (node, budget) = (graph.root()?, &mut StepBudget::for_graph(graph));
         let version = graph.tvm_version.as_deref();
-        let mut target = Self::read_without_host(at, version, budget)?;
-        if at.node.attributes.contains_key("host")
-            && let Some(host) = at.follow("host")?
+        let mut target = Self::read_without_host(node, version, budget)?;
+        if node.node.attributes.contains_key("host")
+            && let Some(host) = node.follow("host")?
         {
             let host = Self::read_without_host(host, version, budget)?;
             target.host = Some(Box::new(host));
@@ -51,27 +51,27 @@ impl Target {
     }
 
     fn read_without_host(
-        at: NodeRef<'_>,
+        node: NodeRef<'_>,
         tvm_version: Option<&str>,
         budget: &mut StepBudget,
     ) -> Result<Self, Error> {
-        let kind = at.follow_required("kind")?.follow_required("name")?;
-        let tag = match at.follow("tag")? {
+        let kind = node.follow_required("kind")?.follow_required("name")?;
+        let tag = match node.follow("tag")? {
             Some(tag) => text::read_text(tag, budget)?,
             None => String::new(),
         };
-        let attributes = match at.follow("attrs")? {
+        let attributes = match node.follow("attrs")? {
             Some(attributes) => attributes.entries(),
             None => Vec::new(),
         };
-        let attributes = attributes.into_iter().map(|(name, at)| {
-            let value = TargetValue::read(at, budget)?;
+        let attributes = attributes.into_iter().map(|(name, value)| {
+            let value = TargetValue::read(value, budget)?;
             Ok((name.to_owned(), value))
         });
         let attributes = attributes.collect::<Result<_, Error>>()?;
         Ok(Self {
             kind: text::read_text(kind, budget)?,
-            keys: text::read_texts(at.follow_list("keys")?, budget)?,
+            keys: text::read_texts(node.follow_list("keys")?, budget)?,
             tag,
             attributes,
             host: None,
@@ -97,25 +97,25 @@ impl Target {
 }
 
 impl TargetValue {
-    fn read(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
-        if !at.is_array() {
-            return Self::read_one(at, budget);
+    fn read(node: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
+        if !node.is_array() {
+            return Self::read_one(node, budget);
         }
-        let elements = at.elements();
+        let elements = node.elements();
         let elements = elements.map(|element| Self::read_one(element, budget));
         elements.collect::<Result<_, _>>().map(Self::List)
     }
 
-    fn read_one(at: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
+    fn read_one(node: NodeRef<'_>, budget: &mut StepBudget) -> Result<Self, Error> {
         budget.take(1)?;
-        if at.type_key() == "IntImm" {
-            let number = at.integer_attribute("value")?;
-            return Ok(match at.text_attribute("dtype")? {
+        if node.type_key() == "IntImm" {
+            let number = node.integer_attribute("value")?;
+            return Ok(match node.text_attribute("dtype")? {
                 "bool" => Self::Flag(number != 0),
                 _ => Self::Whole(number),
             });
         }
-        text::read_text(at, budget).map(Self::Text)
+        text::read_text(node, budget).map(Self::Text)
     }
 
     /// Formats the value like TVM 0.8.

@@ -53,17 +53,17 @@ impl Task {
         index: usize,
         weight: Option<i64>,
     ) -> Result<Self, Reason> {
-        let of = |name| objects.required_field(id, name);
-        let workload_key = objects.text(of("workload_key")?, "workload key")?;
-        let tensors = objects.graph(of("compute_dag")?, "tensors", "computation")?;
+        let field = |name| objects.required_field(id, name);
+        let workload_key = objects.text(field("workload_key")?, "workload key")?;
+        let tensors = objects.graph(field("compute_dag")?, "tensors", "computation")?;
         let computation = computation_of_tensors(&tensors);
         let (tensors, dag) = Dag::read(&tensors).map_err(Reason::graph("computation"))?;
         let target_host = objects.field(id, "target_host")?;
         let target_host = target_host.filter(|&host| objects.pickle.get(host) != &Value::None);
         let target_host = target_host.map(|host| read_target(objects, host, "target of the host"));
-        let hardware = objects.graph(of("hardware_params")?, "handle", "hardware")?;
+        let hardware = objects.graph(field("hardware_params")?, "handle", "hardware")?;
         let hardware = hardware.root().and_then(Hardware::read);
-        let layout = of("layout_rewrite_option")?;
+        let layout = field("layout_rewrite_option")?;
         let input_names = match objects.field(id, "task_input_names")? {
             Some(names) => read_input_names(objects, names)?,
             None => Vec::new(),
@@ -72,7 +72,7 @@ impl Task {
             index,
             weight,
             workload_key: workload_key.to_owned(),
-            target: read_target(objects, of("target")?, "target")?,
+            target: read_target(objects, field("target")?, "target")?,
             target_host: target_host.transpose()?,
             hardware: hardware.map_err(Reason::graph("hardware"))?,
             layout_rewrite_option: objects.integer(layout, "layout option")?,
@@ -91,16 +91,20 @@ impl Task {
 }
 
 /// Reads the target of an object.
-fn read_target(objects: &TvmObjects<'_>, id: Id, what: &'static str) -> Result<Target, Reason> {
-    let graph = objects.graph(id, "handle", what)?;
-    Target::read(&graph).map_err(Reason::graph(what))
+fn read_target(
+    objects: &TvmObjects<'_>,
+    id: Id,
+    description: &'static str,
+) -> Result<Target, Reason> {
+    let graph = objects.graph(id, "handle", description)?;
+    Target::read(&graph).map_err(Reason::graph(description))
 }
 
 /// Reads the texts of an array object.
 fn read_input_names(objects: &TvmObjects<'_>, id: Id) -> Result<Vec<String>, Reason> {
-    let what = "list of input names";
-    let graph = objects.graph(id, "handle", what)?;
-    let root = graph.root().map_err(Reason::graph(what))?;
+    let description = "list of input names";
+    let graph = objects.graph(id, "handle", description)?;
+    let root = graph.root().map_err(Reason::graph(description))?;
     let names = text::read_texts(root.elements(), &mut StepBudget::for_graph(&graph));
-    names.map_err(Reason::graph(what))
+    names.map_err(Reason::graph(description))
 }

@@ -1,5 +1,5 @@
 //! Compares with the results of other decoders on real files, and tests synthetic files.
 
 mod golden;
-mod made;
 mod pickled;
+mod synthetic;

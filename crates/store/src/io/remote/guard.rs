@@ -10,7 +10,7 @@ use object_store::{Error, ObjectStore, Result};
 use tokio::sync::OnceCell;
 
 use super::cache;
-use super::probe::{ProbeResult, probe};
+use super::probe::{ProbeResult, ProbeVerdict, probe};
 use super::retry::ServerRetries;
 
 /// Cache folder of check results.
@@ -31,8 +31,7 @@ const PAUSES: [Duration; 6] = [
 
 /// Returns whether all failures mean that the check could not run.
 fn is_inconclusive(checks: &[ProbeResult]) -> bool {
-    let mut wrong = checks.iter().filter(|check| check.wrong.is_some());
-    wrong.clone().next().is_some() && wrong.all(|check| check.untried)
+    ProbeVerdict::from_results(checks) == ProbeVerdict::Unreachable
 }
 
 /// Decides whether this process may write to a bucket.
@@ -92,8 +91,8 @@ impl WriteGuard {
         let wrong: Vec<String> = checks
             .iter()
             .filter_map(|check| {
-                let wrong = check.wrong.as_ref()?;
-                Some(format!("{}: {wrong}", check.what))
+                let problem = check.problem.as_ref()?;
+                Some(format!("{}: {problem}", check.name))
             })
             .collect();
         if is_inconclusive(&checks) {
@@ -116,7 +115,7 @@ impl WriteGuard {
                 wrong.join("\n  ")
             );
             return Err(Error::PermissionDenied {
-                path: denied.what.to_owned(),
+                path: denied.name.to_owned(),
                 source: reason.into(),
             });
         }

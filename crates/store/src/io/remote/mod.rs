@@ -46,7 +46,7 @@ use tail_cache::{LOG_BYTES, TAIL_BYTES, TailCache};
 use traffic::CountingConnector;
 use tsql_error as error;
 
-pub use probe::ProbeResult;
+pub use probe::{ProbeResult, ProbeVerdict};
 pub use retry::set_retry_timeout;
 pub use retry::{are_retries_stopped, set_retry_reporter, stop_retries};
 pub use traffic::{Traffic, traffic};

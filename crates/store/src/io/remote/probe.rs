@@ -10,6 +10,7 @@ use object_store::path::Path;
 use object_store::{
     Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, Result,
 };
+use tsql_error::storage_message;
 use uuid::Uuid;
 
 /// Number of writers that race for an object, and number of races.
@@ -21,13 +22,41 @@ const RACES: usize = 4;
 #[non_exhaustive]
 pub struct ProbeResult {
     /// Name of the check.
-    pub what: &'static str,
+    pub name: &'static str,
     /// Reason of the failure. `None` for success.
-    pub wrong: Option<String>,
+    pub problem: Option<String>,
     /// The check could not run: the network or the server failed.
     pub(super) untried: bool,
     /// The credentials lack a permission.
     pub(super) is_denied: bool,
+}
+
+/// Conclusion from all checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProbeVerdict {
+    /// Several writers may write at once.
+    Supported,
+    /// The server answers, but breaks a rule that commits rely on.
+    Unsupported,
+    /// The credentials lack a permission.
+    Denied,
+    /// No check could run: the server cannot be reached, or there are no credentials.
+    Unreachable,
+}
+
+impl ProbeVerdict {
+    /// Draws the conclusion.
+    #[must_use]
+    pub fn from_results(results: &[ProbeResult]) -> Self {
+        let mut failed = results.iter().filter(|check| check.problem.is_some());
+        match failed.clone().next() {
+            None => Self::Supported,
+            Some(_) if failed.clone().all(|check| check.untried) => Self::Unreachable,
+            Some(_) if failed.any(|check| check.is_denied) => Self::Denied,
+            Some(_) => Self::Unsupported,
+        }
+    }
 }
 
 /// Runs all checks under `prefix`, and leaves nothing behind.
@@ -67,15 +96,21 @@ pub(super) async fn probe(objects: &Arc<dyn ObjectStore>, prefix: &Path) -> Vec<
     checks
 }
 
-fn probe_result(what: &'static str, outcome: Outcome) -> ProbeResult {
-    let (wrong, error) = match outcome {
+fn probe_result(name: &'static str, outcome: Outcome) -> ProbeResult {
+    let (problem, error) = match outcome {
         Ok(()) => (None, None),
-        Err(ProbeFailure::Answer(wrong)) => (Some(wrong), None),
-        Err(ProbeFailure::Failed(error)) => (Some(error.to_string()), Some(error)),
+        Err(ProbeFailure::Answer(problem)) => (Some(problem), None),
+        Err(ProbeFailure::Failed(error)) => {
+            let message = storage_message(&error);
+            // One hint for all checks is enough.
+            let fact = message.split("\nhint: ").next().unwrap_or(&message);
+            let fact = fact.trim_start_matches("storage: ").to_owned();
+            (Some(fact), Some(error))
+        }
     };
     ProbeResult {
-        what,
-        wrong,
+        name,
+        problem,
         untried: matches!(error, Some(Error::Generic { .. })),
         is_denied: matches!(
             error,
@@ -213,5 +248,50 @@ async fn delete(objects: &Arc<dyn ObjectStore>, folder: &Path) -> Outcome {
         Err(Error::NotFound { .. }) => Ok(()),
         Err(error) => Err(error.into()),
         Ok(_) => Err("it is still there".to_owned().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreachable_server_proves_nothing_about_writers() {
+        let failed = |error: Error| probe_result("a check", Err(ProbeFailure::Failed(error)));
+        let unreachable = || {
+            failed(Error::Generic {
+                store: "S3",
+                source: "connection refused".into(),
+            })
+        };
+        let denied = || {
+            failed(Error::PermissionDenied {
+                path: "a".to_owned(),
+                source: "403".into(),
+            })
+        };
+        let passed = || probe_result("a check", Ok(()));
+        let wrong = || {
+            probe_result(
+                "a check",
+                Err(ProbeFailure::Answer("overwritten".to_owned())),
+            )
+        };
+        for (results, expected) in [
+            (vec![passed(), passed()], ProbeVerdict::Supported),
+            (
+                vec![unreachable(), unreachable()],
+                ProbeVerdict::Unreachable,
+            ),
+            (vec![passed(), denied()], ProbeVerdict::Denied),
+            (vec![passed(), wrong()], ProbeVerdict::Unsupported),
+            (vec![unreachable(), wrong()], ProbeVerdict::Unsupported),
+        ] {
+            assert_eq!(
+                ProbeVerdict::from_results(&results),
+                expected,
+                "{results:?}"
+            );
+        }
     }
 }

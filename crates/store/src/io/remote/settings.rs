@@ -59,8 +59,8 @@ struct Settings {
     bucket: BTreeMap<String, Bucket>,
     /// Field of a store's old marker, which has the same file name. Not a setting.
     format: Option<i64>,
-    #[serde(rename = "made_as")]
-    _made_as: Option<String>,
+    #[serde(rename = "store_id", alias = "made_as")]
+    _store_id: Option<String>,
 }
 
 impl Settings {

@@ -87,7 +87,7 @@ fn tasks_of_real_files_are_those_of_another_decoder() {
     let (Some(tasks), Some(golden)) = (tasks(), golden("network_tasks.expected.jsonl")) else {
         return;
     };
-    let mut seen = 0;
+    let mut compared = 0;
     for line in golden.lines() {
         let expected: Value = serde_json::from_str(line).unwrap();
         let file = expected["file"].as_str().unwrap();
@@ -95,10 +95,10 @@ fn tasks_of_real_files_are_those_of_another_decoder() {
         let task = &tasks[file][index];
         assert_eq!(row(file, task), expected);
         assert!(task.input_names.is_empty());
-        seen += 1;
+        compared += 1;
     }
-    assert_eq!(seen, 204);
-    assert_eq!(seen, tasks.values().map(Vec::len).sum::<usize>());
+    assert_eq!(compared, 204);
+    assert_eq!(compared, tasks.values().map(Vec::len).sum::<usize>());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn operations_of_real_tasks_are_counted_as_tvm_counts_them() {
         return;
     };
     let golden: Vec<Value> = serde_json::from_str(&golden).unwrap();
-    let mut unknown = 0;
+    let mut unknown_count = 0;
     for expected in &golden {
         let file = expected["file"].as_str().unwrap();
         let index = usize::try_from(expected["idx"].as_u64().unwrap()).unwrap();
@@ -119,18 +119,20 @@ fn operations_of_real_tasks_are_counted_as_tvm_counts_them() {
             expected["flop_ct"],
             "{file} {index}"
         );
-        unknown += usize::from(flop_count.is_none());
+        unknown_count += usize::from(flop_count.is_none());
         // The other decoder has its own order.
         let operations = task.dag.operations.iter();
-        let operations = operations.map(|one| json!([one.op_type, one.name, one.tag]).to_string());
+        let operations =
+            operations.map(|node| json!([node.op_type, node.name, node.tag]).to_string());
         let mut operations: Vec<String> = operations.collect();
-        let others = expected["ops"].as_array().unwrap().iter();
-        let mut others: Vec<String> = others.map(ToString::to_string).collect();
+        let expected_operations = expected["ops"].as_array().unwrap().iter();
+        let mut expected_operations: Vec<String> =
+            expected_operations.map(ToString::to_string).collect();
         operations.sort();
-        others.sort();
-        assert_eq!(operations, others, "{file} {index}");
-        for (from, to) in task.dag.edges() {
-            assert!(from < to);
+        expected_operations.sort();
+        assert_eq!(operations, expected_operations, "{file} {index}");
+        for (producer, consumer) in task.dag.edges() {
+            assert!(producer < consumer);
         }
         for tensor in &task.tensors {
             let operation = &task.dag.operations[tensor.operation];
@@ -141,13 +143,13 @@ fn operations_of_real_tasks_are_counted_as_tvm_counts_them() {
             assert_eq!(operation.dtype.as_ref(), Some(&tensor.dtype));
         }
     }
-    assert_eq!((golden.len(), unknown), (204, 6));
+    assert_eq!((golden.len(), unknown_count), (204, 6));
 }
 
 /// A workload key consists of the hash and the sizes of the tensors. The text of a target and the hardware parameters
 /// equal those of log records.
 #[test]
-fn real_tasks_are_known_in_logs() {
+fn real_tasks_have_the_keys_of_log_records() {
     let Some(tasks) = tasks() else { return };
     for task in tasks.values().flatten() {
         let key: Vec<Value> = serde_json::from_str(&task.workload_key).unwrap();
@@ -172,10 +174,10 @@ fn real_tasks_are_known_in_logs() {
 /// Numbers of a key after its name, at any nesting depth.
 fn sizes(key: &str) -> (String, Vec<i64>) {
     let key: Value = serde_json::from_str(key).unwrap();
-    let (mut open, mut sizes) = (vec![&key], Vec::new());
-    while let Some(value) = open.pop() {
+    let (mut stack, mut sizes) = (vec![&key], Vec::new());
+    while let Some(value) = stack.pop() {
         match value {
-            Value::Array(items) => open.extend(items.iter().rev()),
+            Value::Array(items) => stack.extend(items.iter().rev()),
             other => sizes.extend(other.as_i64()),
         }
     }
@@ -185,12 +187,12 @@ fn sizes(key: &str) -> (String, Vec<i64>) {
 /// Steps of records reference stages by the operation indices used here: the extent of the first split equals a
 /// dimension of its operation.
 #[test]
-fn steps_of_real_records_name_operations_by_their_places() {
+fn steps_of_real_records_refer_to_operations_by_index() {
     let (Some(files), Some(logs)) = (tasks(), shared::path("data/tenset/tutorial-logs")) else {
         return;
     };
-    let known = files.values().flatten();
-    let known: BTreeMap<_, _> = known
+    let tasks_by_sizes = files.values().flatten();
+    let tasks_by_sizes: BTreeMap<_, _> = tasks_by_sizes
         .map(|task| (sizes(&task.workload_key), task))
         .collect();
     let (mut records, mut splits) = (0, 0);
@@ -202,26 +204,29 @@ fn steps_of_real_records_name_operations_by_their_places() {
             let record: Value = serde_json::from_str(line).unwrap();
             let Some(task) = record["i"][0][0]
                 .as_str()
-                .and_then(|key| known.get(&sizes(key)))
+                .and_then(|key| tasks_by_sizes.get(&sizes(key)))
             else {
                 continue;
             };
             records += 1;
-            let mut touched = Vec::new();
+            let mut split_stages = Vec::new();
             for step in record["i"][1][1].as_array().unwrap() {
-                let place = |index: usize| usize::try_from(step[index].as_u64().unwrap()).unwrap();
-                let operation = &task.dag.operations[place(1)];
+                let argument =
+                    |index: usize| usize::try_from(step[index].as_u64().unwrap()).unwrap();
+                let operation = &task.dag.operations[argument(1)];
                 match step[0].as_str().unwrap() {
                     // These steps insert stages, so that others move. A cached stage may be an input.
                     "CHR" | "CHW" | "RF" => break,
-                    "SP" if !touched.contains(&place(1)) && place(2) < operation.shape.len() => {
-                        assert_eq!(operation.shape[place(2)], step[3].as_i64(), "{line}");
+                    "SP" if !split_stages.contains(&argument(1))
+                        && argument(2) < operation.shape.len() =>
+                    {
+                        assert_eq!(operation.shape[argument(2)], step[3].as_i64(), "{line}");
                         splits += 1;
                     }
                     _ => {}
                 }
                 assert_eq!(operation.op_type, "ComputeOp", "{step}");
-                touched.push(place(1));
+                split_stages.push(argument(1));
             }
         }
     }

@@ -27,8 +27,8 @@ pub(super) fn object(module: &str, class: &str, state: &[(&str, Vec<u8>)]) -> Ve
     let state: Vec<u8> = state
         .flat_map(|(name, value)| [text(name), value.clone()].concat())
         .collect();
-    let made = format!("ctvm.runtime.object\n_new_object\nc{module}\n{class}\n");
-    [made.as_bytes(), b"\x85R}(", &state, b"ub"].concat()
+    let constructor = format!("ctvm.runtime.object\n_new_object\nc{module}\n{class}\n");
+    [constructor.as_bytes(), b"\x85R}(", &state, b"ub"].concat()
 }
 
 /// TVM object that is a graph.

@@ -1,0 +1,153 @@
+//! Tables of a comparison.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, StringArray};
+use tsql_ml::compare::{Change, Comparison, Summary};
+
+/// Maximum number of characters of a key or of steps in tables for people.
+const MAX_CHARS: usize = 36;
+
+/// A row: kind, name, number of pairs, and their summary.
+type Row<'a> = (&'static str, Option<&'a str>, u64, Option<&'a Summary>);
+
+/// Returns the means and counts of all pairs, of operators and networks, and the counts of other pairs.
+pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, ArrayRef); 10] {
+    let (a, b) = (Some(found.a.name.as_str()), Some(found.b.name.as_str()));
+    let counts = [
+        ("only", a, found.only_a),
+        ("only", b, found.only_b),
+        ("newly failing", None, found.newly_failing),
+        ("newly working", None, found.newly_working),
+        ("failing", None, found.failing),
+        ("same records", None, found.same_records),
+    ];
+    let counts = counts.into_iter().filter(|(_, _, count)| *count > 0);
+    let counts = counts.map(|(kind, name, count)| (kind, name, count, None));
+    let operators = found.operators.iter().map(|part| ("operator", part));
+    let networks = found.networks.iter().map(|part| ("network", part));
+    let parts = operators.chain(networks);
+    let parts = parts.map(|(kind, part)| {
+        let summary = &part.summary;
+        (kind, part.name.as_deref(), summary.pairs, Some(summary))
+    });
+    let all = std::iter::once(("all", None, found.all.pairs, Some(&found.all)));
+    let rows: Vec<Row<'_>> = all.chain(parts).chain(counts).collect();
+    let texts = |get: fn(&Row<'_>) -> Option<String>| -> ArrayRef {
+        Arc::new(rows.iter().map(get).collect::<StringArray>())
+    };
+    let numbers = |get: fn(&Summary) -> Option<f64>| -> ArrayRef {
+        let numbers = rows.iter().map(|row| get(row.3?));
+        Arc::new(format_number(numbers, rounded))
+    };
+    let counts = |get: fn(&Summary) -> u64| -> ArrayRef {
+        let counts = rows.iter().map(|row| Some(get(row.3?).cast_signed()));
+        Arc::new(counts.collect::<Int64Array>())
+    };
+    let pairs = rows.iter().map(|row| row.2.cast_signed());
+    [
+        ("kind", texts(|row| Some(row.0.to_owned()))),
+        ("name", texts(|row| row.1.map(str::to_owned))),
+        ("pairs", Arc::new(Int64Array::from_iter_values(pairs))),
+        ("speedup", numbers(|found| found.speedup)),
+        ("speedup_low", numbers(|found| found.speedup_low)),
+        ("speedup_high", numbers(|found| found.speedup_high)),
+        ("faster", counts(|found| found.faster)),
+        ("slower", counts(|found| found.slower)),
+        ("same", counts(|found| found.same)),
+        ("unclear", counts(|found| found.unclear)),
+    ]
+}
+
+/// Returns the worst regressions, the best gains, and new failures and fixes, each with the name of its list.
+fn rows(found: &Comparison) -> Vec<(&'static str, &Change)> {
+    let lists = [
+        ("regression", &found.regressions),
+        ("gain", &found.gains),
+        ("newly failing", &found.failures),
+        ("newly working", &found.fixes),
+    ];
+    let rows = lists.into_iter();
+    let rows = rows.flat_map(|(kind, list)| list.iter().map(move |change| (kind, change)));
+    rows.collect()
+}
+
+fn texts(rows: &[(&str, &Change)], get: fn(&Change) -> Option<&str>) -> ArrayRef {
+    Arc::new(rows.iter().map(|row| get(row.1)).collect::<StringArray>())
+}
+
+/// Returns all columns of the listed changes.
+pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
+    let rows = rows(found);
+    let texts = |get| texts(&rows, get);
+    let numbers = |get: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| get(row.1)), false))
+    };
+    let ids = |get: fn(&Change) -> i64| -> ArrayRef {
+        let ids = rows.iter().map(|row| get(row.1));
+        Arc::new(Int64Array::from_iter_values(ids))
+    };
+    let kind = rows.iter().map(|row| row.0);
+    let errors = rows.iter().map(|row| row.1.error_no);
+    [
+        ("kind", Arc::new(StringArray::from_iter_values(kind))),
+        ("verdict", texts(|change| Some(change.verdict))),
+        ("speedup", numbers(|change| change.speedup)),
+        ("speedup_low", numbers(|change| change.speedup_low)),
+        ("speedup_high", numbers(|change| change.speedup_high)),
+        ("a_ns", numbers(|change| change.a_ns)),
+        ("b_ns", numbers(|change| change.b_ns)),
+        ("p", numbers(|change| change.p)),
+        ("error_no", Arc::new(errors.collect::<Int16Array>())),
+        ("platform", texts(|change| change.platform.as_deref())),
+        ("workload_key", texts(|change| Some(&change.workload_key))),
+        ("steps", texts(|change| change.steps.as_deref())),
+        ("graph_id", ids(|change| change.graph_id)),
+        ("config_id", ids(|change| change.config_id)),
+    ]
+}
+
+/// Returns the main columns of the listed changes, with shortened texts.
+pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
+    let rows = rows(found);
+    let numbers = |get: fn(&Change) -> Option<f64>| -> ArrayRef {
+        Arc::new(format_number(rows.iter().map(|row| get(row.1)), true))
+    };
+    let kind = rows.iter().map(|row| row.0);
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("kind", Arc::new(StringArray::from_iter_values(kind))),
+        ("verdict", texts(&rows, |change| Some(change.verdict))),
+        ("speedup", numbers(|change| change.speedup)),
+        ("a_ns", numbers(|change| change.a_ns)),
+        ("b_ns", numbers(|change| change.b_ns)),
+    ];
+    if found.is_by_platform {
+        let platform = texts(&rows, |change| change.platform.as_deref());
+        columns.push(("platform", platform));
+    }
+    let texts = |get: fn(&Change) -> Option<&str>| -> ArrayRef {
+        let texts = rows.iter().map(|row| get(row.1).map(truncate));
+        Arc::new(texts.collect::<StringArray>())
+    };
+    let keys = texts(|change| Some(&change.workload_key));
+    columns.push(("workload_key", keys));
+    columns.push(("steps", texts(|change| change.steps.as_deref())));
+    columns
+}
+
+/// Cuts a long text to [`MAX_CHARS`] characters and an ellipsis.
+fn truncate(text: &str) -> String {
+    let mut characters = text.chars();
+    let begin: String = characters.by_ref().take(MAX_CHARS).collect();
+    if characters.next().is_none() {
+        return begin;
+    }
+    begin + "…"
+}
+
+/// Returns a column of numbers, with four significant digits if `rounded`.
+fn format_number(numbers: impl Iterator<Item = Option<f64>>, rounded: bool) -> Float64Array {
+    let digits = |number: f64| format!("{number:.3e}").parse().unwrap_or(number);
+    let numbers = numbers.map(|number| if rounded { number.map(digits) } else { number });
+    numbers.collect()
+}
