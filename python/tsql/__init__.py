@@ -8,12 +8,11 @@
 `Store.sql` returns a `Result`, which polars, pandas, pyarrow, NumPy, torch, DuckDB and other readers of Arrow accept.
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import os as _os
+import typing as _typing
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from . import errors
+from . import _native, dbapi, errors
 from ._batch import Batch
 from ._catalog import Column, Elements, Function, Table, functions, probe, tables, verify, workers
 from ._native import version as _version
@@ -25,10 +24,18 @@ from ._stream import Stream
 from ._training import TrainingGraphs, TrainingRows
 from ._training_batch import GraphStep, TrainingBatch
 from ._ui import Ui
+from .dbapi import connect
 from .errors import Error
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from . import measure, reports
+
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(
+        before=_native.before_fork,
+        after_in_parent=_native.after_fork,
+        after_in_child=_native.after_fork_in_child,
+    )
 
 __version__: str = _version()
 
@@ -51,7 +58,9 @@ __all__ = [
     "TrainingRows",
     "Ui",
     "__version__",
+    "connect",
     "create",
+    "dbapi",
     "errors",
     "functions",
     "measure",
@@ -65,8 +74,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return sorted(__all__)
+
+
+def __getattr__(name: str) -> _typing.Any:
     """Imports a module of the package on first use."""
     if name in ("measure", "reports"):
-        return importlib.import_module(f"tsql.{name}")
+        return _importlib.import_module(f"tsql.{name}")
     raise AttributeError(f"module 'tsql' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: _typing.Any) -> None:
+    """Adds the magics `%tsql` and `%%tsql` to IPython: `%load_ext tsql` calls this function."""
+    shell.register_magics(_importlib.import_module("tsql._magic").TsqlMagics)
