@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +20,6 @@ FOLDER = "cookbook"
 _CHECKOUT = Path(__file__).parents[2]
 _ROWS = 5
 _CELL_LENGTH = 40
-# Options of plots whose argument in Python has another name.
-_PLOT_OPTIONS = {"note": "annotate"}
 _HEADER = re.compile(r"-- (platform|parameter|file|needs) (.*?) : (.*)")
 
 
@@ -94,13 +93,16 @@ THEMES = (
         "roofline",
         "Roofline and throughput",
         "These queries relate the runtime of tasks to their operations and bytes. The operations of TenSet's tasks come "
-        "from its `network_info` files.",
+        "from its `network_info` files, which are pickles of the published dataset. The sample store contains logs only, "
+        "so these queries have no result here. [The TenSet tutorial](../tutorials/tenset.md) ingests published files.",
         ("task-gflops", "gflops-by-operator", "gflops-beside-peak", "roofline", "task-bounds"),
     ),
     Theme(
         "networks",
         "Networks",
-        "These queries combine the tasks of a network. The networks of TenSet come from its `network_info` files.",
+        "These queries combine the tasks of a network. The networks of TenSet come from its `network_info` files. The "
+        "sample store contains logs only, so these queries have no result here. "
+        "[The TenSet tutorial](../tutorials/tenset.md) ingests published files.",
         ("network-latency", "hold-out-networks"),
     ),
     Theme(
@@ -173,8 +175,7 @@ def parse_header(sql: str) -> Header:
         if not line.startswith("-- "):
             break
         if line.startswith("-- plot: "):
-            options = [word.split("=", 1) for word in line.removeprefix("-- plot: ").split()]
-            plot = {_PLOT_OPTIONS.get(name, name): value for name, value in options}
+            plot = dict(word.split("=", 1) for word in shlex.split(line.removeprefix("-- plot: ")))
         if match := _HEADER.fullmatch(line):
             kind, name, meaning = match.groups()
             name, _, default = name.partition(" = ")
