@@ -242,7 +242,7 @@ struct DisabledSettingsCheck;
 
 impl AnalyzerRule for DisabledSettingsCheck {
     fn name(&self) -> &'static str {
-        "settings_stay_off"
+        "fixed_settings"
     }
 
     fn analyze(

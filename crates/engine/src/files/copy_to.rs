@@ -64,7 +64,7 @@ pub(crate) struct AtomicCopy;
 
 impl AnalyzerRule for AtomicCopy {
     fn name(&self) -> &'static str {
-        "copy_writes_whole_files"
+        "copy_to"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

@@ -280,7 +280,7 @@ impl PhysicalOptimizerRule for CatchPanics {
     }
 
     fn name(&self) -> &'static str {
-        "catch_panics"
+        "untrusted_files"
     }
 
     fn schema_check(&self) -> bool {

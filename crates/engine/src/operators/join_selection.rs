@@ -56,7 +56,7 @@ impl PhysicalOptimizerRule for SortMergeLargeJoins {
     }
 
     fn name(&self) -> &'static str {
-        "joins_spill"
+        "spilling_joins"
     }
 
     fn schema_check(&self) -> bool {

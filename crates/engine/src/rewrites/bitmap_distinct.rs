@@ -86,7 +86,7 @@ impl BitmapDistinct {
 
 impl AnalyzerRule for BitmapDistinct {
     fn name(&self) -> &'static str {
-        "count_in_bitmap"
+        "bitmap_distinct"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

@@ -32,7 +32,7 @@ pub(crate) struct DistinctOnRewrite;
 
 impl AnalyzerRule for DistinctOnRewrite {
     fn name(&self) -> &'static str {
-        "first_rows_of_distinct_on"
+        "distinct_on"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

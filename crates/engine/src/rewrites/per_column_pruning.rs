@@ -54,7 +54,7 @@ impl PhysicalOptimizerRule for PerColumnPruning {
     }
 
     fn name(&self) -> &'static str {
-        "bounds_of_columns"
+        "per_column_pruning"
     }
 
     fn schema_check(&self) -> bool {

@@ -19,7 +19,7 @@ pub(crate) struct SplitPruning;
 
 impl OptimizerRule for SplitPruning {
     fn name(&self) -> &'static str {
-        "graphs_of_parts"
+        "split_pruning"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

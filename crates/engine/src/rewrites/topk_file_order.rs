@@ -63,7 +63,7 @@ impl PhysicalOptimizerRule for TopKFileOrder {
     }
 
     fn name(&self) -> &'static str {
-        "best_first"
+        "topk_file_order"
     }
 
     fn schema_check(&self) -> bool {

@@ -11,10 +11,10 @@ use crate::test_queries::collect;
 
 /// Our rules without a switch.
 const SAFETY: [&str; 4] = [
-    "settings_stay_off",
-    "copy_writes_whole_files",
+    "fixed_settings",
+    "copy_to",
     "window_filters",
-    "catch_panics",
+    "untrusted_files",
 ];
 
 async fn text(context: &SessionContext, sql: &str) -> String {

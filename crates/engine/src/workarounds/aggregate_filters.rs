@@ -22,7 +22,7 @@ pub(super) struct FilterBeforeArguments;
 
 impl AnalyzerRule for FilterBeforeArguments {
     fn name(&self) -> &'static str {
-        "filter_before_arguments"
+        "aggregate_filters"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

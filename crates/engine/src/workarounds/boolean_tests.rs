@@ -18,7 +18,7 @@ pub(super) struct BooleanTestRewrite;
 
 impl AnalyzerRule for BooleanTestRewrite {
     fn name(&self) -> &'static str {
-        "truth_compared_with_literals"
+        "boolean_tests"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

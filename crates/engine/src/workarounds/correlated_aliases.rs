@@ -29,7 +29,7 @@ pub(super) struct CorrelatedAliasRewrite;
 
 impl AnalyzerRule for CorrelatedAliasRewrite {
     fn name(&self) -> &'static str {
-        "projected_aliases"
+        "correlated_aliases"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

@@ -18,7 +18,7 @@ pub(super) struct RejectAmbiguousDistinctFrom;
 
 impl AnalyzerRule for RejectAmbiguousDistinctFrom {
     fn name(&self) -> &'static str {
-        "no_doubt_what_is_distinct"
+        "distinct_from"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

@@ -47,7 +47,7 @@ impl PhysicalOptimizerRule for UnorderedLimits {
     }
 
     fn name(&self) -> &'static str {
-        "limits_choose_no_rows"
+        "limits"
     }
 
     fn schema_check(&self) -> bool {

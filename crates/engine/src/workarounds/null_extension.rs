@@ -69,7 +69,7 @@ impl PhysicalOptimizerRule for ForgetNullExtended {
     }
 
     fn name(&self) -> &'static str {
-        "nothing_known_of_nulls"
+        "null_extension"
     }
 
     fn schema_check(&self) -> bool {

@@ -38,7 +38,7 @@ pub(super) struct NullInListRewrite;
 
 impl AnalyzerRule for NullInListRewrite {
     fn name(&self) -> &'static str {
-        "nulls_beside_lists"
+        "null_in_list"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
@@ -49,7 +49,7 @@ impl AnalyzerRule for NullInListRewrite {
 /// Runs before each simplification, because rules between them combine lists.
 impl OptimizerRule for NullInListRewrite {
     fn name(&self) -> &'static str {
-        "nulls_beside_lists"
+        "null_in_list"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

@@ -24,7 +24,7 @@ pub(super) struct PushOffsetsToSorts;
 
 impl OptimizerRule for PushOffsetsToSorts {
     fn name(&self) -> &'static str {
-        "offsets_at_sorts"
+        "offsets"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

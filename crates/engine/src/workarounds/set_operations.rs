@@ -32,7 +32,7 @@ pub(super) struct MultisetSetOperations;
 
 impl AnalyzerRule for MultisetSetOperations {
     fn name(&self) -> &'static str {
-        "every_row_counts"
+        "set_operations"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

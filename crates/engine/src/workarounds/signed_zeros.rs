@@ -19,7 +19,7 @@ pub(super) struct SignedZeroRewrite;
 
 impl OptimizerRule for SignedZeroRewrite {
     fn name(&self) -> &'static str {
-        "both_zeros"
+        "signed_zeros"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

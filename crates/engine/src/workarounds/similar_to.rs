@@ -19,7 +19,7 @@ pub(super) struct SimilarToRewrite;
 
 impl AnalyzerRule for SimilarToRewrite {
     fn name(&self) -> &'static str {
-        "sql_patterns"
+        "similar_to"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {

@@ -51,7 +51,7 @@ impl PhysicalOptimizerRule for WholeMergeOrder {
     }
 
     fn name(&self) -> &'static str {
-        "whole_order"
+        "topk_order"
     }
 
     fn schema_check(&self) -> bool {

@@ -47,7 +47,7 @@ pub(crate) struct CommonSubplanElimination;
 
 impl OptimizerRule for CommonSubplanElimination {
     fn name(&self) -> &'static str {
-        "compute_once"
+        "common_subplan"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

@@ -58,7 +58,7 @@ impl PhysicalOptimizerRule for RangeJoins {
     }
 
     fn name(&self) -> &'static str {
-        "range_joins"
+        "range_join"
     }
 
     fn schema_check(&self) -> bool {

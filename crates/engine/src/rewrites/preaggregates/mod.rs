@@ -29,7 +29,7 @@ pub(crate) struct RollupRewrite;
 
 impl OptimizerRule for RollupRewrite {
     fn name(&self) -> &'static str {
-        "answer_from_sums"
+        "preaggregates"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {

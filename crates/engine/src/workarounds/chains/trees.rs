@@ -24,7 +24,7 @@ pub(in crate::workarounds) struct BalanceChains;
 
 impl OptimizerRule for BalanceChains {
     fn name(&self) -> &'static str {
-        "chains_are_trees"
+        "chains"
     }
 
     fn apply_order(&self) -> Option<ApplyOrder> {
@@ -87,7 +87,7 @@ impl PhysicalOptimizerRule for BalanceFilters {
     }
 
     fn name(&self) -> &'static str {
-        "filters_are_trees"
+        "filter_chains"
     }
 
     fn schema_check(&self) -> bool {
