@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tsql::Error;
 
 use crate::errors::to_py_err;
-use crate::forks::KEEP_ALIVE;
+use crate::forks::{KEEP_ALIVE, count_threads};
 use crate::messages::flush_to_logger;
 
 /// Interval of checks for Ctrl-C, and of progress reports, while waiting.
@@ -56,7 +56,7 @@ fn threads() -> PyResult<&'static Threads> {
     {
         return Ok(threads);
     }
-    let runtime = Builder::new_multi_thread()
+    let runtime = count_threads(&mut Builder::new_multi_thread())
         .thread_name("tsql")
         .thread_stack_size(STACK_BYTES)
         .thread_keep_alive(KEEP_ALIVE)
