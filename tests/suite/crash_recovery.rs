@@ -135,6 +135,51 @@ fn leftovers_of_an_interrupted_run_are_replaced() {
     place.ok(&["check"]);
 }
 
+/// Nothing outside the ingest log proves its newest entry, but the rows without it are reported.
+#[test]
+fn a_lost_newest_entry_of_the_ingest_log_is_reported() {
+    let place = Place::new();
+    place.write("a.json", log(1, 10));
+    place.write("b.json", log(100, 20));
+    place.ok(&["ingest", "-q", "a.json"]);
+    place.ok(&["ingest", "-q", "b.json"]);
+    let newest = |table: &str| {
+        let folder = place.path().join(format!(".tsql/{table}/_delta_log"));
+        let entries = std::fs::read_dir(folder).unwrap();
+        let entries = entries.map(|entry| entry.unwrap().path());
+        let entries = entries.filter(|path| path.extension().is_some_and(|end| end == "json"));
+        entries.max().unwrap()
+    };
+    std::fs::remove_file(newest("sources")).unwrap();
+    let count = ["SELECT count(*) FROM records"];
+    // A run may be about to acknowledge rows that were just written.
+    let ran = place.ok(&count);
+    assert_eq!(ran.stderr, "", "{}", ran.stdout);
+    let entry = newest("records");
+    let text = std::fs::read_to_string(&entry).unwrap();
+    let (before, after) = text.split_once("\"modificationTime\":").unwrap();
+    let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    std::fs::write(
+        &entry,
+        format!("{before}\"modificationTime\":1700000000000{after}"),
+    )
+    .unwrap();
+    let ran = place.ok(&count);
+    assert!(ran.stdout.contains("10"), "{}", ran.stdout);
+    assert_eq!(
+        ran.stderr,
+        "records: 20 rows are hidden, because an ingest was interrupted before the ingest log had them\n\
+         hint: ingest the same files again; `tsql check` names them\n"
+    );
+    place.ok(&["ingest", "-q", "b.json"]);
+    let ran = place.ok(&count);
+    assert!(
+        ran.stdout.contains("30") && ran.stderr.is_empty(),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 #[ignore = "full tier"]
 fn two_runs_over_the_same_files_store_them_once() {

@@ -164,6 +164,7 @@ pub async fn open_session_at(
     }
     register_object_stores(&context, &names).await?;
     let snapshots = store.consistent_snapshots(&tables_of(&names)?).await?;
+    store.report_hidden_rows(&snapshots);
     show_versions(store, &context, &names, &snapshots, options.shares_views()).await?;
     Ok((context, snapshots))
 }
@@ -188,8 +189,11 @@ pub(super) async fn show_versions(
     let making = SessionTables {
         context,
         // Rows that are hidden now may become visible without a commit to their table.
-        shelf: (shares && !snapshots.values().any(Snapshot::has_hidden_files))
-            .then(|| store.snapshot_cache()),
+        shelf: (shares
+            && snapshots
+                .values()
+                .all(|snapshot| snapshot.hidden_rows().is_none()))
+        .then(|| store.snapshot_cache()),
         versions: versions.collect(),
     };
     register_stored_schema(context)?;

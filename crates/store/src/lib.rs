@@ -63,7 +63,7 @@ pub use io::remote::{
     ProbeResult, ProbeVerdict, SCHEMES, Traffic, are_retries_stopped, objects_at,
     set_retry_reporter, set_retry_timeout, stop_retries, traffic,
 };
-pub use log::{Change, Log, Snapshot, Version};
+pub use log::{Change, HiddenRows, Log, Snapshot, Version};
 pub use maintenance::delete_rows::{Partition, RewriteCache};
 pub use maintenance::tags::{Tag, TagFiles};
 pub use scan::read_tables::{LISTED, is_store_url, scan_of_store};

@@ -25,6 +25,7 @@ mod verify_files;
 #[cfg(test)]
 pub(super) use prefetch::tests;
 
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -92,8 +93,17 @@ pub struct Snapshot {
     files: Arc<Vec<DataFile>>,
     /// Checksum of all files of this version.
     of_files: TableChecksum,
-    /// Whether some files are hidden, which may become visible without a commit.
-    hides: bool,
+    /// Rows of hidden files, which may become visible without a commit.
+    hidden: Option<HiddenRows>,
+}
+
+/// Rows that are hidden because the ingest log does not have them.
+#[derive(Clone, Copy)]
+pub struct HiddenRows {
+    /// Number of rows.
+    pub rows: u64,
+    /// Time of the newest file, in ms since 1970.
+    pub written_at_ms: i64,
 }
 
 /// Listing of a remote log.
@@ -281,7 +291,7 @@ impl Snapshot {
             state,
             files: Arc::new(files),
             of_files,
-            hides: false,
+            hidden: None,
         })
     }
 
@@ -303,17 +313,26 @@ impl Snapshot {
         }
     }
 
-    /// Returns the same version with only these files. The others are hidden until they are acknowledged.
-    pub(super) fn with_visible_files(&self, files: Vec<DataFile>) -> Self {
+    /// Returns the same version without the files of these paths, which are hidden until they are acknowledged.
+    pub(super) fn without_unacknowledged(&self, paths: &HashSet<String>) -> Self {
+        let (hidden, visible): (Vec<&DataFile>, Vec<&DataFile>) =
+            (self.files.iter()).partition(|file| paths.contains(&file.path));
         Self {
-            hides: true,
-            ..self.with_files(files)
+            hidden: hidden
+                .iter()
+                .map(|file| file.written_at_ms)
+                .max()
+                .map(|written_at_ms| HiddenRows {
+                    rows: hidden.iter().map(|file| file.stats.num_records).sum(),
+                    written_at_ms,
+                }),
+            ..self.with_files(visible.into_iter().cloned().collect())
         }
     }
 
-    /// Returns whether files of this version are hidden because they are not acknowledged yet.
-    pub fn has_hidden_files(&self) -> bool {
-        self.hides
+    /// Returns the rows that are hidden because they are not acknowledged yet.
+    pub fn hidden_rows(&self) -> Option<HiddenRows> {
+        self.hidden
     }
 
     /// Returns the newest version, by reading the entries after this one.
