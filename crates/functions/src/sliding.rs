@@ -3,8 +3,8 @@
 //! DataFusion removes the rows that leave a frame by subtraction. Floats do not allow that: `1e300 + 1 - 1e300` is 0,
 //! and after an infinity only NaN follows. Here the values of a frame are two stacks of partial results, so each row
 //! costs an amortized constant number of additions for any frame (Tangwongsan, Hirzel and Schneider, Low-latency
-//! sliding-window aggregation in worst-case constant time, 2017, section 3). Integers, decimals and durations use
-//! DataFusion's accumulators, whose subtraction is exact.
+//! sliding-window aggregation in worst-case constant time, 2017, section 3). Decimals and durations use DataFusion's
+//! accumulators, whose subtraction is exact, and integers those of `integer_sum`.
 
 mod partials;
 
@@ -38,7 +38,7 @@ use delegate::delegate;
 
 use partials::{Pairs, Partial, Spread, Total, count_as_f64};
 
-use super::deviation;
+use super::{deviation, integer_sum};
 
 /// All functions whose sliding accumulator would subtract floats.
 pub(super) fn udafs() -> impl Iterator<Item = AggregateUDF> {
@@ -78,6 +78,10 @@ impl WithoutSubtraction {
         }
         Self { original, aliases }
     }
+
+    fn is_sum(&self) -> bool {
+        self.original.name() == "sum"
+    }
 }
 
 impl PartialEq for WithoutSubtraction {
@@ -105,10 +109,8 @@ impl AggregateUDFImpl for WithoutSubtraction {
             fn return_type(&self, types: &[DataType]) -> Result<DataType>;
             fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef>;
             fn is_nullable(&self) -> bool;
-            fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>;
             fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>>;
             fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool;
-            fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>;
             fn order_sensitivity(&self) -> AggregateOrderSensitivity;
             fn simplify(&self) -> Option<AggregateFunctionSimplification>;
             fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>>;
@@ -121,7 +123,36 @@ impl AggregateUDFImpl for WithoutSubtraction {
         }
     }
 
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if self.is_sum() {
+            let distinct = || self.original.accumulator(args.clone());
+            if let Some(sum) = integer_sum::accumulator(&args, distinct)? {
+                return Ok(sum);
+            }
+        }
+        self.original.accumulator(args)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        let sums = self
+            .is_sum()
+            .then(|| integer_sum::groups_accumulator(&args));
+        match sums.flatten() {
+            Some(sums) => Ok(sums),
+            None => self.original.create_groups_accumulator(args),
+        }
+    }
+
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if self.is_sum() && !args.is_distinct {
+            let original = || self.original.create_sliding_accumulator(args.clone());
+            if let Some(sum) = integer_sum::accumulator(&args, original)? {
+                return Ok(sum);
+            }
+        }
         let mut fields = args.expr_fields.iter();
         let has_floats = fields.all(|field| *field.data_type() == DataType::Float64);
         if has_floats

@@ -8,6 +8,7 @@ use arrow::array::{
 };
 use arrow::compute::{max, min, sum};
 use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, Int64Type};
+use tsql_functions::sums_fit;
 
 /// Returns the state of the aggregate `name` for each run, in DataFusion's state columns. Returns `None` if the
 /// accumulator must see the rows.
@@ -34,7 +35,9 @@ pub(super) fn run_states(
             return Some(vec![Arc::new(counts.collect::<UInt64Array>()), sums]);
         }
         ("sum", DataType::Float64) => reduce_runs::<Float64Type>(values, runs, sum),
-        ("sum", DataType::Int64) => reduce_runs::<Int64Type>(values, runs, sum),
+        ("sum", DataType::Int64) if sums_fit(values.as_primitive()) => {
+            reduce_runs::<Int64Type>(values, runs, sum)
+        }
         ("min", DataType::Float64) if has_no_nan(values) => {
             reduce_runs::<Float64Type>(values, runs, min)
         }
@@ -95,9 +98,12 @@ mod tests {
         let greatest = floats([Some(1.5), None, Some(7.0)]);
         assert_eq!(of("max", &numbers), Some(vec![greatest]));
         let numbers = whole(&[i64::MAX, 1, 0, 4, 5, 6]);
-        // Overflow wraps around, as in the accumulator.
-        assert_eq!(of("sum", &numbers), Some(vec![whole(&[i64::MIN, 9, 6])]));
+        // A sum that may be out of range is left to the accumulator.
+        assert_eq!(of("sum", &numbers), None);
         assert_eq!(of("max", &numbers), Some(vec![whole(&[i64::MAX, 5, 6])]));
+        let numbers = whole(&[i64::MIN / 8, 1, 0, 4, 5, 6]);
+        let sums = whole(&[i64::MIN / 8 + 1, 9, 6]);
+        assert_eq!(of("sum", &numbers), Some(vec![sums]));
         let numbers: ArrayRef = Arc::new(Float64Array::from(vec![1.0, nan, 0.0, 1.0, 1.0, 1.0]));
         assert_eq!(of("min", &numbers), None);
         assert!(of("sum", &numbers).is_some());

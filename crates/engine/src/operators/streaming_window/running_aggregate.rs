@@ -11,6 +11,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::window::{
     PlainAggregateWindowExpr, SlidingAggregateWindowExpr, WindowExpr,
 };
+use tsql_functions::checked_total;
 
 use super::keys::Starts;
 
@@ -50,7 +51,8 @@ enum Frame {
 pub(super) struct RunningState {
     counts: SlidingTotal<i64>,
     floats: SlidingTotal<f64>,
-    wholes: SlidingTotal<i64>,
+    /// Sums of 64-bit integers may exceed 64 bits within a partition.
+    wholes: SlidingTotal<i128>,
 }
 
 /// An aggregate of values. For sliding frames it has two stacks, so that nothing is ever subtracted from a sum
@@ -126,10 +128,13 @@ impl RunningAggregate {
         }
         if !self.is_float {
             let values = values.as_primitive::<Int64Type>().values();
-            let values = values.iter().copied();
+            let values = values.iter().copied().map(i128::from);
             let held = &mut so_far.wholes;
             let totals = self.totals(values, held, self.accumulate_fn(), counts, starts);
-            return Ok(Arc::new(totals.into_iter().collect::<Int64Array>()));
+            let totals = totals
+                .into_iter()
+                .map(|total| total.map(checked_total).transpose());
+            return Ok(Arc::new(totals.collect::<Result<Int64Array>>()?));
         }
         let values = values.as_primitive::<Float64Type>().values();
         let values = values.iter().copied();
