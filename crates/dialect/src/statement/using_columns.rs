@@ -6,8 +6,13 @@
 //! | `SELECT * FROM a FULL JOIN b USING (k)` | `SELECT * REPLACE (coalesce(a.k, b.k) AS k) ...` |
 //! | `SELECT count(*) FROM a JOIN b USING (k) WHERE k > 0` | `... WHERE a.k > 0` |
 //!
-//! DataFusion 55 takes the column of the left table, which is NULL for rows of the right table only, and rejects the
-//! name in `WHERE`.
+//! | `SELECT k FROM a JOIN b USING (k) JOIN c USING (k)` | `SELECT a.k AS k ...` |
+//!
+//! DataFusion 55 takes the column of the left table, which is NULL for rows of the right table only. It rejects the
+//! name in `WHERE`, and everywhere if three tables have the column.
+//!
+//! A `JOIN` without a condition is rejected, as by DuckDB and PostgreSQL. DataFusion computes all pairs of rows, also for
+//! `a POSITIONAL JOIN b`, where it reads `POSITIONAL` as a name of `a`.
 //!
 //! Source: SQL:2016, 7.10 (joined table), syntax rule 11.
 
@@ -53,7 +58,7 @@ fn replace(select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<()> {
     if let Some(condition) = &mut select.selection {
         replace_names(condition, &columns);
     }
-    columns.retain(|column| column.is_outer);
+    columns.retain(|column| column.is_outer || column.is_repeated);
     if columns.is_empty() {
         return Ok(());
     }
@@ -80,6 +85,8 @@ struct CommonColumn {
     value: Expr,
     /// Whether the column of the left table may be NULL where this one is not.
     is_outer: bool,
+    /// Whether more than two tables have the column.
+    is_repeated: bool,
 }
 
 impl CommonColumn {
@@ -119,15 +126,27 @@ fn common_columns(from: &mut TableWithJoins) -> Result<Vec<CommonColumn>> {
                              hint: FROM (SELECT * FROM a FULL JOIN b USING ({name})) AS t JOIN c USING ({name})"
                         )));
                     }
+                    let is_repeated = earlier.is_some();
                     let left = match earlier {
                         Some(column) => Some(column.value),
                         None => table.as_ref().map(|table| qualified(table, name)),
                     };
                     let right = right.as_ref().map(|table| qualified(table, name));
-                    columns.extend(merge(name, side, left, right)?);
+                    let merged = merge(name, side, left, right)?;
+                    columns.extend(merged.map(|column| CommonColumn {
+                        is_repeated,
+                        ..column
+                    }));
                 }
             }
-            JoinConstraint::Natural | JoinConstraint::None => {}
+            JoinConstraint::None => {
+                return Err(Error::Refused(
+                    "JOIN has no condition, expected ON or USING\n\
+                     hint: CROSS JOIN returns all pairs of rows"
+                        .to_owned(),
+                ));
+            }
+            JoinConstraint::Natural => {}
         }
         table = None;
     }
@@ -192,6 +211,7 @@ fn merge(
     };
     Ok(Some(CommonColumn {
         name: name.clone(),
+        is_repeated: false,
         is_outer: side != Side::Left || matches!(value, Expr::Function(_)),
         value,
     }))
@@ -250,9 +270,18 @@ fn replace_in_item(item: &mut SelectItem, columns: &[CommonColumn]) {
                 };
             }
         }
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+        SelectItem::UnnamedExpr(expr) => {
+            let written = expr.clone();
             replace_names(expr, columns);
+            if *expr != written {
+                // The name of the output column is the expression as it was written.
+                *item = SelectItem::ExprWithAlias {
+                    expr: expr.clone(),
+                    alias: Ident::with_quote('"', written.to_string()),
+                };
+            }
         }
+        SelectItem::ExprWithAlias { expr, .. } => replace_names(expr, columns),
         SelectItem::Wildcard(options) => replace_in_wildcard(options, columns),
         _ => {}
     }
