@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `count(*) FILTER (WHERE x IN (SELECT ...))` | `count(*) FILTER (WHERE s)` over `SELECT *, x IN (SELECT ...) AS s` |
 //! | `ORDER BY (SELECT max(y) FROM r WHERE r.k = l.k)` | `ORDER BY s` over `SELECT *, (SELECT ...) AS s` |
+//! | `SELECT x FROM l ORDER BY (SELECT max(y) FROM r WHERE r.k = l.k)` | the same over `SELECT x, l.k` |
 //! | `l JOIN r ON l.k = r.k AND r.x = (SELECT ...)` | `l JOIN r ON l.k = r.k WHERE r.x = (SELECT ...)` |
 //!
 //! DataFusion 55 plans `IN` and `EXISTS` only in filters, and correlated scalar subqueries only in filters and
@@ -38,7 +39,8 @@ impl AnalyzerRule for LiftedSubqueries {
             if matches!(node, LogicalPlan::Join(_)) {
                 return with_filter_above(node);
             }
-            with_projection_below(node, "__subquery", |expr, below| {
+            let (node, columns) = with_outer_columns(node)?;
+            let lifted = with_projection_below(node, "__subquery", |expr, below| {
                 expr.transform_down(|part| {
                     Ok(match &part {
                         Expr::InSubquery(_) | Expr::Exists(_) => below.column(part),
@@ -50,10 +52,65 @@ impl AnalyzerRule for LiftedSubqueries {
                         _ => Transformed::no(part),
                     })
                 })
-            })
+            })?;
+            let Some(columns) = columns else {
+                return Ok(lifted);
+            };
+            let plan = LogicalPlanBuilder::from(lifted.data).project(columns)?;
+            Ok(Transformed::yes(plan.build()?))
         })
         .data()
     }
+}
+
+/// Adds columns to the projection below a sort that only subqueries of its keys use. Also returns the columns without them,
+/// for a projection above the sort.
+fn with_outer_columns(node: LogicalPlan) -> Result<(LogicalPlan, Option<Vec<Expr>>)> {
+    let LogicalPlan::Sort(sort) = &node else {
+        return Ok((node, None));
+    };
+    let LogicalPlan::Projection(below) = sort.input.as_ref() else {
+        return Ok((node, None));
+    };
+    let mut missing: Vec<Expr> = Vec::new();
+    for key in &sort.expr {
+        key.expr.apply(|part| {
+            for outer in outer_columns(part) {
+                let is_new = !below.schema.has_column(outer)
+                    && !below.schema.has_column_with_unqualified_name(&outer.name)
+                    && below.input.schema().has_column(outer)
+                    && !missing.contains(&Expr::Column(outer.clone()));
+                missing.extend(is_new.then(|| Expr::Column(outer.clone())));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    if missing.is_empty() {
+        return Ok((node, None));
+    }
+    let columns = sort.input.schema().columns().into_iter().map(Expr::Column);
+    let columns: Vec<Expr> = columns.collect();
+    let exprs = below.expr.iter().cloned().chain(missing);
+    let sorted = LogicalPlanBuilder::from(below.input.as_ref().clone())
+        .project(exprs)?
+        .sort_with_limit(sort.expr.clone(), sort.fetch)?
+        .build()?;
+    Ok((sorted, Some(columns)))
+}
+
+/// Returns the columns of the surrounding query that a subquery uses.
+fn outer_columns(part: &Expr) -> impl Iterator<Item = &Column> {
+    let subquery = match part {
+        Expr::InSubquery(part) => Some(&part.subquery),
+        Expr::Exists(part) => Some(&part.subquery),
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        _ => None,
+    };
+    let columns = subquery.into_iter().flat_map(|one| &one.outer_ref_columns);
+    columns.filter_map(|column| match column {
+        Expr::OuterReferenceColumn(_, column) => Some(column),
+        _ => None,
+    })
 }
 
 /// Moves the conditions of an inner join that have a subquery into a filter above it.
@@ -283,6 +340,24 @@ mod tests {
                     "SELECT k FROM {l} ORDER BY EXISTS (SELECT 1 FROM {r} WHERE r.k = l.k), k DESC"
                 ),
                 vec!["2", "3", "1"],
+            ),
+            (
+                format!(
+                    "SELECT x FROM {l} ORDER BY (SELECT count(*) FROM {r} WHERE r.k = l.k) DESC, x LIMIT 2"
+                ),
+                vec!["7", ""],
+            ),
+            (
+                format!(
+                    "SELECT x + 1 AS z FROM {l} ORDER BY (SELECT max(y) FROM {r} WHERE r.k = l.k), l.k IN (SELECT k FROM {r}), z"
+                ),
+                vec!["8", "6", ""],
+            ),
+            (
+                format!(
+                    "SELECT count(*) AS n FROM {l} GROUP BY k ORDER BY (SELECT max(y) FROM {r} WHERE r.k = l.k) DESC NULLS LAST LIMIT 1"
+                ),
+                vec!["1"],
             ),
             (
                 format!(
