@@ -31,6 +31,7 @@
 //! | `SELECT 1 AS n, b, b AS v ... UNION ALL ... ORDER BY b, n, v` | rejects its own plan | [`missing_sorts`] sorts the union |
 //! | `a.k = b.k AND a.x > b.y` in a merge join | reads other columns than `x` and `y` | [`merge_join`] rewrites the filter with its columns |
 //! | `sum(x) FILTER (WHERE c) OVER (...)` | hides the filter from operators and workers | [`window_filters`] moves it into the argument |
+//! | `x * y` of two INT columns | wraps around | [`wide_integers`] multiplies in 64 bits |
 //! | `lag(x, NULL)` | takes NULL as 0 | [`null_offsets`] makes it NULL |
 //! | `x RIGHT JOIN y ... WHERE y.z = 0 AND coalesce(x.v, 4) > y.v` | compares `x.v` with itself | [`filter_barrier`] stops filters by ambiguous names |
 //! | `... ORDER BY ... LIMIT 10` | ignores the order of scans, and truncates groups below a limit | [`limits`] restores both |
@@ -76,6 +77,7 @@ mod tablesample;
 #[cfg(test)]
 mod tests;
 mod topk_order;
+mod wide_integers;
 mod window_filters;
 mod window_limits;
 
@@ -382,5 +384,6 @@ pub(crate) fn planners(mut state: SessionStateBuilder) -> SessionStateBuilder {
     // First, so that no other planner handles the operators of a chain.
     let planners = state.expr_planners().get_or_insert_default();
     planners.insert(0, Arc::new(chains::ChainPlanner));
+    planners.insert(1, Arc::new(wide_integers::WideIntegers));
     state.with_relation_planners(vec![Arc::new(tablesample::RejectTablesample)])
 }
