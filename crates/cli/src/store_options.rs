@@ -241,12 +241,12 @@ impl StoreOptions {
         self.store.is_some()
     }
 
-    /// Prints where the queries of a session ran, with `--stats`.
+    /// Prints why workers are not used, and with `--stats` where the queries of a session ran.
     #[cfg(feature = "cluster")]
     pub(super) fn print_decisions(&self, context: &SessionContext) {
-        if self.stats {
-            for decision in tsql_cluster::decisions(context) {
-                print_message(&format!("workers: {decision}"));
+        for decision in tsql_cluster::decisions(context) {
+            if self.stats || decision.is_failure {
+                print_message(&format!("workers: {}", decision.text));
             }
         }
     }

@@ -60,6 +60,7 @@ pub use connections::Connections;
 pub use io_runtime::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, io_runtime};
 pub use pinned_versions::Pinned;
 pub use security::Security;
+pub use session::Decision;
 pub use stages::check_node;
 pub use status::STATUS_PATH;
 pub use status::{Status, StoreStatus};
@@ -116,7 +117,7 @@ fn configure(config: SessionConfig, cluster: &Arc<Cluster>, store: &str) -> Resu
 /// Returns the decisions about queries of a session since the last call: where each query ran, and why. The
 /// last thousand decisions are stored.
 #[must_use]
-pub fn decisions(context: &SessionContext) -> Vec<String> {
+pub fn decisions(context: &SessionContext) -> Vec<Decision> {
     let cluster = context.copied_config().get_extension::<Cluster>();
     cluster.map_or_else(Vec::new, |cluster| cluster.decisions())
 }

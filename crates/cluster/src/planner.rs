@@ -123,10 +123,10 @@ impl ClusterPlanner {
             return Ok(None);
         }
         match self.cluster.refresh_workers().await {
-            Ok(0) => self.cluster.record_local(&self.cluster.unusable_reason()),
+            Ok(0) => (self.cluster).record_local_failure(&self.cluster.unusable_reason()),
             Ok(_) => return self.cut_and_check(local, session, calls).await,
             // A DNS name that does not resolve yet, such as a service that has no machine.
-            Err(error) => self.cluster.record_local(&error.to_string()),
+            Err(error) => self.cluster.record_local_failure(&error.to_string()),
         }
         Ok(None)
     }

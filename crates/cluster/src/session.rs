@@ -33,7 +33,16 @@ pub(super) struct Cluster {
     store: String,
     found: Mutex<AvailableWorkers>,
     /// Decisions that were not reported yet.
-    decided: Mutex<VecDeque<String>>,
+    decided: Mutex<VecDeque<Decision>>,
+}
+
+/// A decision about a query or a worker.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The place at which the query ran and the reason, or the reason for which a worker is not used.
+    pub text: String,
+    /// Whether a worker that was asked for is not used.
+    pub is_failure: bool,
 }
 
 /// Workers that can run queries.
@@ -99,7 +108,7 @@ impl Cluster {
                     }
                 },
             };
-            self.record_decision(&format!("{url} is not used: {reason}"));
+            self.record_failure(&format!("{url} is not used: {reason}"));
             if !is_lost && unusable.is_none() {
                 // The hint is in the first decision.
                 unusable = reason.lines().next().map(str::to_owned);
@@ -143,7 +152,7 @@ impl Cluster {
         found.ready.retain(|url| url != worker);
         found.lost.insert(worker.clone(), Instant::now());
         drop(found);
-        self.record_decision(&format!("{worker} was lost"));
+        self.record_failure(&format!("{worker} was lost"));
     }
 
     fn lock_workers(&self) -> std::sync::MutexGuard<'_, AvailableWorkers> {
@@ -166,15 +175,31 @@ impl Cluster {
         self.record_decision(&format!("ran here: {reason}"));
     }
 
+    /// Records that a query ran here because workers cannot be used.
+    pub(super) fn record_local_failure(&self, reason: &str) {
+        self.record_failure(&format!("ran here: {reason}"));
+    }
+
     pub(super) fn record_decision(&self, what: &str) {
+        self.record(what, false);
+    }
+
+    fn record_failure(&self, what: &str) {
+        self.record(what, true);
+    }
+
+    fn record(&self, what: &str, is_failure: bool) {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         if decided.len() == MAX_DECISIONS {
             decided.pop_front();
         }
-        decided.push_back(what.to_owned());
+        decided.push_back(Decision {
+            text: what.to_owned(),
+            is_failure,
+        });
     }
 
-    pub(super) fn decisions(&self) -> Vec<String> {
+    pub(super) fn decisions(&self) -> Vec<Decision> {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         decided.drain(..).collect()
     }

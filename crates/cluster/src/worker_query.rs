@@ -190,7 +190,7 @@ impl QueryAttempt {
             }
         }
         self.here = true;
-        self.cluster.record_local("workers were lost");
+        self.cluster.record_local_failure("workers were lost");
         let several = local.output_partitioning().partition_count() > 1;
         Ok(if several {
             Arc::new(CoalescePartitionsExec::new(local))

@@ -66,7 +66,9 @@ async fn session(store: &Store, workers: &Workers) -> SessionContext {
 
 /// Returns the decision about the last query.
 fn decisions(context: &SessionContext) -> String {
-    tsql_cluster::decisions(context).join("; ")
+    let decisions = tsql_cluster::decisions(context).into_iter();
+    let texts: Vec<String> = decisions.map(|decision| decision.text).collect();
+    texts.join("; ")
 }
 
 #[tokio::test(flavor = "multi_thread")]

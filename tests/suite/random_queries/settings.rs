@@ -209,8 +209,10 @@ impl Settings {
         });
         let result = runtime.block_on(running);
         let decisions = tsql::cluster::decisions(&context);
-        let is_sent = |decision: &String| decision.starts_with("sent to");
-        self.distributed += u64::from(decisions.iter().any(is_sent));
+        let is_sent = decisions
+            .iter()
+            .any(|decision| decision.text.starts_with("sent to"));
+        self.distributed += u64::from(is_sent);
         match result {
             Ok(Ok(batches)) => Ok(batches),
             Ok(Err(error)) => {
