@@ -293,3 +293,13 @@ def test_errors_name_python_calls(own: tsql.Store, tmp_path: Path) -> None:
     with pytest.raises(tsql.Error) as whole:
         own.retract("true", why="x")
     assert "--" not in text_of(whole)
+
+
+def test_rejected_records_of_a_stream_are_a_warning() -> None:
+    store = tsql.create("memory:")
+    with pytest.warns(UserWarning, match=r"1 of 2 lines were rejected, first line 2: unknown key `workload`") as warned:
+        with store.append("night", platform="a100") as stream:
+            good = {"workload_key": ["mm"], "steps": {}, "repeats_ns": [1.5]}
+            stream.write([good, {"workload": ["mm"], "steps": {}, "repeats_ns": [1.5]}])
+    assert warned[0].filename == __file__
+    assert stream.report is not None and stream.report.rejects == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
@@ -126,8 +127,19 @@ class Stream:
             >>> stream.close().records
             0
         """
+        return self._finish()
+
+    def _finish(self) -> Ingested:
+        """Closes the stream for a method that the user has called."""
         if self.report is None:
             self.report = decoded(_ingest_reports.Ingested, self._native.close())
+            if self.report.rejects:
+                _, line, reason = self.report.first_rejects[0]
+                warnings.warn(
+                    f"{self.report.rejects} of {self.report.lines} lines were rejected, first line {line}: {reason}\n"
+                    "hint: `report.first_rejects` lists them; `strict=True` raises instead",
+                    stacklevel=3,
+                )
         return self.report
 
     def abort(self) -> None:
@@ -149,7 +161,7 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self.close()
+            self._finish()
         else:
             self.abort()
 
