@@ -141,8 +141,9 @@ fn a_lost_newest_entry_of_the_ingest_log_is_reported() {
     let place = Place::new();
     place.write("a.json", log(1, 10));
     place.write("b.json", log(100, 20));
-    place.ok(&["ingest", "-q", "a.json"]);
-    place.ok(&["ingest", "-q", "b.json"]);
+    for name in ["a.json", "b.json"] {
+        place.ok(&["ingest", "-q", name, "--platform", "k80"]);
+    }
     let newest = |table: &str| {
         let folder = place.path().join(format!(".tsql/{table}/_delta_log"));
         let entries = std::fs::read_dir(folder).unwrap();
@@ -171,7 +172,7 @@ fn a_lost_newest_entry_of_the_ingest_log_is_reported() {
         "records: 20 rows are hidden, because an ingest was interrupted before the ingest log had them\n\
          hint: ingest the same files again; `tsql check` names them\n"
     );
-    place.ok(&["ingest", "-q", "b.json"]);
+    place.ok(&["ingest", "-q", "b.json", "--platform", "k80"]);
     let ran = place.ok(&count);
     assert!(
         ran.stdout.contains("30") && ran.stderr.is_empty(),

@@ -31,7 +31,15 @@ fn a_failed_first_command_leaves_no_store() {
         &["its platform is unknown", "hint: set it with --platform"],
     );
     assert_fails(&place, &["ingest", "-"], 2, &[]);
-    assert_fails(&place, &["ingest", "odd"], 1, &["found no file"]);
+    assert_fails(
+        &place,
+        &["ingest", "odd"],
+        1,
+        &[
+            "found no file",
+            "store            none: nothing was stored in .tsql",
+        ],
+    );
     let args = ["append", "--stream", "s", "--platform", "p", "--strict"];
     let ran = place.tsql_with_input(&args, b"oops\n");
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);

@@ -35,6 +35,11 @@ pub(super) fn no_command(word: &str) -> String {
     let commands = commands();
     let names = commands.get_subcommands().map(Command::get_name);
     let meant = nearest(word, names);
+    if std::path::Path::new(word).is_file() {
+        return format!(
+            "`{word}` is a file, expected a command or a query\nhint: `tsql -f {word}` runs the query in it"
+        );
+    }
     let hint = meant.map_or_else(
         || "`tsql --help` lists the commands; a query goes in quotes".to_owned(),
         |meant| format!("did you mean `tsql {meant}`?"),

@@ -56,7 +56,7 @@ enum What {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export files -o back/\n  \
-    tsql export files -o back/ --source 'a100/*conv2d*' --overwrite\n  \
+    tsql export files -o back/ --source '*conv2d*' --overwrite\n  \
     tsql export files -o back/ \\\n      \
     --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet")]
 struct Files {
@@ -335,7 +335,9 @@ fn nothing(selected: &str, source: Option<&str>, predicate: Option<&str>) {
     match (source, predicate) {
         (Some(pattern), None) => {
             print_message(&format!("no source matches `{pattern}`"));
-            print_message("hint: `tsql queries sources` lists them");
+            print_message(
+                "hint: names begin with the folder that was ingested; `tsql queries sources` lists them",
+            );
         }
         (Some(pattern), Some(sql)) => {
             print_message(&format!(

@@ -259,10 +259,24 @@ impl Error {
         DamagedFile::message_in(&self.to_string()).is_some()
     }
 
-    /// Returns a function that builds the error of an I/O call on `path`.
+    /// Returns a function that builds the error of an I/O call on `path`. If its folder is missing, the error names it.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { path, source }
+        let path: PathBuf = path.into();
+        move |source| {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let missing = folder
+                .filter(|folder| source.kind() == std::io::ErrorKind::NotFound && !folder.exists());
+            let source = match missing {
+                Some(folder) => {
+                    let reason = format!("the folder `{}` does not exist", folder.display());
+                    std::io::Error::new(std::io::ErrorKind::NotFound, reason)
+                }
+                None => source,
+            };
+            Self::Io { path, source }
+        }
     }
 
     /// Builds a [`Error::Damaged`] for `table`.

@@ -131,10 +131,20 @@ pub(super) async fn run(
     }
     let report = ingested?;
     ingest_report::print(&report, verbose, command.dry_run);
-    print_message(&format!("store            {shown}"));
+    let nothing = report.is_empty() && command.shard.is_none();
+    let clean = report.is_clean() && !nothing;
+    if clean {
+        store.ensure_created().await?;
+    }
+    if store.location().is_created() {
+        print_message(&format!("store            {shown}"));
+    } else {
+        print_message(&format!(
+            "store            none: nothing was stored in {shown}"
+        ));
+    }
     report_unmerged(&report);
     report_unlabeled(&report);
-    let nothing = report.is_empty() && command.shard.is_none();
     if nothing {
         print_message("found no file in a format that tsql reads");
     }
@@ -142,10 +152,6 @@ pub(super) async fn run(
         print_message(
             "next: `tsql queries platform-summary`, or `tsql queries` for other built-in queries",
         );
-    }
-    let clean = report.is_clean() && !nothing;
-    if clean {
-        store.ensure_created().await?;
     }
     Ok(if clean { DONE } else { PARTLY })
 }

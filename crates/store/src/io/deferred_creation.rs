@@ -41,6 +41,11 @@ impl DeferredCreation {
         }
     }
 
+    /// Returns whether this process has created the store, or found it.
+    pub(crate) fn is_created(&self) -> bool {
+        self.created.initialized()
+    }
+
     /// Creates the store, unless it exists.
     pub(crate) async fn create(&self) -> Result<()> {
         let created = self.created.get_or_try_init(async || {

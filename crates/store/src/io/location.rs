@@ -194,6 +194,14 @@ impl Location {
         }
     }
 
+    /// Returns whether the store exists. It does not before the first write of a command that creates it.
+    #[must_use]
+    pub fn is_created(&self) -> bool {
+        self.deferred
+            .as_ref()
+            .is_none_or(|deferred| deferred.is_created())
+    }
+
     /// Returns the location as given.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -17,6 +17,10 @@ pub const RETRACTED: [(&str, &str); 2] = [("runs", "retracted_runs"), ("records"
 /// Table that shows whether a correction is running.
 pub const CORRECTIONS: &str = "corrections";
 
+/// Maximum time between the commits of rows and of the ingest log, in ms. A run that takes longer is reported as
+/// interrupted.
+const MAX_COMMIT_MS: i64 = 10_000;
+
 /// Maximum number of attempts.
 const ATTEMPTS: usize = 20;
 
@@ -59,6 +63,23 @@ impl Store {
             table: CORRECTIONS.to_owned(),
             seconds: 0,
         })
+    }
+
+    /// Reports rows that are hidden in these snapshots, unless a run may still be about to acknowledge them: such rows
+    /// show an interrupted run, or that the newest entry of the ingest log is lost.
+    pub fn report_hidden_rows(&self, snapshots: &Snapshots) {
+        let now = chrono::Utc::now().timestamp_millis();
+        for (table, snapshot) in snapshots {
+            if let Some(hidden) = snapshot.hidden_rows()
+                && now - hidden.written_at_ms >= MAX_COMMIT_MS
+            {
+                self.report(Some(format!(
+                    "{table}: {} rows are hidden, because an ingest was interrupted before the ingest log had them\n\
+                     hint: ingest the same files again; `tsql check` names them",
+                    hidden.rows
+                )));
+            }
+        }
     }
 
     /// Returns the versions of the tables that a correction changes. `None` if there was no correction yet: every

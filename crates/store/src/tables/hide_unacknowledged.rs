@@ -16,16 +16,12 @@ use datafusion::prelude::{cast, col};
 use crate::files::data_file::DataFile;
 use crate::files::stats::StatValue;
 use crate::log::stated_counts;
-use crate::{Snapshot, Snapshots, Store};
+use crate::{Snapshot, Store};
 use tsql_error::{Error, Result};
 use tsql_schema::column;
 
 /// Name of the ingest log.
 pub(crate) const INGEST_LOG: &str = "sources";
-
-/// Maximum time between the commits of rows and of the ingest log, in ms. A run that takes longer is reported as
-/// interrupted.
-const MAX_COMMIT_MS: i64 = 10_000;
 
 /// Table of the rows that were retracted from `records`.
 const RETRACTED: &str = "retracted";
@@ -57,23 +53,6 @@ impl Store {
             return Ok(snapshot);
         }
         self.hide_unlogged_files(table, snapshot, None).await
-    }
-
-    /// Reports rows that are hidden in these snapshots, unless a run may still be about to acknowledge them: such rows
-    /// show an interrupted run, or that the newest entry of the ingest log is lost.
-    pub fn report_hidden_rows(&self, snapshots: &Snapshots) {
-        let now = chrono::Utc::now().timestamp_millis();
-        for (table, snapshot) in snapshots {
-            if let Some(hidden) = snapshot.hidden_rows()
-                && now - hidden.written_at_ms >= MAX_COMMIT_MS
-            {
-                self.report(Some(format!(
-                    "{table}: {} rows are hidden, because an ingest was interrupted before the ingest log had them\n\
-                     hint: ingest the same files again; `tsql check` names them",
-                    hidden.rows
-                )));
-            }
-        }
     }
 
     /// Returns the number of hidden rows in the newest version of a table.

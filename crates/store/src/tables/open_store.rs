@@ -64,8 +64,12 @@ impl Store {
 fn not_a_store(location: &Location) -> Error {
     let given = location.as_str();
     let inner = Path::new(given).join(FOLDER);
+    let is_missing = (location.local_directory()).is_some_and(|directory| !directory.exists());
     let hint = match inner.is_dir() {
         true => format!("the store is `{0}`: --store {0}", inner.display()),
+        false if is_missing => {
+            format!("the folder does not exist; `tsql init --store {given}` creates it")
+        }
         false => format!("`tsql init --store {given}` creates one"),
     };
     Error::NotAStore {
