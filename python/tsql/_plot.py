@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from . import _native
+from .errors import ArgumentError
 
 Kind = Literal["line", "step", "scatter", "bar", "histogram", "ecdf", "box", "violin", "heat"]
 Theme = Literal["light", "dark"]
@@ -98,7 +99,7 @@ class Plot:
             width: Width of a PNG file in pixels.
 
         Raises:
-            ValueError: If the extension is another one.
+            tsql.errors.ArgumentError: If the extension is another one.
 
         Examples:
             >>> import pathlib, tempfile, tsql
@@ -117,7 +118,7 @@ class Plot:
             case ".html" | ".htm":
                 _native.write_file(str(file), self.html().encode())
             case _:
-                raise ValueError(f"unknown plot format of `{file}`; expected NAME.svg, NAME.png or NAME.html")
+                raise ArgumentError(f"`{file}` has another extension, expected NAME.svg, NAME.png or NAME.html", name="path")
 
     def _repr_svg_(self) -> str:
         return self.svg()

@@ -284,7 +284,8 @@ class Store(
         Args:
             sql: SQL text.
             kind: Kind of the plot; without it, the columns decide.
-            **options: Other arguments of `Result.plot`.
+            **options: `x`, `y`, `by`, `facet`, `low`, `high`, `value`, `limit`, `annotate`, `log`, `title`, `x_title`, `y_title`,
+                `theme` and `size`: see `Result.plot`.
 
         Returns:
             The plot.
