@@ -5,8 +5,9 @@
     benches/build_time.py incremental [--target DIR] [CRATE ...]
                                                    after a change of one line in each crate
 
-Machines differ, so the result of `clean` is a ratio. `incremental` needs the builds of `cargo test` and `cargo build` in
-the target folder, changes `src/lib.rs` of each crate, and restores it. Run both on a quiet machine.
+Machines differ, so the result of `clean` is a ratio. `incremental` changes `src/lib.rs` of each crate, and restores it. It
+builds each crate once before, because `cargo test -p CRATE` builds dependencies with other features than `cargo test`: the
+first time takes many minutes. Run both on a quiet machine.
 """
 
 import argparse
@@ -91,9 +92,12 @@ def incremental(target: pathlib.Path, names: list[str]) -> None:
         source = ROOT / "crates" / name / "src/lib.rs"
         package = tomllib.loads((source.parent.parent / "Cargo.toml").read_text())["package"]["name"]
         before = source.read_text()
+        test_build = ["cargo", "test", "--locked", "-p", package, "--no-run"]
+        timed(test_build, ROOT, target)
+        timed(["cargo", "build", "--locked"], ROOT, target)
         try:
             source.write_text(before + "\nconst _: u32 = 1;\n")
-            test = timed(["cargo", "test", "--locked", "-p", package, "--no-run"], ROOT, target)[0]
+            test = timed(test_build, ROOT, target)[0]
             source.write_text(before + "\nconst _: u32 = 2;\n")
             build = timed(["cargo", "build", "--locked"], ROOT, target)[0]
         finally:
