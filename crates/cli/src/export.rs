@@ -56,7 +56,7 @@ enum What {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql export files -o back/\n  \
-    tsql export files -o back/ --source '*conv2d*' --overwrite\n  \
+    tsql export files -o back/ --source 'k80/*' --overwrite\n  \
     tsql export files -o back/ \\\n      \
     --where \"path = 'samples/torchvision/resnet18'\"  # of GraphNet")]
 struct Files {
