@@ -44,7 +44,7 @@ pub(super) fn document() -> Document {
 impl<R: BufRead> Cache<R> {
     pub(super) fn new(input: R) -> Self {
         Self {
-            stream: JsonStream::new(input),
+            stream: JsonStream::new(input).with_flat_elements(),
             state: State::Start,
             parameters: Vec::new(),
             graph: Graph::default(),

@@ -57,6 +57,9 @@ impl TableFormat for Results {
         let unit = self.unit.ok_or("no unit of time")?;
         let mut trial = trial(row);
         for (name, cell) in cells.iter() {
+            if cell.is_empty() {
+                continue;
+            }
             if name == "Kernel name" {
                 trial.graph.kernel = Some(Sourced {
                     name: cell.to_owned(),
@@ -73,7 +76,7 @@ impl TableFormat for Results {
                 trial
                     .attributes
                     .push((name.to_owned(), Value::from_cell(cell)));
-            } else if !cell.is_empty() {
+            } else {
                 let unit = if name.ends_with("memory size") {
                     "B"
                 } else {

@@ -16,7 +16,7 @@ pub(crate) enum Failure {
 
 /// Parses a whole text as one value.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
-    let (value, used) = parse_prefix(bytes, true)?;
+    let (value, used) = parse_prefix(bytes, true, false)?;
     let rest = bytes.get(used..).unwrap_or_default();
     if rest.iter().all(u8::is_ascii_whitespace) {
         Ok(value)
@@ -26,12 +26,17 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Failure> {
 }
 
 /// Parses the value at the beginning and returns the number of bytes it takes. `is_end`: no more bytes follow, so a
-/// number may end with the input.
-pub(crate) fn parse_prefix(bytes: &[u8], is_end: bool) -> Result<(Value, usize), Failure> {
+/// number may end with the input. `is_flat`: objects inside the value are invalid.
+pub(crate) fn parse_prefix(
+    bytes: &[u8],
+    is_end: bool,
+    is_flat: bool,
+) -> Result<(Value, usize), Failure> {
     let mut parser = Parser {
         bytes,
         position: 0,
         is_end,
+        is_flat,
     };
     let value = parser.value(0)?;
     Ok((value, parser.position))
@@ -41,6 +46,7 @@ struct Parser<'a> {
     bytes: &'a [u8],
     position: usize,
     is_end: bool,
+    is_flat: bool,
 }
 
 impl Parser<'_> {
@@ -63,6 +69,7 @@ impl Parser<'_> {
             return self.invalid("nested too deeply");
         }
         match self.peek()? {
+            b'{' if self.is_flat && depth > 0 => self.invalid("an object inside an entry"),
             b'{' => self.object(depth),
             b'[' => self.list(depth),
             b'"' => self.string().map(Value::Text),

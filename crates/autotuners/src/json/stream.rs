@@ -51,6 +51,7 @@ pub(crate) struct JsonStream<R> {
     line: u64,
     at_end: bool,
     indent: Option<Vec<u8>>,
+    is_flat: bool,
 }
 
 impl<R: Read> JsonStream<R> {
@@ -63,7 +64,15 @@ impl<R: Read> JsonStream<R> {
             line: 1,
             at_end: false,
             indent: None,
+            is_flat: false,
         }
+    }
+
+    /// Makes objects inside elements invalid. A lost brace would otherwise make the next elements fields of the damaged
+    /// one.
+    pub(crate) fn with_flat_elements(mut self) -> Self {
+        self.is_flat = true;
+        self
     }
 
     /// Line of the next byte, from 1.
@@ -131,7 +140,7 @@ impl<R: Read> JsonStream<R> {
     pub(crate) fn read_value(&mut self) -> io::Result<Result<(Value, Span), Failure>> {
         self.peek()?;
         loop {
-            match parse_prefix(self.rest(), self.at_end) {
+            match parse_prefix(self.rest(), self.at_end, false) {
                 Ok((value, used)) => {
                     let begin = self.base + self.position as u64;
                     let span = Span {
@@ -144,7 +153,7 @@ impl<R: Read> JsonStream<R> {
                 Err(Failure::Incomplete) if self.rest().len() < MAX_ELEMENT_BYTES => {
                     if !self.fill()? && self.at_end {
                         // Once more, because a number may end with the input.
-                        match parse_prefix(self.rest(), true) {
+                        match parse_prefix(self.rest(), true, false) {
                             Ok(_) => {}
                             Err(failure) => return Ok(Err(failure)),
                         }
@@ -258,7 +267,7 @@ impl<R: Read> JsonStream<R> {
     /// Parses an element without passing it: on failure the position is its beginning.
     fn element(&mut self, close: u8) -> io::Result<Result<Parsed, Failure>> {
         loop {
-            let attempt = parse_element(self.rest(), close, self.at_end);
+            let attempt = parse_element(self.rest(), close, self.at_end, self.is_flat);
             match attempt {
                 Ok((key, value, used)) => {
                     self.advance(usize::try_from(used).unwrap_or(usize::MAX));
@@ -312,12 +321,12 @@ impl<R: Read> JsonStream<R> {
     }
 }
 
-fn parse_element(bytes: &[u8], close: u8, is_end: bool) -> Result<Parsed, Failure> {
+fn parse_element(bytes: &[u8], close: u8, is_end: bool, is_flat: bool) -> Result<Parsed, Failure> {
     if close == b']' {
-        let (value, used) = parse_prefix(bytes, is_end)?;
+        let (value, used) = parse_prefix(bytes, is_end, is_flat)?;
         return Ok((None, value, used as u64));
     }
-    let (key, used) = parse_prefix(bytes, is_end)?;
+    let (key, used) = parse_prefix(bytes, is_end, false)?;
     let Value::Text(key) = key else {
         return Err(Failure::Invalid(0, "expected a name in quotes"));
     };
@@ -328,6 +337,6 @@ fn parse_element(bytes: &[u8], close: u8, is_end: bool) -> Result<Parsed, Failur
         return Err(Failure::Invalid(colon, "expected `:`"));
     }
     let rest = bytes.get(colon + 1..).unwrap_or_default();
-    let (value, length) = parse_prefix(rest, is_end)?;
+    let (value, length) = parse_prefix(rest, is_end, is_flat)?;
     Ok((Some(key), value, (colon + 1 + length) as u64))
 }
