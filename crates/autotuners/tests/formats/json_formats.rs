@@ -20,8 +20,7 @@ fn cache(entries: &[&str], end: &str) -> File {
     let text = format!("{HEADER}{}{end}", entries.join(",\n"));
     let file = read(&text, Format::KernelTunerCache);
     for trial in &file.trials {
-        let bytes = trial.bytes.start as usize..trial.bytes.end as usize;
-        assert!(entries.contains(&text.get(bytes).unwrap()));
+        assert!(entries.contains(&text_of(&text, trial)));
     }
     file
 }

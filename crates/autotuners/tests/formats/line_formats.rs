@@ -19,8 +19,7 @@ fn both_dialects_of_miopen_are_read() {
     assert_eq!(metric(&file.trials[0], "workspace"), Some(1024.0));
     assert_eq!(file.document.counts.rejected, 2);
     assert_eq!(file.document.device.unwrap().name, "gfx90a 104 CU HIP");
-    let bytes = file.trials[1].bytes.start as usize..file.trials[1].bytes.end as usize;
-    assert_eq!(text.get(bytes), Some("SolverB:0.75,0,algoY"));
+    assert_eq!(text_of(&text, &file.trials[1]), "SolverB:0.75,0,algoY");
 }
 
 #[test]

@@ -78,6 +78,13 @@ pub(crate) fn seconds(file: &File) -> Vec<Option<f64>> {
     file.trials.iter().map(seconds).collect()
 }
 
+/// Text of a trial in its file.
+pub(crate) fn text_of<'a>(text: &'a str, trial: &Trial) -> &'a str {
+    let position = |at: u64| usize::try_from(at).unwrap();
+    text.get(position(trial.bytes.start)..position(trial.bytes.end))
+        .unwrap()
+}
+
 /// Kind of a failure.
 pub(crate) fn failure(trial: &Trial) -> Option<FailureKind> {
     match &trial.status {
