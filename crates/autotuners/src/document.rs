@@ -1,6 +1,6 @@
 //! Facts of a whole file.
 
-use crate::detect::Format;
+use crate::format::Format;
 use crate::model::{Graph, Sourced};
 use crate::space::Space;
 use crate::value::Fields;

@@ -16,23 +16,27 @@
 mod detect;
 mod document;
 mod error;
+mod format;
 mod formats;
 mod json;
 mod mapping;
 mod model;
+mod output;
 mod quantity;
 mod reader;
 mod space;
 mod text;
 mod value;
 
-pub use detect::{Detected, Format, NoRecords, detect};
+pub use detect::detect;
 pub use document::{Counts, Coverage, Document, End, Event, Rejected};
 pub use error::Error;
+pub use format::{Detected, Format, NoRecords};
 pub use mapping::{ColumnRole, Mapping, MetricColumn};
 pub use model::{FailureKind, Graph, Metric, MetricKind, Origin, Repeats, Sourced, Status, Trial};
+pub use output::ReadOptions;
 pub use quantity::{Time, TimeUnit};
-pub use reader::{ReadOptions, Reader, decompress};
+pub use reader::{Reader, decompress};
 pub use space::{
     Condition, EvaluationError, Expression, ExpressionError, Operand, Parameter, Space,
 };

@@ -1,6 +1,6 @@
 //! Detection of JSON documents by their first keys.
 
-use super::{Detected, Format, NoRecords};
+use crate::format::{Detected, Format, NoRecords};
 use crate::json::{Found, JsonStream, parse};
 use crate::value::Value;
 

@@ -1,6 +1,6 @@
 //! Detection of tables by their header.
 
-use super::{Detected, Format, NoRecords};
+use crate::format::{Detected, Format, NoRecords};
 use crate::formats::aiter;
 use crate::text::split_cells;
 

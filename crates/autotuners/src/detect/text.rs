@@ -1,6 +1,6 @@
 //! Detection of line formats.
 
-use super::{Detected, Format, NoRecords};
+use crate::format::{Detected, Format, NoRecords};
 use crate::formats::{inductor, miopen};
 
 /// Maximum number of lines of a log that are looked at.

@@ -1,10 +1,10 @@
 //! Tuned tables and profiles of AITER. Layouts differ in columns and their order: columns are found by name.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{FailureKind, Metric, MetricKind, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Row;
 use crate::value::Value;
 

@@ -1,11 +1,11 @@
 //! AutoTVM logs of version 0.1. The task's arguments identify the graph; the template key belongs to the configuration.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::parse;
 use crate::model::{FailureKind, Metric, Origin, Repeats, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Line;
 use crate::value::{Number, Value};
 

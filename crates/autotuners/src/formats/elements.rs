@@ -5,7 +5,7 @@ use std::io::BufRead;
 use crate::document::End;
 use crate::error::Error;
 use crate::json::{Failure, Found, JsonStream, Span};
-use crate::reader::{FormatReader, Output};
+use crate::output::{FormatReader, Output};
 use crate::value::Value;
 
 /// A format whose trials are elements of one field.

@@ -1,11 +1,11 @@
 //! Traces of FlashInfer-Bench: one evaluation of a solution a line.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::parse;
 use crate::model::{FailureKind, Metric, Origin, Sourced, Status, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Line;
 use crate::value::{Number, Value};
 

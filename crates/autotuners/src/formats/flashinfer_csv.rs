@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{Metric, Origin, Sourced};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Row;
 use crate::value::Value;
 

@@ -1,10 +1,10 @@
 //! Autotune logs of Helion. Two rows, `started` and the end, are one trial.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{FailureKind, Metric, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Row;
 use crate::value::{Fields, Value};
 

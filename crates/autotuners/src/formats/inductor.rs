@@ -1,11 +1,11 @@
 //! AUTOTUNE blocks in logs of PyTorch Inductor. Other lines of the log are passed.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::parse;
 use crate::model::{FailureKind, Graph, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Line;
 use crate::value::{Number, Value};
 

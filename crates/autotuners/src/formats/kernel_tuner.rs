@@ -7,13 +7,13 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 use std::io::BufRead;
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document, End};
 use crate::error::Error;
+use crate::format::Format;
 use crate::json::{Failure, Found, JsonStream, Span};
 use crate::model::{FailureKind, Graph, Metric, Origin, Repeats, Sourced, Trial};
+use crate::output::{FormatReader, Output};
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::{FormatReader, Output};
 use crate::space::{Parameter, Space};
 use crate::value::{Fields, Value, get};
 

@@ -1,11 +1,11 @@
 //! Times of KernelBench: baselines (`{level: {problem: statistics}}`) and runs (`results.jsonl`).
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::{Span, parse};
 use crate::model::{FailureKind, Metric, Origin, Sourced, Trial};
+use crate::output::{Output, ReadOptions};
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::{Output, ReadOptions};
 use crate::text::Line;
 use crate::value::Value;
 

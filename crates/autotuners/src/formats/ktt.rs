@@ -1,11 +1,11 @@
 //! Results of the Kernel Tuning Toolkit (JSON).
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::Span;
 use crate::model::{FailureKind, Graph, Metric, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::value::Value;
 
 use super::elements::ElementFormat;

@@ -1,12 +1,12 @@
 //! Tables whose columns a mapping explains.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
 use crate::error::Error;
+use crate::format::Format;
 use crate::mapping::{ColumnRole, Mapping};
 use crate::model::{FailureKind, Metric, Origin, Sourced};
+use crate::output::{FormatReader, Output};
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::{FormatReader, Output};
 use crate::text::Row;
 use crate::value::{Number, Value};
 

@@ -1,10 +1,10 @@
 //! Find databases of MIOpen: `problem=entry;entry;...`, the times of all applicable solvers.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{Graph, Metric, Origin, Sourced, Trial};
+use crate::output::{Output, ReadOptions};
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::{Output, ReadOptions};
 use crate::text::Line;
 use crate::value::Value;
 

@@ -25,9 +25,9 @@ mod tunableop;
 
 use std::io::BufRead;
 
-use crate::detect::Format;
 use crate::document::Document;
-use crate::reader::{FormatReader, ReadOptions};
+use crate::format::Format;
+use crate::output::{FormatReader, ReadOptions};
 
 use elements::Elements;
 use rows::{Lines, Table};

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::Span;
 use crate::model::{FailureKind, Metric, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::value::{Fields, Number, Value};
 
 use super::elements::ElementFormat;

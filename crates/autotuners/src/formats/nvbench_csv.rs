@@ -1,11 +1,11 @@
 //! nvbench, CSV. Columns between `Device Name` and `Skipped` are axes of the first benchmark; axes of later benchmarks are
 //! behind the results. There, a cell that is no number is an axis value. The name `Noise` occurs twice.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{Metric, Origin, Sourced};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::Row;
 use crate::value::{Number, Value};
 

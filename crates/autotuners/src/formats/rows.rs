@@ -5,7 +5,7 @@ use std::io::BufRead;
 use crate::document::End;
 use crate::error::Error;
 use crate::model::Trial;
-use crate::reader::{FormatReader, Output};
+use crate::output::{FormatReader, Output};
 use crate::text::{Line, LineStream, Row, TableStream};
 use crate::value::{Number, Value};
 
@@ -163,7 +163,7 @@ impl<R: BufRead, F: LineFormat> FormatReader for Lines<R, F> {
     }
 }
 
-/// Value of a cell whose booleans are spelled as in Python.
+/// Value of a cell as text: tables do not distinguish text from numbers and booleans.
 pub(super) fn cell_value(cell: &str) -> Value {
     Value::text(cell)
 }

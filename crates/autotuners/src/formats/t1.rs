@@ -2,11 +2,11 @@
 
 use std::io::BufRead;
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document, End};
 use crate::error::Error;
+use crate::format::Format;
 use crate::json::{Failure, JsonStream};
-use crate::reader::{FormatReader, Output};
+use crate::output::{FormatReader, Output};
 use crate::space::{Condition, Expression, Operand, Parameter, Space};
 use crate::value::Value;
 

@@ -2,12 +2,12 @@
 //!
 //! The file names neither kernel nor device. They come from the caller.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::Span;
 use crate::model::{FailureKind, Graph, Metric, Repeats, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::value::{Fields, Value, get};
 
 use super::elements::ElementFormat;

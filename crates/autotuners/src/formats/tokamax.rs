@@ -1,11 +1,11 @@
 //! Autotuning caches of tokamax: winners of each bound argument list, with their repeats.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::{Span, parse};
 use crate::model::{Graph, Metric, Origin, Repeats, Sourced, Trial};
+use crate::output::{Output, ReadOptions};
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::{Output, ReadOptions};
 use crate::value::{Number, Value};
 
 use super::elements::ElementFormat;

@@ -1,11 +1,11 @@
 //! Triton's `*.autotune.json`: all configurations of one key with three quantiles of their times.
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::json::Span;
 use crate::model::{FailureKind, Metric, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::value::{Number, Value};
 
 use super::elements::ElementFormat;

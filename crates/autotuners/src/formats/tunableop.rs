@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use crate::detect::Format;
 use crate::document::{Coverage, Document};
+use crate::format::Format;
 use crate::model::{FailureKind, Origin, Sourced, Trial};
+use crate::output::Output;
 use crate::quantity::{Time, TimeUnit};
-use crate::reader::Output;
 use crate::text::{Line, split_cells};
 use crate::value::Value;
 

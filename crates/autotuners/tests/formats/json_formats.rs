@@ -259,3 +259,53 @@ fn documents_without_records_are_named() {
         assert_eq!(detect(text.as_bytes()), Detected::Unknown, "{text}");
     }
 }
+
+/// Generates the entries of a cache and counts the bytes that were read.
+struct Endless {
+    next: Vec<u8>,
+    entry: u64,
+    read: std::rc::Rc<std::cell::Cell<usize>>,
+}
+
+impl std::io::Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.next.is_empty() {
+            self.entry += 1;
+            let entry = format!(
+                "\"{0},x\": {{\"bx\": {0}, \"mode\": \"x\", \"time\": 1.0}},\n",
+                self.entry
+            );
+            self.next.extend_from_slice(entry.as_bytes());
+        }
+        let count = self.next.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.next[..count]);
+        self.next.drain(..count);
+        self.read.set(self.read.get() + count);
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_cache_is_read_entry_by_entry() {
+    let read = std::rc::Rc::default();
+    let input = Endless {
+        next: HEADER.as_bytes().to_vec(),
+        entry: 0,
+        read: std::rc::Rc::clone(&read),
+    };
+    let input = std::io::BufReader::new(input);
+    let mut reader = Reader::new(Format::KernelTunerCache, input, ReadOptions::default());
+    let mut last = 0;
+    for _ in 0..10_000 {
+        let Some(Ok(Event::Trial(trial))) = reader.next() else {
+            panic!("a trial")
+        };
+        last = usize::try_from(trial.bytes.end).unwrap();
+        assert!(
+            read.get() - last < 256 << 10,
+            "{} bytes ahead",
+            read.get() - last
+        );
+    }
+    assert!(last > 256 << 10);
+}

@@ -119,9 +119,9 @@ pub(crate) fn compare_repeats(trials: &[Trial], expected: &Json, check: &mut Che
     );
     let all: Vec<f64> = lists.into_iter().flatten().collect();
     check("repeats", json!(all.len()), &expected["values"]);
-    let (least, most) = range(&all);
-    check("repeats min", json!(least), &expected["min"]);
-    check("repeats max", json!(most), &expected["max"]);
+    let (minimum, maximum) = range(&all);
+    check("repeats min", json!(minimum), &expected["min"]);
+    check("repeats max", json!(maximum), &expected["max"]);
     check("repeats sum", json!(exact_sum(all)), &expected["sum"]);
 }
 
@@ -176,9 +176,9 @@ pub(crate) fn compare_metrics(file: &File, expected: &Json, check: &mut Check<'_
             json!(values.len()),
             &wanted["records"],
         );
-        let (least, most) = range(values);
-        check(&format!("{name} min"), json!(least), &wanted["min"]);
-        check(&format!("{name} max"), json!(most), &wanted["max"]);
+        let (minimum, maximum) = range(values);
+        check(&format!("{name} min"), json!(minimum), &wanted["min"]);
+        check(&format!("{name} max"), json!(maximum), &wanted["max"]);
         let sum = exact_sum(values.iter().copied());
         check(&format!("{name} sum"), json!(sum), &wanted["sum"]);
     }

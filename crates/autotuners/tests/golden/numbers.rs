@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 pub(crate) fn exact_sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut partials: Vec<f64> = Vec::new();
     for mut x in values {
-        let mut kept = Vec::new();
+        let mut parts = Vec::new();
         for mut y in partials {
             if x.abs() < y.abs() {
                 std::mem::swap(&mut x, &mut y);
@@ -14,12 +14,12 @@ pub(crate) fn exact_sum(values: impl IntoIterator<Item = f64>) -> f64 {
             let high = x + y;
             let low = y - (high - x);
             if low != 0.0 {
-                kept.push(low);
+                parts.push(low);
             }
             x = high;
         }
-        kept.push(x);
-        partials = kept;
+        parts.push(x);
+        partials = parts;
     }
     let mut rest = partials.into_iter().rev();
     let mut high = rest.next().unwrap_or(0.0);
@@ -97,7 +97,7 @@ pub(crate) fn is_same(found: &Json, wanted: &Json) -> bool {
 }
 
 pub(crate) fn range(values: &[f64]) -> (f64, f64) {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (least, most)
+    let minimum = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let maximum = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (minimum, maximum)
 }
