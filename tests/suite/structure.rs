@@ -11,8 +11,16 @@ const MAX_CRATE_LINES: usize = 25_000;
 const MAX_FACADE_LINES: usize = 1_000;
 
 /// Crates that build without an engine, for programs that need only one of them.
-const LIGHT: [&str; 8] = [
-    "codecs", "folders", "formats", "graphnet", "graphs", "measure", "metrics", "plot",
+const LIGHT: [&str; 9] = [
+    "autotuners",
+    "codecs",
+    "folders",
+    "formats",
+    "graphnet",
+    "graphs",
+    "measure",
+    "metrics",
+    "plot",
 ];
 
 /// Dependencies that take minutes to build.
