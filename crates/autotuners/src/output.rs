@@ -20,7 +20,7 @@ pub struct ReadOptions {
     pub problem: Fields,
     /// Platform name; wins over file and path.
     pub platform: Option<String>,
-    /// Mapping of the columns, for [`Format::Table`].
+    /// Mapping of the columns, for [`crate::Format::Table`].
     pub mapping: Option<Mapping>,
 }
 
