@@ -8,7 +8,7 @@ use crate::ingest::{IngestOptions, ingest};
 
 macro_rules! files {
     ($($platform:literal / $name:literal),* $(,)?) => {
-        [$(($platform, $name, include_bytes!(concat!("../../../data/", $platform, "/", $name)))),*]
+        [$(($platform, $name, include_bytes!(concat!("../data/", $platform, "/", $name)))),*]
     };
 }
 

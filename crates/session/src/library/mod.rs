@@ -24,7 +24,7 @@ use tsql_error::{Error, Result};
 
 macro_rules! questions {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../queries/", $name, ".sql")))),*]
+        [$(($name, include_str!(concat!("../../queries/", $name, ".sql")))),*]
     };
 }
 
