@@ -128,6 +128,8 @@ mod random_queries;
 mod real_logs;
 #[path = "suite/rejected_input.rs"]
 mod rejected_input;
+#[path = "suite/release.rs"]
+mod release;
 #[path = "suite/replaced_sources.rs"]
 mod replaced_sources;
 #[path = "suite/resource_limits.rs"]
