@@ -25,7 +25,7 @@ use landlock::{
 use nix::libc;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, sock_filter,
+    SeccompRule,
 };
 
 /// Kind of confined process.
@@ -35,10 +35,12 @@ pub(super) enum SandboxProfile {
     Compiler,
 }
 
-/// System calls missing from the libc crate. From 424, numbers are the same on all architectures.
+/// System calls missing from the libc crate, on all architectures or on some. From 424, numbers are the same on all
+/// architectures.
 mod new {
     use nix::libc::c_long;
 
+    pub(super) const FCHMODAT2: c_long = 452;
     pub(super) const SETXATTRAT: c_long = 463;
     pub(super) const REMOVEXATTRAT: c_long = 466;
     pub(super) const OPEN_TREE_ATTR: c_long = 467;
@@ -78,7 +80,7 @@ const DENIED_CALLS: &[libc::c_long] = &[
     // Attributes of files.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    new::FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
@@ -259,7 +261,7 @@ fn build_filter(rules: BTreeMap<libc::c_long, Vec<SeccompRule>>, errno: i32) -> 
 fn x32_filter() -> BpfProgram {
     /// `__X32_SYSCALL_BIT` of Linux.
     const X32: u32 = 0x4000_0000;
-    let instruction = |code: u32, jt, k| sock_filter {
+    let instruction = |code: u32, jt, k| seccompiler::sock_filter {
         code: u16::try_from(code).unwrap_or_default(),
         jt,
         jf: 0,
