@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
-use tsql::arrow::array::{AsArray as _, RecordBatch};
+use tsql::arrow::array::{AsArray as _, RecordBatch, RecordBatchIterator};
 use tsql::arrow::compute::concat_batches;
 use tsql::arrow::datatypes::{DataType, Schema, SchemaRef};
 use tsql::datafusion::common::TableReference;
@@ -16,7 +16,7 @@ use crate::arrow::{batch_capsules, import_schema, schema_capsule, stream_capsule
 use crate::columns::column;
 use crate::errors::{argument_error, closed_error, to_py_err};
 use crate::facts::Column;
-use crate::rows::{RowStream, Stream};
+use crate::rows::{RowStream, Stream, cast};
 use crate::runtime::wait;
 use crate::store::json;
 use crate::values::cells;
@@ -292,6 +292,17 @@ fn next_rows(
 #[pyclass(frozen, module = "tsql._native")]
 pub(crate) struct Batch(pub(crate) RecordBatch);
 
+impl Batch {
+    /// Returns the rows in the types that a consumer requests.
+    fn cast(&self, py: Python<'_>, wanted: Option<Bound<'_, PyAny>>) -> PyResult<RecordBatch> {
+        let Some(wanted) = wanted else {
+            return Ok(self.0.clone());
+        };
+        cast(&self.0, &import_schema(&wanted)?)
+            .map_err(|error| argument_error(py, "requested_schema", error.to_string()))
+    }
+}
+
 #[pymethods]
 impl Batch {
     fn __len__(&self) -> usize {
@@ -306,8 +317,26 @@ impl Batch {
         schema_capsule(py, self.0.schema_ref())
     }
 
-    fn array_capsules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        batch_capsules(py, &self.0)
+    /// Exports the rows as one array, in the requested types.
+    #[pyo3(signature = (wanted=None))]
+    fn array_capsules<'py>(
+        &self,
+        py: Python<'py>,
+        wanted: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        batch_capsules(py, &self.cast(py, wanted)?)
+    }
+
+    /// Exports the rows as a stream of one batch, in the requested types.
+    #[pyo3(signature = (wanted=None))]
+    fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        wanted: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batch = self.cast(py, wanted)?;
+        let schema = batch.schema();
+        stream_capsule(py, Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
     }
 
     /// Returns each column for NumPy or torch.

@@ -191,13 +191,13 @@ fn interrupt_again() {
 }
 
 /// Casts the batch to the types of this schema.
-fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn cast(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     if batch.schema_ref() == schema {
         return Ok(batch.clone());
     }
     if batch.num_columns() != schema.fields().len() {
         let reason = format!(
-            "the result has {} columns, expected {}",
+            "the rows have {} columns, expected {}",
             batch.num_columns(),
             schema.fields().len()
         );

@@ -5,7 +5,9 @@ use pyo3::types::{
     PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple,
 };
 use tsql::arrow::array::{Array, AsArray as _};
-use tsql::arrow::datatypes::{self as types, DataType, TimeUnit};
+use tsql::arrow::datatypes::{
+    self as types, DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, TimeUnit, i256,
+};
 use tsql::datafusion::common::ScalarValue;
 
 use crate::errors::argument_error;
@@ -16,8 +18,8 @@ const OWN_VALUES: [&str; 4] = ["tolist", "to_list", "to_pylist", "as_py"];
 /// Type names of missing values in pandas.
 const MISSING: [&str; 2] = ["NAType", "NaTType"];
 
-/// Converts a parameter: a number, text, bytes, date, time, a list of these (or an array, series or set), or
-/// `None`.
+/// Converts a parameter: a number, decimal, text, bytes, date, time, a list of these (or an array, series or set),
+/// or `None`.
 ///
 /// # Errors
 /// `tsql.errors.Argument` for anything else.
@@ -54,6 +56,9 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     if given.hasattr("isoformat")? {
         return date_or_time(given);
     }
+    if given.is_instance(&py.import("decimal")?.getattr("Decimal")?)? {
+        return decimal(given);
+    }
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
         return list_value(given);
     }
@@ -70,7 +75,7 @@ pub(crate) fn parameter(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         return list_value(given);
     }
     let reason = format!(
-        "a value of type `{kind}` is not a parameter\nhint: pass numbers, text, bytes, dates, times, and lists or arrays of these"
+        "a value of type `{kind}` is not a parameter\nhint: pass numbers, decimals, text, bytes, dates, times, and lists or arrays of these"
     );
     Err(argument_error(py, "params", reason))
 }
@@ -97,12 +102,7 @@ fn list_value(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
         values.push(parameter(&one?)?);
     }
     let known = values.iter().map(ScalarValue::data_type);
-    let of = known.reduce(|one, other| match (&one, &other) {
-        (DataType::Null, _) => other,
-        (DataType::Int64 | DataType::UInt64, DataType::Float64) => other,
-        (DataType::Int64, DataType::UInt64) => other,
-        _ => one,
-    });
+    let of = known.reduce(common_type);
     let of = of.unwrap_or(DataType::Null);
     let cast = values.iter().map(|value| {
         let is_alike = match (value.data_type(), &of) {
@@ -120,24 +120,98 @@ fn list_value(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
     Ok(ScalarValue::List(list))
 }
 
-/// Converts a date or a time.
-fn date_or_time(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
-    let text: String = given.call_method0("isoformat")?.extract()?;
-    let wanted = match given.hasattr("hour")? {
-        true => DataType::Timestamp(TimeUnit::Microsecond, None),
-        false => DataType::Date32,
-    };
-    let value = ScalarValue::try_from_string(text.clone(), &wanted);
-    value.map_err(|_| {
-        argument_error(
-            given.py(),
-            "params",
-            format!("`{text}` is not a date or time"),
-        )
-    })
+/// Returns the type of a list of values of both types; the first type if there is none.
+fn common_type(one: DataType, other: DataType) -> DataType {
+    match (&one, &other) {
+        (DataType::Null, _) | (DataType::Int64, DataType::UInt64) => return other,
+        (_, DataType::Float64) if one.is_numeric() => return other,
+        _ => {}
+    }
+    let is_decimal = one.is_decimal() || other.is_decimal();
+    match (decimal_digits(&one), decimal_digits(&other)) {
+        (Some((whole, scale)), Some((other_whole, other_scale))) if is_decimal => {
+            decimal_type(whole.max(other_whole), scale.max(other_scale))
+        }
+        _ => one,
+    }
 }
 
-/// Converts a cell to a Python value; times become `datetime`, decimals `Decimal`.
+/// Returns the numbers of digits before and after the point of an integer or a decimal.
+fn decimal_digits(of: &DataType) -> Option<(u8, i8)> {
+    match of {
+        DataType::Int64 => Some((19, 0)),
+        DataType::UInt64 => Some((20, 0)),
+        DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale) => {
+            Some((precision.saturating_sub(scale.unsigned_abs()), *scale))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the smallest type of decimals with these numbers of digits before and after the point. It has fewer
+/// digits before the point if there is none.
+fn decimal_type(whole: u8, scale: i8) -> DataType {
+    let precision = whole.saturating_add(scale.unsigned_abs());
+    if precision <= DECIMAL128_MAX_PRECISION {
+        return DataType::Decimal128(precision, scale);
+    }
+    DataType::Decimal256(precision.min(DECIMAL256_MAX_PRECISION), scale)
+}
+
+/// Converts a `Decimal`, with all of its digits.
+fn decimal(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let invalid = |reason: &str| {
+        let reason =
+            format!("`{given}` {reason}\nhint: pass a float, or text that the query casts");
+        argument_error(given.py(), "params", reason)
+    };
+    let is_finite: bool = given.call_method0("is_finite")?.extract()?;
+    if !is_finite {
+        return Err(invalid("is not a decimal number"));
+    }
+    let limit = usize::from(DECIMAL256_MAX_PRECISION);
+    let (is_negative, digits, exponent): (u8, Vec<u8>, i64) =
+        given.call_method0("as_tuple")?.extract()?;
+    let zeros = usize::try_from(exponent.max(0)).unwrap_or(usize::MAX);
+    let scale = usize::try_from(exponent.min(0).unsigned_abs()).unwrap_or(usize::MAX);
+    let precision = digits.len().saturating_add(zeros).max(scale);
+    let sizes = (u8::try_from(precision), i8::try_from(scale));
+    let (Ok(precision), Ok(scale), true) = (sizes.0, sizes.1, precision <= limit) else {
+        return Err(invalid("has more than 76 digits"));
+    };
+    let mut text = String::from(if is_negative == 1 { "-" } else { "" });
+    text.extend(digits.into_iter().map(|digit| char::from(b'0' + digit)));
+    text.extend(std::iter::repeat_n('0', zeros));
+    let value = if precision <= DECIMAL128_MAX_PRECISION {
+        let value = text.parse().ok();
+        value.map(|value| ScalarValue::Decimal128(Some(value), precision, scale))
+    } else {
+        let value = i256::from_string(&text);
+        value.map(|value| ScalarValue::Decimal256(Some(value), precision, scale))
+    };
+    value.ok_or_else(|| invalid("is not a decimal number"))
+}
+
+/// Converts a date, a time of day, or both.
+fn date_or_time(given: &Bound<'_, PyAny>) -> PyResult<ScalarValue> {
+    let py = given.py();
+    let text: String = given.call_method0("isoformat")?.extract()?;
+    let wanted = match (given.hasattr("year")?, given.hasattr("hour")?) {
+        (true, true) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        (true, false) => DataType::Date32,
+        // The type of `TIME '10:00:00'`: the engine compares no times of different units.
+        (false, _) => DataType::Time64(TimeUnit::Nanosecond),
+    };
+    let is_time = matches!(wanted, DataType::Time64(_));
+    if is_time && given.hasattr("tzinfo")? && !given.getattr("tzinfo")?.is_none() {
+        let reason = format!("`{text}` is a time of day with a time zone\nhint: pass a datetime");
+        return Err(argument_error(py, "params", reason));
+    }
+    let value = ScalarValue::try_from_string(text.clone(), &wanted);
+    value.map_err(|_| argument_error(py, "params", format!("`{text}` is not a date or time")))
+}
+
+/// Converts a cell to a Python value; times become `datetime` or `time`, decimals `Decimal`.
 pub(crate) fn cell<'py>(
     py: Python<'py>,
     column: &dyn Array,
@@ -201,9 +275,11 @@ pub(crate) fn cell<'py>(
             }
             of.into_any()
         }
-        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
-            time_cell(py, column, row)?
-        }
+        DataType::Date32
+        | DataType::Date64
+        | DataType::Time32(_)
+        | DataType::Time64(_)
+        | DataType::Timestamp(..) => time_cell(py, column, row)?,
         DataType::Decimal32(..)
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
@@ -233,6 +309,7 @@ fn time_cell<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<B
     let module = py.import("datetime")?;
     let class = match column.data_type() {
         DataType::Timestamp(..) | DataType::Date64 => module.getattr("datetime")?,
+        DataType::Time32(_) | DataType::Time64(_) => module.getattr("time")?,
         _ => module.getattr("date")?,
     };
     class.call_method1("fromisoformat", (display_text(py, column, row)?,))

@@ -61,7 +61,10 @@ CONSUMERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*CONSUMERS, "duckdb relation", "pyarrow reader", "narwhals frame"])
+STREAMS = ("duckdb relation", "pyarrow reader", "narwhals frame")
+
+
+@pytest.mark.parametrize("name", [*CONSUMERS, *STREAMS])
 def test_other_packages_read_results_and_batches(name: str) -> None:
     sql = "SELECT line, platform, repeats_ns FROM records LIMIT 3"
     streams = {
@@ -70,14 +73,28 @@ def test_other_packages_read_results_and_batches(name: str) -> None:
         "narwhals frame": lambda rows: len(module("narwhals").from_arrow(rows, backend=importlib.import_module("pyarrow"))),
     }
     assert (CONSUMERS | streams)[name](tsql.sample().sql(sql)) == 3
-    if name in CONSUMERS:
-        assert CONSUMERS[name](next(iter(tsql.sample().sql(sql)))) == 3
+    batch = next(iter(tsql.sample().sql(sql)))
+    assert (CONSUMERS | streams)[name](batch) == (CONSUMERS | streams)[name](batch) == 3
+
+
+def test_training_batches_are_arrow_streams() -> None:
+    batch = next(iter(tsql.create("memory:").training_rows("SELECT value, value % 7 AS k FROM range(480)", group="k")))
+    reader = pyarrow.RecordBatchReader.from_stream(batch)
+    assert reader.schema.names == pyarrow.schema(batch).names and reader.read_all().num_rows == len(batch)
 
 
 def test_requested_types_are_those_of_the_rows() -> None:
     schema = pyarrow.schema([("line", pyarrow.int32())])
     result = tsql.sample().sql("SELECT line FROM records LIMIT 2")
     assert pyarrow.RecordBatchReader.from_stream(result, schema=schema).schema == schema
+    batch = next(iter(tsql.sample().sql("SELECT line FROM records ORDER BY line LIMIT 2")))
+    assert pyarrow.RecordBatchReader.from_stream(batch, schema=schema).read_all()["line"].to_pylist() == [1, 1]
+    capsules = batch.__arrow_c_array__(schema.__arrow_c_schema__())
+    assert pyarrow.RecordBatch._import_from_c_capsule(*capsules).schema == schema
+    two, struct = [("a", pyarrow.int32()), ("b", pyarrow.int32())], [("line", pyarrow.struct([("a", pyarrow.int32())]))]
+    for wrong, text in ((two, "1 columns, expected 2"), (struct, "Struct")):
+        with pytest.raises(tsql.errors.ArgumentError, match=text):
+            batch.__arrow_c_stream__(pyarrow.schema(wrong).__arrow_c_schema__())
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from test_processes import LONG
 
 import tsql
 from tsql import dbapi
-from tsql._sql_text import parameter_names, statement_count
+from tsql._sql_text import dropped_query_count, parameter_names, statement_count
 
 ROWS = "SELECT * FROM (VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e')) AS t(n, x) ORDER BY n"
 MANY = "SELECT value FROM range(100000) ORDER BY value"
@@ -83,7 +83,8 @@ def test_every_class_of_errors_has_one_of_the_pep() -> None:
         ("SELECT ?", "x", dbapi.ProgrammingError, "`str` is not a list of parameters"),
         ("SELECT ?", 5, dbapi.ProgrammingError, "`int` is not a list of parameters"),
         ("SELECT ?", [object()], dbapi.ProgrammingError, "`object` is not a parameter"),
-        ("SELECT ?", [datetime.time(10)], dbapi.NotSupportedError, "CAST(? AS TIME)"),
+        ("SELECT ?", [datetime.time(10, tzinfo=datetime.UTC)], dbapi.ProgrammingError, "hint: pass a datetime"),
+        ("SELECT ?", [datetime.timedelta(1)], dbapi.ProgrammingError, "`timedelta` is not a parameter"),
         ("SELECT count(*) FROM ?", ["records"], dbapi.ProgrammingError, "found `$1`"),
         (5, None, dbapi.ProgrammingError, "`int` is not SQL"),
     ],
@@ -365,6 +366,12 @@ def test_pandas_and_polars_read_a_connection(connection: dbapi.Connection) -> No
     with pytest.warns(UserWarning, match="SQLAlchemy"):
         frame = pandas.read_sql(sql, connection, params=(5,))  # type: ignore[call-overload]
     assert frame.columns.tolist() == ["platform", "n"] and len(frame) == 2
+    with pytest.warns(UserWarning, match="SQLAlchemy"):
+        chunks = pandas.read_sql("SELECT line FROM records", connection, chunksize=300)  # type: ignore[call-overload]
+        assert [len(chunk) for chunk in chunks] == [300, 180]
+    with pytest.warns(UserWarning, match="SQLAlchemy"):
+        named = pandas.read_sql("SELECT $day AS day, $day AS t", connection, params={"day": datetime.date(2026, 1, 2)}, index_col="day", parse_dates=["t"])  # type: ignore[call-overload]
+    assert named["t"].tolist() == [pandas.Timestamp(2026, 1, 2)] and named.index.tolist() == [datetime.date(2026, 1, 2)]
     assert polars.read_database(sql.replace("?", "5"), connection).rows() == list(frame.itertuples(index=False, name=None))
 
 
@@ -384,6 +391,12 @@ def test_pandas_and_polars_read_a_connection(connection: dbapi.Connection) -> No
 )
 def test_statements_are_counted_outside_of_quotes_and_comments(sql: str, count: int) -> None:
     assert statement_count(sql) == count
+
+
+def test_queries_before_the_last_statement_are_counted() -> None:
+    assert dropped_query_count("SELECT 1") == dropped_query_count("SELECT 'a;b'; -- ;\n") == 0
+    assert dropped_query_count("CREATE VIEW v AS SELECT 1; SET a = 1; copy (SELECT 1) TO 'x.csv'; SELECT 2") == 0
+    assert dropped_query_count("SELECT 1; FROM v; WITH a AS (SELECT 1) FROM a; (SELECT 3); SELECT 4") == 4
 
 
 def test_names_of_parameters_are_found_outside_of_quotes_and_comments() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import warnings
+from decimal import Decimal
 from pathlib import Path
 
 import numpy
@@ -72,6 +74,17 @@ def test_a_frame_of_a_result_is_not_a_column_of_objects(store: tsql.Store) -> No
 def test_statements_without_effect_are_rejected(store: tsql.Store, sql: str) -> None:
     with pytest.raises(tsql.errors.ArgumentError, match="ends with the call"):
         store.sql(sql)
+
+
+def test_rows_of_an_earlier_query_are_dropped_with_a_warning(store: tsql.Store, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="rows of the first query are dropped.*\nhint: call `store.sql` for each") as warned:
+        assert store.sql("SELECT 1; SELECT 2").rows() == [(2,)]
+    assert warned[0].filename == __file__
+    with pytest.warns(UserWarning, match="first 2 queries"):
+        assert store.sql("SELECT 1; FROM records; SELECT 3").scalar() == 3
+    with warnings.catch_warnings(action="error"):
+        assert store.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.csv'; SELECT a FROM '{tmp_path}/a.csv'").scalar() == 1
+        assert store.sql("SELECT ';' AS a; -- SELECT 2\n;").scalar() == ";"
 
 
 def test_views_exist_for_the_call_that_creates_them(store: tsql.Store) -> None:
@@ -157,17 +170,69 @@ def test_parameters_that_are_not_a_list_or_too_few(store: tsql.Store) -> None:
         (pandas.Timestamp("2026-11-24 01:02:03"), datetime.datetime(2026, 11, 24, 1, 2, 3)),
         (pandas.Series(pandas.to_datetime(["2026-11-24"])), [datetime.datetime(2026, 11, 24)]),
         (numpy.array(["2026-11-24"], dtype="datetime64[ns]"), [datetime.datetime(2026, 11, 24)]),
+        (pandas.Series([datetime.time(1)]), [datetime.time(1)]),
+        (pyarrow.scalar(Decimal("1.50")), Decimal("1.50")),
+        (polars.Series([Decimal("1.50"), Decimal("2")]), [Decimal("1.50"), Decimal("2.00")]),
     ],
 )
 def test_values_of_other_packages_are_parameters(store: tsql.Store, value: object, expected: object) -> None:
     assert store.sql("SELECT $v", {"v": value}).scalar() == expected
 
 
-@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, object(), {"a": 1}, 1j, [1, "a"], ["a", 1], [2**64], datetime.time(1)])
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, object(), {"a": 1}, 1j, [1, "a"], ["a", 1], [2**64], datetime.timedelta(1)])
 def test_values_that_are_no_parameters_are_rejected_with_a_reason(store: tsql.Store, value: object) -> None:
     with pytest.raises(tsql.errors.ArgumentError) as error:
         store.sql("SELECT $v", {"v": value})
     assert "Arrow error" not in text_of(error) and "DataFusion" not in text_of(error), text_of(error)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name"),
+    [
+        (Decimal("1.50"), "Decimal128(3, 2)"),
+        (Decimal("-0.001"), "Decimal128(3, 3)"),
+        (Decimal("1E+3"), "Decimal128(4, 0)"),
+        (Decimal("0"), "Decimal128(1, 0)"),
+        (Decimal("9" * 38), "Decimal128(38, 0)"),
+        (Decimal("-" + "9" * 39), "Decimal256(39, 0)"),
+        (Decimal("9" * 76), "Decimal256(76, 0)"),
+        (Decimal("1E-50"), "Decimal256(50, 50)"),
+        (datetime.time(1, 2, 3), "Time64(ns)"),
+        (datetime.time(1, 2, 3, 456789), "Time64(ns)"),
+        ([Decimal("1"), Decimal("1.25"), None], "List(Decimal128(3, 2))"),
+        ([2**63, Decimal("0.1")], "List(Decimal128(21, 1))"),
+        ([Decimal("1.25"), 2], "List(Decimal128(21, 2))"),
+        ([Decimal("1.25"), 0.5], "List(Float64)"),
+        ([0.5, Decimal("1.25")], "List(Float64)"),
+    ],
+)
+def test_decimals_and_times_are_parameters_without_loss(store: tsql.Store, value: object, type_name: str) -> None:
+    assert store.sql("SELECT $v, arrow_typeof($v)", {"v": value}).rows() == [(value, type_name)]
+
+
+def test_decimals_and_times_are_compared(store: tsql.Store) -> None:
+    count = "SELECT count(*) FROM records WHERE "
+    assert store.sql(count + "line < ?", [Decimal("2.5")]).scalar() == store.sql(count + "line <= 2").scalar() > 0
+    assert store.sql(count + "runtime_ns < ?", [Decimal("100000.5")]).scalar() == store.sql(count + "runtime_ns < 100000.5").scalar()
+    assert store.sql("SELECT TIME '10:00:00' < ?, ? - TIME '10:00:00' IS NULL", 2 * [datetime.time(11)]).rows() == [(True, False)]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Decimal("NaN"), "`NaN` is not a decimal number\nhint: pass a float"),
+        (Decimal("Infinity"), "not a decimal number"),
+        (Decimal("9" * 77), "more than 76 digits"),
+        (Decimal("1E+1000000"), "more than 76 digits"),
+        (Decimal("1E-77"), "more than 76 digits"),
+        ([Decimal("9" * 76), Decimal("0.1")], "expected one type"),
+        ([Decimal("1"), "a"], "expected one type"),
+        (datetime.time(1, tzinfo=datetime.UTC), "time zone\nhint: pass a datetime"),
+    ],
+)
+def test_decimals_and_times_that_do_not_fit_are_errors(store: tsql.Store, value: object, text: str) -> None:
+    with pytest.raises(tsql.errors.ArgumentError, match=text):
+        store.sql("SELECT $v", {"v": value})
 
 
 def test_names_of_variables_match_in_any_case(store: tsql.Store) -> None:

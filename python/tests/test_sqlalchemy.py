@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 import os
+import sys
 import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -209,6 +211,21 @@ def test_classes_are_mapped_to_tables(engine: Any, tables: Any) -> None:
         assert session.scalars(sa.select(Record).order_by(Record.line).limit(1)).one().line == 1
 
 
+def test_decimals_and_times_are_bound_and_returned(engine: Any) -> None:
+    values = (Decimal("1.50"), datetime.time(10, 30), datetime.date(2026, 1, 2))
+    assert rows(engine, sa.select(*map(sa.literal, values))) == [values]
+    assert rows(engine, sa.select(sa.cast("10:30", sa.Time), sa.literal(values[1]) > sa.cast("10:00", sa.Time))) == [(values[1], True)]
+    assert isinstance(dialect._type("Time64(ns)"), sa.Time)
+
+
+def test_jupysql_does_not_write_transact_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("sql.connection.connection")
+    module.DIALECT_NAME_SQLALCHEMY_TO_SQLGLOT_MAPPING = {"mssql": "tsql"}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    sa.create_engine("tsql:///sample:").connect().close()
+    assert module.DIALECT_NAME_SQLALCHEMY_TO_SQLGLOT_MAPPING == {"mssql": "tsql", "tsql": "duckdb"}
+
+
 def test_pandas_and_polars_read_an_engine(engine: Any) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     sql = sa.text("SELECT platform, count(*) AS n FROM records WHERE platform = :p GROUP BY 1")
@@ -216,5 +233,7 @@ def test_pandas_and_polars_read_an_engine(engine: Any) -> None:
     assert pandas.read_sql_table("records", engine, columns=["platform", "line"]).shape == (480, 2)
     assert [len(frame) for frame in pandas.read_sql("SELECT line FROM records", engine, chunksize=300)] == [300, 180]
     assert pandas.read_sql("SELECT count(*) AS n FROM records", "tsql:///sample:")["n"].tolist() == [480]
+    frame = pandas.read_sql("SELECT DISTINCT platform, measured_at IS NULL AS x FROM records", engine, index_col="platform", dtype_backend="pyarrow")
+    assert sorted(frame.index) == ["epyc-1t", "epyc-2t"] and frame["x"].dtype == "bool[pyarrow]"
     with engine.connect() as connection:
         assert polars.read_database("SELECT line FROM records", connection).shape == (480, 1)

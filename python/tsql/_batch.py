@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """Some rows of a result. Packages that read Arrow accept a batch: `pyarrow.record_batch(batch)`.
+    """Some rows of a result.
+
+    Packages that read Arrow accept a batch: `pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`, and `FROM batch`
+    in DuckDB. A batch can be read several times.
 
     Examples:
         >>> import tsql
@@ -38,7 +41,10 @@ class Batch:
         return self._native.schema_capsule()
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
-        return self._native.array_capsules()
+        return self._native.array_capsules(requested_schema)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.stream(requested_schema)
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -216,9 +216,9 @@ def workers(addresses: str) -> list[WorkerStatus]:
         ('http://localhost:1/', True)
     """
     names = ("version", "running", "started", "failed", "memory_bytes", "memory_limit_bytes", "stopping")
-    found = []
+    found: list[_measure_reports.WorkerStatus] = []
     for url, status, error in json.loads(_native.workers(addresses)):
-        known = status or {}
+        known: dict[str, Any] = status or {}
         stores = [store["location"] for store in known.get("stores", [])]
         value = {"url": url, "stores": stores, "error": error, **{name: known.get(name) for name in names}}
         found.append(from_json(_measure_reports.WorkerStatus, value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from os import fspath
 from tempfile import TemporaryDirectory
@@ -41,7 +41,7 @@ def size_bytes(size: int | str | None) -> int | None:
 
 
 @contextmanager
-def as_file(given: Any) -> Iterator[str]:
+def as_file(given: Any) -> Generator[str, None, None]:
     """Provides a table as a file. Messages name the type of the table in place of the file.
 
     Args:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .errors import ArgumentError, UnsupportedError
+from .errors import ArgumentError
 
 
 class TypeObject:
@@ -51,7 +50,6 @@ def bound_parameters(parameters: Mapping[str, Any] | Iterable[Any] | None) -> di
 
     Raises:
         tsql.errors.ArgumentError: If the parameters are one text or one number.
-        tsql.errors.UnsupportedError: If a value is a time of day.
     """
     if parameters is None:
         return []
@@ -67,7 +65,4 @@ def bound_parameters(parameters: Mapping[str, Any] | Iterable[Any] | None) -> di
 def _value(value: Any) -> Any:
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    if isinstance(value, datetime.time):
-        hint = "hint: pass a text, and write CAST(? AS TIME)"
-        raise UnsupportedError(f"a time of day is not a parameter\n{hint}", kind="unsupported")
     return value

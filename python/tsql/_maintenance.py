@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from os import PathLike, fspath
@@ -254,7 +254,7 @@ class MaintenanceMethods:
 
 
 @contextmanager
-def _complete_file(file: Path) -> Iterator[str]:
+def _complete_file(file: Path) -> Generator[str, None, None]:
     """Provides a temporary path. The file replaces `file` once it is complete."""
     part = f"{fspath(file)}.{os.getpid()}.part"
     try:

@@ -188,7 +188,7 @@ def _hint(hint: str) -> str:
     """Translates a hint: commands in backticks, queries, and options elsewhere."""
     hint = re.sub(r'(?<![`\w])tsql ("[^"]*")', r"`store.sql(\1)`", hint)
     hint = hint.replace("the shell (`tsql`) and `tsql -o FILE`", "`store.sql`").replace("same command", "same call")
-    parts = []
+    parts: list[str] = []
     end = 0
     for span in _SPAN.finditer(hint):
         flag = _FLAG.fullmatch(span[1])
@@ -253,7 +253,7 @@ def _call(command: str, tokens: list[str]) -> str:
         takes_value = option not in _SWITCHES and not value and tokens and not tokens[0].startswith("-")
         options[option] = value or (tokens.pop(0) if takes_value else "")
     call = _CALLS[command]
-    values = []
+    values: list[tuple[str, str]] = []
     for field in re.findall(r"\{(\w+)\}", call):
         value = options.pop(field, "") if not field.isdigit() else (positional[int(field) :] or [""])[0]
         values.append((field, _literal(field, value) if value else ""))

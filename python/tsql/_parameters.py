@@ -47,7 +47,7 @@ def tables_in_scope(names: Iterable[str], scopes: Iterable[Mapping[str, Any]]) -
     Raises:
         tsql.errors.ArgumentError: If several variables match a name.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for name in names:
         for scope in scopes:
             values = [scope[name]] if name in scope else [value for other, value in scope.items() if other.lower() == name]

@@ -44,8 +44,8 @@ class BuiltinQuery:
         meanings = [(one["name"], one["doc"]) for one in description["parameters"]] + list(description["files"])
         self.parameters |= {name: None for name, _ in description["files"]}
         self.__doc__ = "\n".join([self.title, "", *(f"{name}: {doc}" for name, doc in meanings)]).strip()
-        self.__name__ = self.name.replace("-", "_")
-        self.__signature__ = inspect.Signature(
+        self.__name__: str = self.name.replace("-", "_")
+        self.__signature__: inspect.Signature = inspect.Signature(
             [
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=str | None)
                 for name, default in self.parameters.items()

@@ -272,7 +272,7 @@ class Result:
         return torch_tensors(self._native.arrays(writable=True))
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Returns all rows as tuples. Times are `datetime`.
+        """Returns all rows as tuples. Times are `datetime`, times of day `datetime.time`, and decimals `Decimal`.
 
         Returns:
             One tuple for each row.

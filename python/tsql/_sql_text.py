@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_WITHOUT_ROWS = frozenset(("alter", "copy", "create", "deallocate", "drop", "insert", "prepare", "reset", "set"))
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
@@ -42,14 +43,26 @@ def _end_of_comment(sql: str, position: int) -> int:
     return position if depth == 0 else len(sql)
 
 
-def statement_count(sql: str) -> int:
-    """Returns the number of statements of a query text. Empty statements do not count."""
-    count, is_within = 0, False
+def _first_tokens(sql: str) -> list[str]:
+    """Returns the first token of each statement. Empty statements do not count."""
+    found: list[str] = []
+    is_within = False
     for token in _tokens(sql):
         is_end = token["end"] is not None
-        count += not is_end and not is_within
+        if not is_end and not is_within:
+            found.append(token[0])
         is_within = not is_end
-    return count
+    return found
+
+
+def statement_count(sql: str) -> int:
+    """Returns the number of statements of a query text. Empty statements do not count."""
+    return len(_first_tokens(sql))
+
+
+def dropped_query_count(sql: str) -> int:
+    """Returns the number of queries before the last statement, whose rows no call returns."""
+    return sum(first.lower() not in _WITHOUT_ROWS for first in _first_tokens(sql)[:-1])
 
 
 def parameter_names(sql: str) -> list[str]:

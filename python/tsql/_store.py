@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path as FilePath
@@ -24,6 +25,7 @@ from ._queries import BuiltinQueries
 from ._result import Result
 from ._scores import ScoringMethods
 from ._splits import SplitMethods
+from ._sql_text import dropped_query_count
 from ._training_files import TrainingFileMethods
 from ._ui import Ui
 from ._writing import WritingMethods
@@ -231,9 +233,10 @@ class Store(
         `"CREATE VIEW v AS SELECT ...; SELECT ... FROM v"`. A call whose last statement creates a view is rejected.
 
         Args:
-            sql: SQL text: one or several statements. The last one is the query.
-            params: Values of `$NAME` by name, or of `?` and `$1` by position: numbers, texts, bytes, dates, times, and
-                lists of these. Arrays of NumPy and series of pandas and polars are lists.
+            sql: SQL text: one or several statements. All of them run, in order. The result has the rows of the last
+                one. An earlier query warns, because its rows are dropped.
+            params: Values of `$NAME` by name, or of `?` and `$1` by position: numbers, decimals, texts, bytes, dates,
+                times, and lists of these. Arrays of NumPy and series of pandas and polars are lists.
             tables: Tables of this query by name: frames of polars and pandas, tables of pyarrow, relations of DuckDB,
                 other results, and anything that exports Arrow. Tables of the store cannot be replaced.
             variables: Whether an unknown name may be a variable of the calling function, or of its module. The case of
@@ -260,7 +263,7 @@ class Store(
             3
         """
         given = dict(tables or {})
-        own = sys.modules["tsql"].tables() if given else {}
+        own: Mapping[str, Any] = sys.modules["tsql"].tables() if given else {}
         for name in given:
             if name in own:
                 raise ArgumentError(f"`{name}` is a table of the store\nhint: rename yours", name="tables")
@@ -269,6 +272,10 @@ class Store(
             message = f"{effect} ends with the call, so it has no effect"
             hint = 'hint: one call can have several statements, the query last: "CREATE VIEW v AS ...; SELECT ... FROM v"'
             raise ArgumentError(f"{message}\n{hint}", name="sql")
+        if ";" in sql and (count := dropped_query_count(sql)):
+            queries = "query" if count == 1 else f"{count} queries"
+            message = f"the rows of the first {queries} are dropped, because a call returns those of its last statement"
+            warnings.warn(f"{message}\nhint: call `store.sql` for each query", stacklevel=2)
         names = _native.other_tables(sql)
         scopes: list[Mapping[str, Any]] = [given]
         if variables:

@@ -113,6 +113,7 @@ def timed(
             function(*args, **given)
 
     began = time.perf_counter()
+    outcome: dict[str, Any]
     try:
         if device is None:
             settings["threads"] = threads or _threads(call)

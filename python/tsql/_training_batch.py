@@ -44,11 +44,11 @@ class TrainingBatch(Batch):
         is_padding: bool = False,
     ) -> None:
         super().__init__(native)
-        self.epoch = epoch
-        self.step = step
-        self.group_sizes = group_sizes
-        self.number = number
-        self.is_padding = is_padding
+        self.epoch: int = epoch
+        self.step: int = step
+        self.group_sizes: list[int] | None = group_sizes
+        self.number: int = number
+        self.is_padding: bool = is_padding
 
 
 class GraphStep:
@@ -85,7 +85,7 @@ class GraphStep:
 
     def __init__(self, native: dict[str, Any], step: int) -> None:
         self.epoch: int = native.pop("epoch")
-        self.step = step
+        self.step: int = step
         self.number: int = native.pop("number")
         self.is_padding: bool = native.pop("is_padding")
         self.id: str = native.pop("id")

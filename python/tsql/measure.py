@@ -80,7 +80,7 @@ class Run:
         commit_s: float = 30.0,
         commit_records: int = 500,
     ) -> None:
-        self.platform = platform or _native.platform(None)
+        self.platform: str = platform or _native.platform(None)
         self._native = store._native.recording(name, self.platform, pairs(labels), commit_s, commit_records)
         self.report: Ingested | None = None
 
@@ -210,7 +210,7 @@ def callable(
         >>> timing.workload_key, timing.error_no
         ('["sorted", {"args": [["list", 3]]}]', 0)
     """
-    how = {
+    how: dict[str, Any] = {
         "kwargs": kwargs,
         "workload": workload,
         "steps": steps,

@@ -15,6 +15,7 @@ A store is read-only: INSERT, UPDATE, DELETE and `create_all` are errors.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -75,6 +76,8 @@ def _type(name: str) -> types.TypeEngine[Any]:
     if name in _TYPES:
         found: types.TypeEngine[Any] = _TYPES[name]()
         return found
+    if name.startswith(("Time32(", "Time64(")):
+        return types.Time()
     if name.startswith("Timestamp("):
         return types.DateTime(timezone="," in name)
     if (decimal := re.fullmatch(r"Decimal\d+\((\d+), (\d+)\)", name)) is not None:
@@ -213,7 +216,9 @@ class Dialect(default.DefaultDialect):
         return [url.database or None], options
 
     def initialize(self, connection: Any) -> None:
-        """Does nothing: all stores have the same properties."""
+        """Sets the dialect that JupySQL writes: it would take the name `tsql` for Transact-SQL of SQL Server."""
+        jupysql = sys.modules.get("sql.connection.connection")
+        getattr(jupysql, "DIALECT_NAME_SQLALCHEMY_TO_SQLGLOT_MAPPING", {}).setdefault(self.name, "duckdb")
 
     def do_rollback(self, dbapi_connection: Any) -> None:
         """Does nothing: a store has no transactions."""
