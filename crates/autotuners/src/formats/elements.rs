@@ -13,8 +13,11 @@ pub(super) trait ElementFormat {
     /// Returns the opening bracket if the elements of this field are trials. An empty name is the document itself.
     fn opens(&self, field: &str) -> Option<u8>;
 
-    /// Takes another field of the document.
-    fn field(&mut self, name: &str, value: Value, output: &mut Output) -> Result<(), String>;
+    /// Takes another field of the document: a setting, if the format does not say otherwise.
+    fn field(&mut self, name: &str, value: Value, output: &mut Output) -> Result<(), String> {
+        output.setting(name, value);
+        Ok(())
+    }
 
     /// Takes one element. An error rejects it.
     fn element(

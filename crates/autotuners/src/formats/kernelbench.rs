@@ -38,11 +38,6 @@ impl ElementFormat for Baselines {
         field.is_empty().then_some(b'{')
     }
 
-    fn field(&mut self, name: &str, value: Value, output: &mut Output) -> Result<(), String> {
-        output.setting(name, value);
-        Ok(())
-    }
-
     fn element(
         &mut self,
         key: Option<String>,

@@ -161,11 +161,6 @@ impl ElementFormat for Cache {
         field.is_empty().then_some(b'{')
     }
 
-    fn field(&mut self, name: &str, value: Value, output: &mut Output) -> Result<(), String> {
-        output.setting(name, value);
-        Ok(())
-    }
-
     fn element(
         &mut self,
         key: Option<String>,
