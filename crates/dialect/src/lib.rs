@@ -13,6 +13,7 @@
 
 pub mod completion;
 mod diagnostics;
+mod macros;
 pub mod placeholders;
 pub mod referenced_tables;
 pub mod session_statements;

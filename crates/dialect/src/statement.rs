@@ -11,7 +11,7 @@
 //! | `sum(a), sum(CAST(a AS DOUBLE))` | a cast with its own name (see `casts`) |
 //! | `ORDER BY ALL`, `SELECT DISTINCT x % 3 ... ORDER BY x % 3` | `ORDER BY 1, 2, 3`, `ORDER BY 1` |
 //! | `x = ANY([1, 2])`, `x > ANY(list)` | `x IN (1, 2)`, `NOT x <= ALL(list)` (see `quantified`) |
-//! | `year(t)`, `count_if(a > 1)`, `quantile_cont(x, [0.1, 0.9])` | calls of existing functions (see `calls`) |
+//! | `year(t)`, `if(a, b, c)`, `quantile_cont(x, [0.1, 0.9])`, `a // b` | existing functions and operators (see `calls`) |
 //! | `(a, b) < (1, 2)`, `CASE x WHEN 1 THEN y END` | `a < 1 OR a = 1 AND b < 2`, `CASE WHEN x = 1 THEN y END` (see `rows`) |
 //! | `OVER (w ORDER BY i) ... WINDOW w AS (PARTITION BY g)` | `OVER (PARTITION BY g ORDER BY i)` (see `named_windows`) |
 //! | `SELECT k FROM a FULL JOIN b USING (k)` | `SELECT coalesce(a.k, b.k) AS k ...` (see `using_columns`) |
@@ -249,6 +249,7 @@ impl VisitorMut for StatementRewriter<'_> {
             boolean::regroup(expr);
         }
         calls::rewrite_call(expr);
+        calls::rewrite_fields(expr);
         intervals::quote_number(expr);
         quantified::rewrite_any(expr);
         rows::rewrite_comparison(expr);

@@ -6,6 +6,7 @@ use datafusion::common::{Column, SchemaError};
 use datafusion::prelude::SessionContext;
 
 use super::finding::Finding;
+use crate::macros;
 use tsql_error::{nearest, plain_message};
 use tsql_schema as schema;
 
@@ -158,6 +159,19 @@ pub(super) fn unknown_function(message: &str, context: &SessionContext) -> Optio
     known.extend(state.aggregate_functions().keys().map(String::as_str));
     known.extend(state.window_functions().keys().map(String::as_str));
     known.extend(state.table_functions().keys().map(String::as_str));
+    for name in macros::names() {
+        known.insert(name);
+    }
+    let calls: Vec<&str> = macros::named(name)
+        .map(|known| known.call.as_str())
+        .collect();
+    if !calls.is_empty() {
+        return Some(Finding {
+            message: format!("wrong number of arguments of `{name}`"),
+            name: name.to_owned(),
+            hint: Some(format!("use {}", calls.join(" or "))),
+        });
+    }
     let hint = match nearest(name, known) {
         Some(meant) if meant == name => {
             format!("use it over rows: {name}(...) OVER (ORDER BY ...)")

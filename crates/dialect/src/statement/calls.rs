@@ -2,47 +2,25 @@
 //!
 //! | input | rewritten |
 //! |---|---|
-//! | `year(t)`, `dayofweek(t)`, ... | `date_part('year', t)`, `date_part('dow', t)` |
-//! | `count_if(a > 1)` | `count(CASE WHEN a > 1 THEN 1 END)` |
+//! | `year(t)`, `if(c, a, b)`, and others (see `macros`) | an expression over the arguments |
 //! | `quantile_cont(x, [0.25, 0.75])` | `[quantile_cont(x, 0.25), quantile_cont(x, 0.75)]` |
-//! | `string_agg(x)`, `group_concat(x)`, `listagg(x)` | `string_agg(x, ',')` |
+//! | `struct_pack(a := 1)` | `named_struct('a', 1)` |
+//! | `{'a': 1}.a` | `{'a': 1}['a']` |
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Array, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectName,
+    AccessExpr, Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
 };
+use datafusion::sql::sqlparser::tokenizer::Span;
 
-use crate::syntax::pieces::{null_expr, number_literal, string_literal};
-
-/// Functions that extract a part of a time, and the corresponding names for `date_part`.
-const DATE_PARTS: [(&str, &str); 17] = [
-    ("century", "century"),
-    ("day", "day"),
-    ("dayofmonth", "day"),
-    ("dayofweek", "dow"),
-    ("dayofyear", "doy"),
-    ("decade", "decade"),
-    ("epoch", "epoch"),
-    ("hour", "hour"),
-    ("isodow", "isodow"),
-    ("minute", "minute"),
-    ("month", "month"),
-    ("quarter", "quarter"),
-    ("second", "second"),
-    ("week", "week"),
-    ("weekday", "dow"),
-    ("weekofyear", "week"),
-    ("year", "year"),
-];
+use crate::macros::{self, Macro, rename, unnamed_value};
+use crate::syntax::pieces::string_literal;
 
 /// Rewrite of a call.
 enum CallRewrite {
-    /// `date_part` of this part.
-    Part(&'static str),
-    CountIf,
+    /// Expression with the arguments in place of the parameters.
+    Macro(&'static Macro),
     Quantiles,
-    Joined,
+    Struct,
 }
 
 /// Returns whether a call is rewritten. The result column keeps the name of the original call.
@@ -58,24 +36,23 @@ fn find_rewrite(call: &Function) -> Option<CallRewrite> {
     let FunctionArguments::List(list) = &call.args else {
         return None;
     };
-    let given = list.args.len();
-    let part = DATE_PARTS.iter().find(|(typed, _)| *typed == name);
-    match (name.as_str(), given) {
-        (_, 1) if part.is_some() => part.map(|(_, part)| CallRewrite::Part(part)),
-        ("count_if" | "countif", 1) => Some(CallRewrite::CountIf),
-        ("quantile" | "quantile_cont" | "quantile_disc", 2) => {
-            let is_list =
-                matches!(list.args.get(1), Some(argument) if list_argument(argument).is_some());
-            is_list.then_some(CallRewrite::Quantiles)
+    match (name.as_str(), list.args.as_slice()) {
+        ("quantile" | "quantile_cont" | "quantile_disc", [_, shares]) => {
+            list_argument(shares).map(|_| CallRewrite::Quantiles)
         }
-        ("string_agg" | "group_concat" | "listagg", 1) => Some(CallRewrite::Joined),
-        _ => None,
+        ("struct_pack", args) => {
+            let are_named = args
+                .iter()
+                .all(|arg| matches!(arg, FunctionArg::Named { .. }));
+            are_named.then_some(CallRewrite::Struct)
+        }
+        (name, args) => macros::find(name, call, args).map(CallRewrite::Macro),
     }
 }
 
 fn list_argument(argument: &FunctionArg) -> Option<&Array> {
-    match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Array(array))) => Some(array),
+    match unnamed_value(argument)? {
+        Expr::Array(array) => Some(array),
         _ => None,
     }
 }
@@ -85,59 +62,50 @@ pub(super) fn rewrite_call(expr: &mut Expr) {
     let Expr::Function(call) = expr else {
         return;
     };
-    let Some(becomes) = find_rewrite(call) else {
+    match find_rewrite(call) {
+        Some(CallRewrite::Macro(known)) => *expr = macros::expand(known, call),
+        Some(CallRewrite::Quantiles) => *expr = map_over_list(call),
+        Some(CallRewrite::Struct) => name_fields(call),
+        None => {}
+    }
+}
+
+/// Rewrites the fields of a computed struct: names become texts.
+pub(super) fn rewrite_fields(expr: &mut Expr) {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else {
         return;
     };
+    // `t.s['a']` is a column of a table.
+    if matches!(root.as_ref(), Expr::Identifier(_)) {
+        return;
+    }
+    for access in access_chain {
+        if let AccessExpr::Dot(Expr::Identifier(name)) = access {
+            *access = AccessExpr::Dot(string_literal(name.value.as_str()));
+        }
+    }
+}
+
+/// Rewrites names of arguments to texts before them.
+fn name_fields(call: &mut Function) {
+    let span = call.name.0.first().and_then(|part| part.as_ident());
+    let span = span.map_or_else(Span::empty, |ident| ident.span);
+    rename(call, Some("named_struct"), span);
     let FunctionArguments::List(list) = &mut call.args else {
         return;
     };
-    match becomes {
-        CallRewrite::Part(part) => {
-            list.args.insert(0, unnamed_argument(string_literal(part)));
-            rename_call(call, "date_part");
-        }
-        CallRewrite::CountIf => {
-            if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(condition))) =
-                list.args.first_mut()
-            {
-                *condition = count_if_true(std::mem::replace(condition, null_expr()));
+    let unnamed = |value| FunctionArg::Unnamed(value);
+    let fields = std::mem::take(&mut list.args);
+    list.args = fields
+        .into_iter()
+        .flat_map(|field| match field {
+            FunctionArg::Named { name, arg, .. } => {
+                let name = FunctionArgExpr::Expr(string_literal(name.value));
+                vec![unnamed(name), unnamed(arg)]
             }
-            rename_call(call, "count");
-        }
-        CallRewrite::Joined => {
-            list.args.push(unnamed_argument(string_literal(",")));
-            rename_call(call, "string_agg");
-        }
-        CallRewrite::Quantiles => *expr = map_over_list(call),
-    }
-}
-
-fn unnamed_argument(expr: Expr) -> FunctionArg {
-    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
-}
-
-/// The position in the text stays the same.
-fn rename_call(call: &mut Function, name: &str) {
-    let span = call.name.0.first().and_then(|part| part.as_ident());
-    let span = span.map(|ident| ident.span);
-    let mut ident = Ident::new(name);
-    if let Some(span) = span {
-        ident.span = span;
-    }
-    call.name = ObjectName::from(vec![ident]);
-}
-
-fn count_if_true(condition: Expr) -> Expr {
-    Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen {
-            condition,
-            result: number_literal(1),
-        }],
-        else_result: None,
-    }
+            other => vec![other],
+        })
+        .collect();
 }
 
 /// A list of calls, one per element of the list argument.
@@ -152,7 +120,7 @@ fn map_over_list(call: &Function) -> Expr {
         if let FunctionArguments::List(list) = &mut call.args
             && let Some(argument) = list.args.get_mut(1)
         {
-            *argument = unnamed_argument(share.clone());
+            *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(share.clone()));
         }
         Expr::Function(call)
     };

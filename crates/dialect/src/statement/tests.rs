@@ -336,6 +336,26 @@ fn calls_of_duckdb_are_calls_that_there_are_and_keep_their_names() {
             "SELECT quantile_cont(a, 0.1) AS q",
         ),
         ("SELECT year FROM t", "SELECT year FROM t"),
+        (
+            "SELECT count_if(DISTINCT a) FILTER (WHERE b) OVER (ORDER BY c) AS n",
+            "SELECT count(DISTINCT CASE WHEN a THEN 1 END) FILTER (WHERE b) OVER (ORDER BY c) AS n",
+        ),
+        (
+            "SELECT mod(a + 1, if(b, 2, 3)) AS n",
+            "SELECT (a + 1) % CASE WHEN b THEN 2 ELSE 3 END AS n",
+        ),
+        (
+            "SELECT mod(a, 2) OVER () AS n",
+            "SELECT mod(a, 2) OVER () AS n",
+        ),
+        (
+            "SELECT {'a': 1}.a AS a, t.s['a'] AS b, t.s.a AS c FROM t",
+            "SELECT {'a': 1}.'a' AS a, t.s['a'] AS b, t.s.a AS c FROM t",
+        ),
+        (
+            "SELECT struct_pack(a := 1, b := 'x') AS s, 7 // 2 * 3 AS n",
+            "SELECT named_struct('a', 1, 'b', 'x') AS s, 7 / 2 * 3 AS n",
+        ),
     ] {
         assert_eq!(rewritten_sql(sql), wanted);
     }

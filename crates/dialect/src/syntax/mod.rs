@@ -5,6 +5,7 @@
 //! the name of an argument is a word.
 
 mod in_list;
+mod integer_division;
 pub(crate) mod leading;
 pub(crate) mod pieces;
 
@@ -51,12 +52,16 @@ impl Dialect for TsqlDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         in_list::parse_in_list(parser, expr)
+            .or_else(|| integer_division::parse(parser, expr, precedence))
             .or_else(|| PostgreSqlDialect {}.parse_infix(parser, expr, precedence))
     }
 
     also! {
+        support_map_literal_syntax;
+        supports_dictionary_syntax;
         supports_from_first_select;
         supports_lambda_functions;
+        supports_named_fn_args_with_assignment_operator;
         supports_order_by_all;
         supports_select_wildcard_except;
         supports_select_wildcard_exclude;
