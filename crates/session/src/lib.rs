@@ -33,6 +33,7 @@ mod function_tests;
 pub mod key_columns;
 mod library;
 mod live_session;
+mod query_threads;
 mod read_only_sql;
 mod retracted;
 mod session;
@@ -50,6 +51,7 @@ pub use library::{
     query_folders, user_queries,
 };
 pub use live_session::LiveSession;
+pub use query_threads::QueryThreads;
 pub use read_only_sql::{check_reads, run_read_only};
 pub use session::SessionOptions;
 #[cfg(feature = "cluster")]
