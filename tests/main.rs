@@ -91,6 +91,9 @@ mod ingest_sources;
 mod labels;
 #[path = "suite/laboratory.rs"]
 mod laboratory;
+#[cfg(feature = "mcp")]
+#[path = "suite/mcp.rs"]
+mod mcp;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure.rs"]
 mod measure;

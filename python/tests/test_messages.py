@@ -155,6 +155,7 @@ WITHOUT_CALL = {
     "completions",
     "import",
     "man",
+    "mcp",
     "measure template",
     "measure template create",
     "plot graph",

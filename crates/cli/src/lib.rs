@@ -49,6 +49,8 @@ mod ingest;
 mod init;
 mod label;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod memory;
@@ -182,6 +184,8 @@ enum Command {
     Plot(plot::Plot),
     #[cfg(feature = "ui")]
     Ui(ui::Ui),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
     Functions(functions::Functions),
     History(history::History),
     Note(note::Note),
@@ -357,6 +361,8 @@ async fn run_command(
         Some(Command::Plot(command)) => plot::run(place, command).await,
         #[cfg(feature = "ui")]
         Some(Command::Ui(command)) => ui::run(place, command).await,
+        #[cfg(feature = "mcp")]
+        Some(Command::Mcp(command)) => mcp::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Note(command)) => note::run(place, command).await,

@@ -40,7 +40,7 @@ impl QueryThreads {
     /// Returns the result of `work`. Dropping this future cancels the work.
     ///
     /// # Errors
-    /// Those of `work`, [`Error::Io`] if no thread can be started, and [`Error::Internal`] if `work` panics.
+    /// The errors of `work`, [`Error::Io`] if no thread can be started, and [`Error::Internal`] if `work` panics.
     pub async fn run<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T>
     where
         T: Send + 'static,
