@@ -161,6 +161,7 @@ WITHOUT_CALL = {
     "plot graph",
     "report",
     "score",
+    "serve",
     "split",
     "split presets",
     "store",

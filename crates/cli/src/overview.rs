@@ -27,7 +27,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
         "Maintain",
         &["init", "check", "optimize", "vacuum", "history", "store"],
     ),
-    ("Serve", &["ui", "mcp", "worker"]),
+    ("Serve", &["ui", "serve", "mcp", "worker"]),
     ("Other", &["completions", "man", "help"]),
 ];
 
@@ -97,6 +97,7 @@ mod tests {
         listed.retain(|name| {
             cfg!(all(
                 feature = "cluster",
+                feature = "flight",
                 feature = "mcp",
                 feature = "measure",
                 feature = "ui",
