@@ -77,6 +77,10 @@ pub use tsql_dataset::trials;
 pub use tsql_dataset::{
     auto_scheduler, check, copy, corrections, diff, export, ingest, notes, optimize,
 };
+#[cfg(feature = "flight")]
+pub use tsql_flight as flight;
+#[cfg(feature = "mcp")]
+pub use tsql_mcp as mcp;
 pub use tsql_ml::{
     compare, features, graphnet, metaschedule, publish, score, splits, tpugraphs, training,
 };

@@ -77,6 +77,9 @@ mod features;
 mod files;
 #[path = "suite/first_commands.rs"]
 mod first_commands;
+#[cfg(all(feature = "flight", target_os = "linux"))]
+#[path = "suite/flight.rs"]
+mod flight;
 #[path = "suite/graph_features.rs"]
 mod graph_features;
 #[path = "suite/graphnet.rs"]
@@ -91,6 +94,9 @@ mod ingest_sources;
 mod labels;
 #[path = "suite/laboratory.rs"]
 mod laboratory;
+#[cfg(feature = "mcp")]
+#[path = "suite/mcp.rs"]
+mod mcp;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 #[path = "suite/measure.rs"]
 mod measure;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::support::{Place, wanted};
 
-fn unpacked() -> Place {
+pub(crate) fn unpacked() -> Place {
     let place = Place::new();
     let packed = include_bytes!("../stores/first-form.tar.zst");
     let tar = zstd::stream::read::Decoder::new(packed.as_slice()).unwrap();

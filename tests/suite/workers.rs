@@ -329,7 +329,7 @@ fn clients_without_a_valid_certificate_are_rejected() {
 }
 
 /// Creates an authority, a certificate of it, and a certificate of another one. Returns `None` without openssl.
-fn certificates(folder: &Path) -> Option<()> {
+pub(crate) fn certificates(folder: &Path) -> Option<()> {
     let run = |line: &str| {
         let done = Command::new("openssl")
             .args(line.split(' '))

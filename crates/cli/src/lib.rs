@@ -49,6 +49,8 @@ mod ingest;
 mod init;
 mod label;
 mod man;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 mod measure;
 mod memory;
@@ -73,6 +75,8 @@ mod score;
 mod screen;
 #[cfg(feature = "cluster")]
 mod security;
+#[cfg(feature = "flight")]
+mod serve;
 mod shell;
 mod signals;
 mod split;
@@ -182,6 +186,10 @@ enum Command {
     Plot(plot::Plot),
     #[cfg(feature = "ui")]
     Ui(ui::Ui),
+    #[cfg(feature = "mcp")]
+    Mcp(mcp::Mcp),
+    #[cfg(feature = "flight")]
+    Serve(serve::Serve),
     Functions(functions::Functions),
     History(history::History),
     Note(note::Note),
@@ -217,6 +225,8 @@ impl Cli {
             Some(Command::Worker(worker)) if worker.serves() => Stops::AtAny,
             #[cfg(feature = "ui")]
             Some(Command::Ui(_)) => Stops::AtAny,
+            #[cfg(feature = "flight")]
+            Some(Command::Serve(_)) => Stops::AtAny,
             None if self.query.is_to_come() => Stops::AtPrompt,
             _ => Stops::Never,
         }
@@ -357,6 +367,10 @@ async fn run_command(
         Some(Command::Plot(command)) => plot::run(place, command).await,
         #[cfg(feature = "ui")]
         Some(Command::Ui(command)) => ui::run(place, command).await,
+        #[cfg(feature = "mcp")]
+        Some(Command::Mcp(command)) => mcp::run(place, command).await,
+        #[cfg(feature = "flight")]
+        Some(Command::Serve(command)) => serve::run(place, command).await,
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Note(command)) => note::run(place, command).await,

@@ -9,11 +9,11 @@ use clap::error::ErrorKind;
 use super::command_suggestions::command_position;
 
 /// Every visible command, by task.
-const GROUPS: [(&str, &[&str]); 9] = [
+const GROUPS: [(&str, &[&str]); 10] = [
     ("Get data in", &["ingest", "append", "import"]),
     (
         "Query",
-        &["queries", "tables", "describe", "functions", "plot", "ui"],
+        &["queries", "tables", "describe", "functions", "plot"],
     ),
     ("Analyze", &["compare", "score", "report", "diff"]),
     (
@@ -27,7 +27,8 @@ const GROUPS: [(&str, &[&str]); 9] = [
         "Maintain",
         &["init", "check", "optimize", "vacuum", "history", "store"],
     ),
-    ("Other", &["worker", "completions", "man", "help"]),
+    ("Serve", &["ui", "serve", "mcp", "worker"]),
+    ("Other", &["completions", "man", "help"]),
 ];
 
 /// Returns whether an error is a request for the help of the whole program.
@@ -96,6 +97,8 @@ mod tests {
         listed.retain(|name| {
             cfg!(all(
                 feature = "cluster",
+                feature = "flight",
+                feature = "mcp",
                 feature = "measure",
                 feature = "ui",
                 target_os = "linux"

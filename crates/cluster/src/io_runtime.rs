@@ -12,10 +12,10 @@ use tsql_error::{Error, Result};
 const THREADS: usize = 2;
 
 /// Idle time after which a connection is pinged.
-pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
+pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Timeout of the ping response.
-pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the runtime for connections of this process's workers and to other workers.
 ///

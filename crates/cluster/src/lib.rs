@@ -27,6 +27,7 @@
 
 mod addresses;
 mod connections;
+mod grpc_server;
 mod io_runtime;
 mod order;
 mod pinned_versions;
@@ -57,7 +58,8 @@ use planner::ClusterPlanner;
 use session::{Cluster, ReadyWorkers};
 
 pub use connections::Connections;
-pub use io_runtime::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, io_runtime};
+pub use grpc_server::grpc_server;
+pub use io_runtime::io_runtime;
 pub use pinned_versions::Pinned;
 pub use security::Security;
 pub use session::Decision;

@@ -183,7 +183,7 @@ impl Security {
         };
         let identity = tls.identity.clone().ok_or_else(|| Error::Argument {
             name: "tls-cert",
-            reason: "a worker needs a certificate\nhint: --tls-cert FILE --tls-key FILE".to_owned(),
+            reason: "a server needs a certificate\nhint: --tls-cert FILE --tls-key FILE".to_owned(),
         })?;
         let mut config = ServerTlsConfig::new().identity(identity);
         if let Some(authority) = &tls.authority {

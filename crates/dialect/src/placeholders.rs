@@ -93,18 +93,8 @@ fn check_names(
 /// # Errors
 /// [`Error::Argument`] if the text has another number of placeholders.
 pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
-    let tokens = Tokenizer::new(&TsqlDialect, sql).tokenize_with_location();
-    let marks = tokens.unwrap_or_default().into_iter();
-    let marks = marks.filter(|token| is_positional_placeholder(&token.token));
-    let marks: BTreeSet<(u64, u64)> = marks
-        .map(|token| (token.span.start.line, token.span.start.column))
-        .collect();
-    let numbers = placeholders(sql).into_iter();
-    let numbers = numbers.filter_map(|name| name.parse::<usize>().ok());
-    let wanted = match marks.len() {
-        0 => numbers.max().unwrap_or_default(),
-        marks => marks,
-    };
+    let marks = positional_placeholders(sql);
+    let wanted = count_with_marks(sql, &marks);
     if wanted != count {
         let mark = if marks.is_empty() {
             "`$1`, `$2`, ..."
@@ -130,6 +120,36 @@ pub fn number_placeholders(sql: &str, count: usize) -> Result<String> {
         };
     }
     Ok(text)
+}
+
+/// Returns the number of values that a text needs by position: of its `?`, or else the largest number of `$1`, `$2`, ...
+///
+/// ```
+/// use tsql_dialect::placeholders::count_placeholders;
+/// assert_eq!(count_placeholders("SELECT '?', ? + ?"), 2);
+/// assert_eq!(count_placeholders("SELECT $2, $1, $1"), 2);
+/// ```
+pub fn count_placeholders(sql: &str) -> usize {
+    count_with_marks(sql, &positional_placeholders(sql))
+}
+
+fn count_with_marks(sql: &str, marks: &BTreeSet<(u64, u64)>) -> usize {
+    let numbers = placeholders(sql).into_iter();
+    let numbers = numbers.filter_map(|name| name.parse::<usize>().ok());
+    match marks.len() {
+        0 => numbers.max().unwrap_or_default(),
+        marks => marks,
+    }
+}
+
+/// Returns line and column of each `?`.
+fn positional_placeholders(sql: &str) -> BTreeSet<(u64, u64)> {
+    let tokens = Tokenizer::new(&TsqlDialect, sql).tokenize_with_location();
+    let marks = tokens.unwrap_or_default().into_iter();
+    let marks = marks.filter(|token| is_positional_placeholder(&token.token));
+    marks
+        .map(|token| (token.span.start.line, token.span.start.column))
+        .collect()
 }
 
 /// Matches `?`, also where the tokenizer reads it as the start of a Postgres operator (`?-1`, `?||'x'`).

@@ -33,6 +33,8 @@ mod function_tests;
 pub mod key_columns;
 mod library;
 mod live_session;
+mod plain_types;
+mod query_threads;
 mod read_only_sql;
 mod retracted;
 mod session;
@@ -50,11 +52,13 @@ pub use library::{
     query_folders, user_queries,
 };
 pub use live_session::LiveSession;
-pub use read_only_sql::{check_reads, run_read_only};
+pub use plain_types::plain_schema;
+pub use query_threads::QueryThreads;
+pub use read_only_sql::{check_reads, query_read_only, run_read_only};
 pub use session::SessionOptions;
 #[cfg(feature = "cluster")]
 pub use tsql_cluster::Workers;
-pub use tsql_dialect::placeholders::number_placeholders;
+pub use tsql_dialect::placeholders::{count_placeholders, number_placeholders};
 pub use tsql_dialect::referenced_tables::other_tables;
 pub use tsql_dialect::session_statements::ends_with_session;
 pub use tsql_dialect::splits::SplitUnit;

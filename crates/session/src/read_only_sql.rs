@@ -1,5 +1,6 @@
 //! Read-only SQL, for users without write access.
 
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
@@ -9,8 +10,9 @@ use datafusion::sql::sqlparser::ast::{Set, Statement as SqlStatement};
 use tsql_dialect::referenced_tables::other_tables;
 use tsql_dialect::statement::{parse_statements, plan_with};
 use tsql_error::{Error, Result};
+use tsql_store::Store;
 
-use super::session::file_not_allowed;
+use super::session::{SessionOptions, file_not_allowed, open_session_with};
 
 /// Prefix of the optimizer rule settings.
 const RULE_PREFIX: &str = "tsql.rules.";
@@ -27,6 +29,41 @@ pub async fn run_read_only(
     sql: &str,
     store_only: bool,
 ) -> Result<DataFrame> {
+    run_read_only_with(context, sql, store_only, Ok).await
+}
+
+/// Plans a query over the newest version of a store. It writes nothing, changes nothing, and reads no files.
+///
+/// `values` are those of `$NAME`. Without any, placeholders stay in the plan.
+///
+/// # Errors
+/// As [`run_read_only`], and of a session.
+pub async fn query_read_only(
+    store: &Store,
+    options: &SessionOptions,
+    sql: &str,
+    values: &[(String, ScalarValue)],
+) -> Result<DataFrame> {
+    // A write is rejected as such, and not for the names in it.
+    check_reads(sql)?;
+    let options = options.clone().store_only().sql(sql);
+    let context = open_session_with(store, &options).await?;
+    let parameters = ParamValues::from(values.to_vec());
+    let bind = |plan: LogicalPlan| match values {
+        [] => Ok(plan),
+        _ => plan
+            .with_param_values(parameters.clone())
+            .map_err(Error::Query),
+    };
+    run_read_only_with(&context, sql, true, bind).await
+}
+
+async fn run_read_only_with(
+    context: &SessionContext,
+    sql: &str,
+    store_only: bool,
+    bind: impl Fn(LogicalPlan) -> Result<LogicalPlan>,
+) -> Result<DataFrame> {
     check_reads(sql)?;
     if store_only {
         let is_file = |name: &String| name.contains(['/', '\\', '.', '*']);
@@ -39,7 +76,7 @@ pub async fn run_read_only(
     for switch in statements {
         plan_with(context, switch, sql, Ok).await?;
     }
-    plan_with(context, question, sql, check_plan).await
+    plan_with(context, question, sql, |plan| check_plan(bind(plan)?)).await
 }
 
 /// Checks that the text is one query, possibly after settings of optimizer rules.
@@ -123,7 +160,6 @@ mod tests {
     use super::*;
     use crate::{SessionOptions, open_session, open_session_with};
     use tsql_dataset::demo::create_demo;
-    use tsql_store::Store;
 
     #[tokio::test]
     async fn only_queries_are_accepted() {

@@ -366,6 +366,6 @@ fn object_store_root(file: &str) -> Result<Option<Url>> {
 pub(super) fn file_not_allowed(file: &str) -> Error {
     Error::Refused(format!(
         "`{file}` is a file, but queries can read only the store here\n\
-         hint: `tsql ui --allow-files` allows everyone with the address to read files"
+         hint: `tsql \"SQL\"` reads files; `tsql ui --allow-files` allows it to everyone with the address"
     ))
 }

@@ -44,9 +44,8 @@ use derive_setters::Setters;
 use futures::FutureExt as _;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tsql_cluster::{Connections, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, Security, io_runtime};
+use tsql_cluster::{Connections, Security, grpc_server, io_runtime};
 use tsql_error::{Error, Result};
 use tsql_store::Store;
 
@@ -189,19 +188,8 @@ impl Worker {
             let _ = stopping.send(());
             tokio::time::sleep(STREAM_DRAIN_TIME).await;
         };
-        let mut server = Server::builder();
-        if let Some(tls) = self.options.security.server_tls()? {
-            server = server
-                .tls_config(tls)
-                .map_err(|error| failed(std::io::Error::other(error)))?;
-        }
-        let server = server
-            .accept_http1(true)
-            .tcp_nodelay(true)
-            .http2_keepalive_interval(Some(KEEP_ALIVE_INTERVAL))
-            .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
-            .http2_adaptive_window(Some(true))
-            .layer(gate);
+        let server = grpc_server(&self.options.security)?;
+        let server = server.accept_http1(true).layer(gate);
         let service = self.engine.into_worker_server();
         // Dropping this future drops the server.
         let mut tasks = JoinSet::new();

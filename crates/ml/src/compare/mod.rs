@@ -28,7 +28,7 @@ use datafusion::prelude::SessionContext;
 use tsql_dialect::collect;
 use tsql_error::{Error, Result};
 use tsql_schema::column;
-use tsql_session::{SessionOptions, open_session_with};
+use tsql_session::{SessionOptions, open_session_with, run_read_only};
 use tsql_store::Store;
 
 use pair_counter::{CountedPairs, PairCounter};
@@ -55,7 +55,9 @@ pub async fn compare(
     b: &Side,
     options: &CompareOptions,
 ) -> Result<Comparison> {
-    let session = SessionOptions::default().memory_limit_bytes(options.memory_limit_bytes);
+    let session = options.read_only_session.clone().unwrap_or_else(|| {
+        SessionOptions::default().memory_limit_bytes(options.memory_limit_bytes)
+    });
     let context = open_session_with(store, &session).await?;
     let known = StoreNames::load(store, &context).await?;
     let (in_a, in_b) = (known.resolve(a).await?, known.resolve(b).await?);
@@ -68,6 +70,10 @@ pub async fn compare(
     };
     let both = |predicate: &str| format!("({predicate}) AND ({})", options.predicate);
     let (in_a, in_b) = (both(&in_a.predicate), both(&in_b.predicate));
+    if options.read_only_session.is_some() {
+        check_predicate(&of_a, &in_a).await?;
+        check_predicate(&of_b, &in_b).await?;
+    }
     let a = summarize_side(&of_a, a, &in_a).await?;
     let b = summarize_side(&of_b, b, &in_b).await?;
     let is_by_platform = a.platforms.len() > 1 || b.platforms.len() > 1;
@@ -106,6 +112,12 @@ async fn session_of(
         return Ok(newest.clone());
     }
     open_session_with(&open_version(store, tag).await?, options).await
+}
+
+/// Checks that a predicate is one condition, which reads nothing but the store.
+async fn check_predicate(context: &SessionContext, predicate: &str) -> Result<()> {
+    let sql = format!("SELECT 1 FROM records WHERE {predicate}");
+    run_read_only(context, &sql, true).await.map(|_| ())
 }
 
 /// Summarizes the records of a side.

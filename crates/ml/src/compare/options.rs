@@ -2,6 +2,7 @@
 
 use derive_setters::Setters;
 use tsql_metrics::change::MINIMAL_CHANGE;
+use tsql_session::SessionOptions;
 
 /// Choice among several records of a configuration on one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub struct CompareOptions {
     pub(super) top: usize,
     /// Sets the memory limit of the sorts, in bytes. Larger sorts spill to temporary files.
     pub(super) memory_limit_bytes: Option<usize>,
+    /// Sets the session for sides of users without write access: their conditions may only read the store. The memory
+    /// limit is that of the session.
+    pub(super) read_only_session: Option<SessionOptions>,
 }
 
 impl Default for CompareOptions {
@@ -45,6 +49,7 @@ impl Default for CompareOptions {
             allowed_regression: None,
             top: 10,
             memory_limit_bytes: None,
+            read_only_session: None,
         }
     }
 }

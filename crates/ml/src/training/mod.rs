@@ -32,7 +32,6 @@ mod round_robin;
 
 mod boundaries;
 mod file;
-mod plain_types;
 mod plan_stream;
 
 mod row_numbers;

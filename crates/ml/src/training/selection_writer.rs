@@ -21,11 +21,11 @@ use datafusion::physical_plan::ExecutionPlanProperties as _;
 use futures::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tsql_error::{Error, Result};
+use tsql_session::plain_schema;
 use twox_hash::XxHash3_64;
 
 use super::boundaries::Boundaries;
 use super::file::{BLOCK_ROWS, arrow_error};
-use super::plain_types::plain_schema;
 use super::selection::Selection;
 
 pub(super) const ROWS: &str = "rows.arrow";

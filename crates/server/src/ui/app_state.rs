@@ -7,11 +7,10 @@ use datafusion::prelude::SessionContext;
 use tsql_dialect::completion::Vocabulary;
 use tsql_error::Result;
 use tsql_session::open_session_with;
-use tsql_session::{NamedQuery, SessionOptions, built_in_queries, user_queries};
+use tsql_session::{NamedQuery, QueryThreads, SessionOptions, built_in_queries, user_queries};
 use tsql_store::Store;
 
 use super::options::UiOptions;
-use super::query_threads::QueryThreads;
 use super::results::ResultStore;
 use crate::html_report::html_report_with;
 

@@ -29,7 +29,6 @@ mod gate;
 mod live_updates;
 mod options;
 mod query_stream;
-mod query_threads;
 mod result_file;
 mod results;
 mod routes;

@@ -13,8 +13,7 @@ use futures::TryStreamExt as _;
 use tsql_dialect::collect;
 use tsql_error::{Error, Result};
 use tsql_schema::column;
-use tsql_session::open_session_with;
-use tsql_session::{SessionOptions, memory_guard_bytes};
+use tsql_session::{SessionOptions, memory_guard_bytes, open_session_with, plain_schema};
 use tsql_store::atomic_output::{OutputKind, OutputTarget, WrittenFile};
 use tsql_store::{At, Store};
 
@@ -30,7 +29,6 @@ use super::split::SplitVersion;
 use crate::training::boundaries::Boundaries;
 use crate::training::file::arrow_error;
 use crate::training::options::RowsOptions;
-use crate::training::plain_types::plain_schema;
 use crate::training::plan_stream::project_sql;
 use crate::training::selection::Selection;
 

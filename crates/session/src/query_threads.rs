@@ -18,11 +18,15 @@ const LINE_BUFFER: usize = 16;
 
 /// Spawner of query threads.
 #[derive(Clone, Debug)]
-pub(super) struct QueryThreads(Handle);
+pub struct QueryThreads(Handle);
 
 impl QueryThreads {
     /// Uses the runtime of the caller.
-    pub(super) fn current() -> Self {
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    #[must_use]
+    pub fn current() -> Self {
         Self(Handle::current())
     }
 
@@ -34,7 +38,10 @@ impl QueryThreads {
     }
 
     /// Returns the result of `work`. Dropping this future cancels the work.
-    pub(super) async fn run<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T>
+    ///
+    /// # Errors
+    /// The errors of `work`, [`Error::Io`] if no thread can be started, and [`Error::Internal`] if `work` panics.
+    pub async fn run<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T>
     where
         T: Send + 'static,
         F: Future<Output = Result<T>>,
@@ -56,7 +63,10 @@ impl QueryThreads {
     }
 
     /// Returns the items that `work` sends, as a stream. Dropping the stream cancels the work.
-    pub(super) fn lines<T, F>(
+    ///
+    /// # Errors
+    /// [`Error::Io`] if no thread can be started.
+    pub fn lines<T, F>(
         &self,
         work: impl FnOnce(mpsc::Sender<T>) -> F + Send + 'static,
     ) -> Result<impl Stream<Item = T> + Send + 'static>

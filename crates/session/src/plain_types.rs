@@ -1,12 +1,13 @@
-//! Plain Arrow types of rows in a selection: values that any Arrow reader supports, not views. Dictionaries are
-//! decoded, because a file would store them once for each block.
+//! Plain Arrow types of rows: values that any Arrow reader supports, not views. Dictionaries are decoded, because a file
+//! would store them once for each block.
 
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef, Schema};
 
 /// Returns the schema with plain types; names, units and documentation stay.
-pub(super) fn plain_schema(schema: &Schema) -> Schema {
+#[must_use]
+pub fn plain_schema(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(plain_field);
     Schema::new(fields.collect::<Vec<_>>())
 }
