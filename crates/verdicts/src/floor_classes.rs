@@ -111,6 +111,19 @@ impl FloorPairs {
         }
     }
 
+    /// Returns the differences within a day of each class, by platform and duration.
+    pub fn within_day(&self) -> impl Iterator<Item = (FloorClass, &[f64])> {
+        self.classes.iter().flat_map(|(platform, durations)| {
+            durations.iter().map(|(number, differences)| {
+                let class = FloorClass {
+                    platform: platform.clone(),
+                    half_decade: Some(*number),
+                };
+                (class, differences.within_day.as_slice())
+            })
+        })
+    }
+
     /// Fits the floors of all classes with enough pairs.
     pub fn fit(&self) -> Floors {
         let mut floors = Vec::new();

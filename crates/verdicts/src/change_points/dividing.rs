@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::ChangePointOptions;
 use super::divergence::{DivergenceBuffers, largest_divergence};
+use super::options::ChangePointOptions;
 use super::segment_test::{SegmentRules, segment_p};
 
 /// Returns the candidates of all windows in ascending order: points at a weaker limit of p, which merging reduces.

@@ -2,19 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ChangePointOptions;
+use super::options::{ChangePointOptions, Scale};
 use super::segment_test::{SegmentRules, segment_p};
 use crate::moments::mean;
-
-/// Scale of the values of a series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scale {
-    /// Durations or rates: a change is a ratio of means.
-    #[default]
-    Linear,
-    /// Natural logarithms: a change is a difference of means.
-    Logarithmic,
-}
 
 /// A change point with its two segments.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,6 +14,7 @@ mod divergence;
 mod dividing;
 mod events;
 mod merging;
+mod options;
 mod segment_test;
 mod trend;
 
@@ -21,37 +22,11 @@ mod trend;
 mod series_tests;
 
 pub use events::{ChangeEvent, group_events};
-pub use merging::{ChangePoint, Scale};
+pub use merging::ChangePoint;
+pub use options::{ChangePointOptions, Scale};
 pub use trend::{SeriesChange, summarize};
 
 use segment_test::{SegmentRules, Unbiased};
-
-/// Options of [`change_points`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChangePointOptions {
-    /// Number of values of a window, at least 2. Default: 50.
-    pub window: usize,
-    /// Largest p-value of a point. Default: 0.001.
-    pub p: f64,
-    /// Minimum change between the means of two segments, as a fraction. Default: 0.02, which is 2 %.
-    pub minimum_change: f64,
-    /// Minimum number of values on both sides of a point, at least 1. Default: 3.
-    pub min_segment: usize,
-    /// Scale of the values. Default: durations.
-    pub scale: Scale,
-}
-
-impl Default for ChangePointOptions {
-    fn default() -> Self {
-        Self {
-            window: 50,
-            p: 0.001,
-            minimum_change: 0.02,
-            min_segment: 3,
-            scale: Scale::Linear,
-        }
-    }
-}
 
 /// Returns the change points of a series, oldest value first, in ascending order. All values must be finite.
 ///
