@@ -45,7 +45,7 @@ class Chart:
 
 
 CHARTS = (
-    Chart("compare.svg", "how-to/compare.md", ("tsql --sample compare epyc-1t epyc-2t --plot compare.svg",)),
+    Chart("compare.svg", "how-to/compare.md", ("tsql --sample compare epyc-1t epyc-2t --rule ranks --plot compare.svg",)),
     Chart(
         "ecdf.svg",
         "how-to/plot.md",

@@ -193,6 +193,8 @@ mod ui;
 mod untrusted_files;
 #[path = "suite/user_queries.rs"]
 mod user_queries;
+#[path = "suite/verdicts.rs"]
+mod verdicts;
 #[cfg(unix)]
 #[path = "suite/waiting.rs"]
 mod waiting;

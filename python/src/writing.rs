@@ -281,7 +281,7 @@ impl Store {
     }
 
     /// Compares two sides; a plot is drawn if a path is given.
-    #[pyo3(signature = (a, b, predicate, all, minimum_change, allowed_regression, top, picture))]
+    #[pyo3(signature = (a, b, predicate, all, minimum_change, allowed_regression, top, picture, ranks, anchors))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are the options of one call"
@@ -297,8 +297,13 @@ impl Store {
         allowed_regression: Option<f64>,
         top: usize,
         picture: Option<PathBuf>,
+        ranks: bool,
+        anchors: Vec<String>,
     ) -> PyResult<String> {
-        let mut options = CompareOptions::default().top(top);
+        let mut options = CompareOptions::default().top(top).anchors(anchors);
+        if ranks {
+            options = options.rule(tsql::compare::Rule::Ranks);
+        }
         if all {
             options = options.record_choice(tsql::compare::RecordChoice::All);
         }

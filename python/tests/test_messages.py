@@ -176,7 +176,7 @@ WITHOUT_CALL = {
 WITHOUT_ARGUMENT = {
     ("append", "bytes"),
     ("append", "ack"),
-    ("compare", "pairs"),
+    *(("compare", option) for option in ("fail-on-unclear", "inject", "junit", "pairs", "self")),
     ("diff", "by-source"),
     ("measure run", "dry-run"),
     ("split delete", "dry-run"),

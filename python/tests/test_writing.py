@@ -188,6 +188,10 @@ def test_maintenance_and_exports(own: tsql.Store, tmp_path: Path) -> None:
 def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp_path: Path) -> None:
     found = store.compare("epyc-1t", "epyc-2t", allowed_regression=0.05, plot=tmp_path / "speedups.svg")
     assert found.all.pairs > 100 and found.all.speedup is not None and found.all.speedup > 1
+    assert found.rule == "runs" and found.unclear_reasons == {"no_floor": found.all.pairs}
+    assert found.undecided == found.all.pairs and found.all.speedup_low is None
+    ranks = store.compare("epyc-1t", "epyc-2t", rule="ranks")
+    assert ranks.all.faster > 100 and ranks.all.speedup_low is not None
     assert "<svg" in (tmp_path / "speedups.svg").read_text()
     report = store.report_graphnet(folder=tmp_path / "report")
     assert report.curves and report.curves[0].points and list((tmp_path / "report").glob("*.png"))
@@ -242,7 +246,7 @@ def test_reports_have_a_field_for_each_key(store: tsql.Store, own: tsql.Store) -
         tsql.reports.Ingested: own._native.ingest([str(DATA / "epyc-1t")], _plain(), None),
         tsql.reports.Checked: own._native.check(None, None),
         tsql.reports.Optimized: own._native.optimize(False, False, None, None),
-        tsql.reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None),
+        tsql.reports.Comparison: store._native.compare("epyc-1t", "epyc-2t", None, False, None, None, 1, None, False, []),
         tsql.reports.Copied: own._native.copy_to(tsql.create("memory:")._native, None, True, None),
         tsql.reports.Tag: own._native.create_tag("t", None),
         tsql.reports.CreatedSplit: own._native.create_split("s", _split()),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from . import _native
 from ._decode import decoded, lazy_module
 from ._deprecated import earlier_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from . import _comparison_reports, _score_reports
     from ._comparison_reports import Comparison
     from ._score_reports import Scored, ScoreReport, Subset
@@ -37,6 +39,8 @@ class AnalysisMethods:
         allowed_regression: float | None = None,
         top: int = 10,
         plot: Path | None = None,
+        rule: Literal["runs", "ranks"] = "runs",
+        anchors: Sequence[str] = (),
     ) -> Comparison:
         """Compares two sides by the configurations that both have.
 
@@ -47,26 +51,36 @@ class AnalysisMethods:
             a: The first side.
             b: The second side.
             where: SQL predicate over the records of both sides.
-            all: Whether to combine all records of a configuration. Otherwise the newest record counts.
+            all: Whether all records of a configuration count. Otherwise those of its newest day count, and with the rule
+                `"ranks"` the newest record.
             minimum_change: Minimum relevant change as a fraction; the default is 0.02.
             allowed_regression: Slowdown that is allowed, as a fraction. `Comparison.regression` has the result.
             top: Maximum number of configurations of each list.
             plot: File for a plot of the speedups: `NAME.svg` or `NAME.png`.
+            rule: Rule of the verdicts. `"runs"` compares with the noise between repeated records of the store, `"ranks"`
+                tests the repeats of both records.
+            anchors: Control programs: operators, workload names or keys. If one of them changed, the machine did, and all
+                verdicts of the platform are unclear.
 
         Returns:
-            Speedups and changes, with their significance.
+            Speedups and changes, with their significance. Of the pairs that are called faster or slower, at most 5 % are
+            expected to be unchanged.
 
         Raises:
-            tsql.errors.EmptyError: If a side has no records.
+            tsql.errors.EmptyError: If a side has no records, or nothing can be compared.
 
         Examples:
             >>> import tsql
-            >>> comparison = tsql.sample().compare("epyc-1t", "epyc-2t", allowed_regression=0.05)
+            >>> comparison = tsql.sample().compare("epyc-1t", "epyc-2t", allowed_regression=0.05, rule="ranks")
             >>> comparison.all.speedup > 1, len(comparison.gains)
             (True, 10)
         """
         path = None if plot is None else fspath(plot)
-        found = self._native.compare(a, b, where, all, minimum_change, allowed_regression, top, path)
+        if rule not in ("runs", "ranks"):
+            raise ValueError(f"unknown rule {rule!r}, expected 'runs' or 'ranks'")
+        found = self._native.compare(
+            a, b, where, all, minimum_change, allowed_regression, top, path, rule == "ranks", list(anchors)
+        )
         return decoded(_comparison_reports.Comparison, found)
 
     def report_graphnet(

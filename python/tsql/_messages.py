@@ -81,7 +81,7 @@ _CALLS = {
 
 _ARGUMENTS = {
     "append": {"every": "group_s", "rows": "group_lines"},
-    "compare": {"of": "all", "change": "minimum_change", "fail-on-regression": "allowed_regression"},
+    "compare": {"of": "all", "change": "minimum_change", "fail-on-regression": "allowed_regression", "anchor": "anchors"},
     "export files": {"where": "samples"},
     "export hub": {"where": "samples"},
     "publish": {"dataset-version": "version"},

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._comparison_reports import Change, ComparedPairs, ComparedSide, Comparison, PairGroup, Regression, SpeedupBin
+from ._comparison_reports import (
+    Change,
+    CommonShift,
+    ComparedPairs,
+    ComparedSide,
+    Comparison,
+    NoiseFloor,
+    PairGroup,
+    Regression,
+    SpeedupBin,
+)
 from ._deprecated import earlier_class
 from ._features import FeaturesImported, RejectedRow
 from ._history_reports import (
@@ -59,6 +69,7 @@ from .measure import Finding, Template, Timing
 __all__ = [
     "Change",
     "Checked",
+    "CommonShift",
     "ComparedPairs",
     "ComparedSide",
     "Comparison",
@@ -84,6 +95,7 @@ __all__ = [
     "Measured",
     "MeasuredAgain",
     "MeasuredTrial",
+    "NoiseFloor",
     "Note",
     "NoteTarget",
     "Optimized",

@@ -1,4 +1,5 @@
-//! `tsql compare`: every expected number comes from SQL, NumPy or a hand computation.
+//! `tsql compare`: sides, pairs and outputs, with the rule of ranks. Every expected number comes from SQL, NumPy or a hand
+//! computation. `verdicts.rs` tests the default rule.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,9 +10,9 @@ use serde_json::{Value, json};
 use crate::engines;
 use crate::support::{Place, Ran, shared};
 
-/// Returns the comparison as JSON.
+/// Returns the comparison by ranks as JSON.
 fn compare_json(place: &Place, args: &[&str]) -> Value {
-    let all = [&["compare", "--format", "json"], args].concat();
+    let all = [&["compare", "--format", "json", "--rule", "ranks"], args].concat();
     serde_json::from_str(&place.ok(&all).stdout).unwrap()
 }
 
@@ -302,13 +303,21 @@ fn pairs_share_a_platform_if_a_side_has_several() {
 }
 
 fn assert_rejects(place: &Place, args: &[&str], reasons: &[&str]) {
+    assert_exits(place, args, 2, reasons);
+}
+
+fn assert_exits(place: &Place, args: &[&str], expected: i32, reasons: &[&str]) {
     let all = [&["compare"], args].concat();
     let Ran {
         stderr,
         code,
         stdout,
     } = place.tsql(&all);
-    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{args:?}: {stderr}");
+    assert_eq!(
+        (code, stdout.as_str()),
+        (Some(expected), ""),
+        "{args:?}: {stderr}"
+    );
     for reason in reasons {
         assert!(stderr.contains(reason), "{args:?}: {stderr}");
     }
@@ -359,24 +368,32 @@ fn invalid_sides_are_reported() {
             ["time:yesterday..", "t4"],
             &["not a time range", "2026-11-01..2026-11-08"],
         ),
-        (
-            ["2020-01-01..2021-01-01", "t4"],
-            &["no records match `2020-01-01..2021-01-01`"],
-        ),
-        (
-            ["platform:k80", "t4"],
-            &["no configuration of a graph in common", "2 and 1"],
-        ),
-        (
-            ["night-7", "night-7"],
-            &["have the same records", "2 configurations"],
-        ),
         (["tag:v1.0 AND tag:k80", "t4"], &["has two tags"]),
         (["", "t4"], &["has an empty term"]),
         (["where:nosuch = 1", "t4"], &["nosuch"]),
         (["where:1 = 1) OR (", "t4"], &["error"]),
     ] {
         assert_rejects(&place, &args, reasons);
+    }
+    // Nothing compared is never a pass.
+    for (args, reasons) in [
+        (
+            ["2020-01-01..2021-01-01", "t4"],
+            [
+                "nothing was compared",
+                "no records match `2020-01-01..2021-01-01`",
+            ],
+        ),
+        (
+            ["platform:k80", "t4"],
+            ["no configuration of a graph in common", "2 and 1"],
+        ),
+        (
+            ["night-7", "night-7"],
+            ["have the same records", "2 configurations"],
+        ),
+    ] {
+        assert_exits(&place, &args, 4, &reasons);
     }
     assert_rejects(
         &place,
@@ -404,7 +421,7 @@ fn invalid_sides_are_reported() {
 fn a_regression_over_the_limit_exits_with_code_3() {
     let code = |factors: &[f64], args: &[&str]| {
         let place = nights(factors);
-        let all = [&["compare", "night-7", "night-8"], args].concat();
+        let all = [&["compare", "night-7", "night-8", "--rule", "ranks"], args].concat();
         let ran = place.tsql(&all);
         (ran.code, ran.stderr)
     };
@@ -435,6 +452,8 @@ fn a_regression_over_the_limit_exits_with_code_3() {
                 "compare",
                 "night-8",
                 "night-7",
+                "--rule",
+                "ranks",
                 "--fail-on-regression",
                 "5%"
             ])
@@ -471,7 +490,19 @@ fn single_repeats_are_unclear_but_pooled_ones_are_not() {
         ];
         assert_eq!(place.tsql_with_input(&args, lines.as_bytes()).code, Some(0));
     }
-    let ran = place.tsql(&["compare", "a", "b", "--fail-on-regression", "5%"]);
+    let gate = |b| {
+        let args = [
+            "compare",
+            "a",
+            b,
+            "--rule",
+            "ranks",
+            "--fail-on-regression",
+            "5%",
+        ];
+        place.tsql(&args)
+    };
+    let ran = gate("b");
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     assert!(
         ran.stderr.contains("0 the same, 20 unclear"),
@@ -494,12 +525,7 @@ fn single_repeats_are_unclear_but_pooled_ones_are_not() {
         "{}",
         ran.stdout
     );
-    assert_eq!(
-        place
-            .tsql(&["compare", "a", "c", "--fail-on-regression", "5%"])
-            .code,
-        Some(0)
-    );
+    assert_eq!(gate("c").code, Some(0));
 }
 
 #[test]
@@ -507,7 +533,9 @@ fn single_repeats_are_unclear_but_pooled_ones_are_not() {
 fn results_are_tables_documents_and_plots() {
     let place = nights(&[1.5, 0.5, 1.0, 0.0]);
     let table = place
-        .ok(&["compare", "night-7", "night-8", "--format", "markdown"])
+        .ok(&[
+            "compare", "night-7", "night-8", "--rule", "ranks", "--format", "markdown",
+        ])
         .stdout;
     for text in [
         "| all |",
@@ -519,7 +547,9 @@ fn results_are_tables_documents_and_plots() {
         assert!(table.contains(text), "{text}: {table}");
     }
     let csv = place
-        .ok(&["compare", "night-7", "night-8", "--pairs", "--top", "1"])
+        .ok(&[
+            "compare", "night-7", "night-8", "--rule", "ranks", "--pairs", "--top", "1",
+        ])
         .stdout;
     let rows: Vec<&str> = csv.lines().collect();
     assert_eq!(rows.len(), 4, "{csv}");
@@ -531,6 +561,8 @@ fn results_are_tables_documents_and_plots() {
         "compare",
         "night-7",
         "night-8",
+        "--rule",
+        "ranks",
         "-o",
         "found.json",
         "--plot",

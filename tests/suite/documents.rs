@@ -386,6 +386,8 @@ fn the_plot_of_the_readme_is_current() {
         "compare",
         "epyc-1t",
         "epyc-2t",
+        "--rule",
+        "ranks",
         "--plot",
         "compare.svg",
     ];

@@ -212,6 +212,8 @@ fn assert_slower(place: &Place, third: &[(u32, u32, f64)], fourth: &[(u32, u32, 
             "compare",
             "label:night=3",
             "label:night=200",
+            "--rule",
+            "ranks",
         ],
     );
     let ratios = third
@@ -234,6 +236,8 @@ fn assert_slower(place: &Place, third: &[(u32, u32, f64)], fourth: &[(u32, u32, 
             "compare",
             "label:night=3",
             "label:night=200",
+            "--rule",
+            "ranks",
             "--fail-on-regression",
             allowed,
         ];

@@ -11,7 +11,7 @@ const MAX_CRATE_LINES: usize = 25_000;
 const MAX_FACADE_LINES: usize = 1_000;
 
 /// Crates that build without an engine, for programs that need only one of them.
-const LIGHT: [&str; 9] = [
+const LIGHT: [&str; 10] = [
     "autotuners",
     "codecs",
     "folders",
@@ -21,6 +21,7 @@ const LIGHT: [&str; 9] = [
     "measure",
     "metrics",
     "plot",
+    "verdicts",
 ];
 
 /// Dependencies that take minutes to build.

@@ -14,6 +14,8 @@ pub(super) const QUERY_FAILED: u8 = 1;
 pub(super) const FAILED: u8 = 2;
 /// Done, and the compared side is slower than allowed.
 pub(super) const REGRESSED: u8 = 3;
+/// Done, and undecided: too few runs, or nothing to compare.
+pub(super) const UNDECIDED: u8 = 4;
 /// Stopped by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 

@@ -129,7 +129,7 @@ impl Output {
 }
 
 /// Parses `all`, or a number of rows.
-fn max_rows(text: &str) -> Result<usize, String> {
+pub(super) fn max_rows(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(ALL_ROWS),
         number => number

@@ -18,7 +18,7 @@ mod metric;
 pub mod ranking;
 pub mod speedup;
 pub mod stats;
-mod student;
+pub mod student;
 mod summary;
 pub mod throughput;
 

@@ -1,9 +1,10 @@
 //! Tables of a comparison.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, StringArray};
-use tsql_ml::compare::{Change, Comparison, Summary};
+use tsql_ml::compare::{Change, Comparison, Rule, Summary};
 
 /// Maximum number of characters of a key or of steps in tables for people.
 const MAX_CHARS: usize = 36;
@@ -59,25 +60,33 @@ pub(super) fn summaries(found: &Comparison, rounded: bool) -> [(&'static str, Ar
     ]
 }
 
-/// Returns the worst regressions, the best gains, and new failures and fixes, each with the name of its list.
+/// Returns the worst regressions, the best gains, unclear pairs, and new failures and fixes, each with the name of its
+/// list. A pair is listed once.
 fn rows(found: &Comparison) -> Vec<(&'static str, &Change)> {
     let lists = [
         ("regression", &found.regressions),
         ("gain", &found.gains),
+        ("unclear", &found.unclear),
         ("newly failing", &found.failures),
         ("newly working", &found.fixes),
     ];
     let rows = lists.into_iter();
     let rows = rows.flat_map(|(kind, list)| list.iter().map(move |change| (kind, change)));
-    rows.collect()
+    let mut listed = HashSet::new();
+    rows.filter(|(_, change)| listed.insert((change.graph_id, change.config_id, &change.platform)))
+        .collect()
 }
 
 fn texts(rows: &[(&str, &Change)], get: fn(&Change) -> Option<&str>) -> ArrayRef {
     Arc::new(rows.iter().map(|row| get(row.1)).collect::<StringArray>())
 }
 
+fn reasons(rows: &[(&str, &Change)]) -> ArrayRef {
+    texts(rows, |change| change.reason.map(|reason| reason.word()))
+}
+
 /// Returns all columns of the listed changes.
-pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
+pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 25] {
     let rows = rows(found);
     let texts = |get| texts(&rows, get);
     let numbers = |get: fn(&Change) -> Option<f64>| -> ArrayRef {
@@ -87,8 +96,14 @@ pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
         let ids = rows.iter().map(|row| get(row.1));
         Arc::new(Int64Array::from_iter_values(ids))
     };
+    let counts = |get: fn(&Change) -> Option<usize>| -> ArrayRef {
+        let counts = rows.iter().map(|row| get(row.1));
+        let counts = counts.map(|count| count.and_then(|count| i64::try_from(count).ok()));
+        Arc::new(counts.collect::<Int64Array>())
+    };
     let kind = rows.iter().map(|row| row.0);
     let errors = rows.iter().map(|row| row.1.error_no);
+    let needed = rows.iter().map(|row| row.1.runs_needed.map(i64::from));
     [
         ("kind", Arc::new(StringArray::from_iter_values(kind))),
         ("verdict", texts(|change| Some(change.verdict))),
@@ -97,7 +112,18 @@ pub(super) fn changes(found: &Comparison) -> [(&'static str, ArrayRef); 14] {
         ("speedup_high", numbers(|change| change.speedup_high)),
         ("a_ns", numbers(|change| change.a_ns)),
         ("b_ns", numbers(|change| change.b_ns)),
+        ("change", numbers(|change| change.change)),
+        ("low", numbers(|change| change.low)),
+        ("high", numbers(|change| change.high)),
         ("p", numbers(|change| change.p)),
+        ("p_corrected", numbers(|change| change.p_corrected)),
+        ("detectable", numbers(|change| change.detectable)),
+        ("reason", reasons(&rows)),
+        ("runs_needed", Arc::new(needed.collect::<Int64Array>())),
+        ("a_runs", counts(|change| change.a_runs)),
+        ("b_runs", counts(|change| change.b_runs)),
+        ("a_days", counts(|change| change.a_days)),
+        ("b_days", counts(|change| change.b_days)),
         ("error_no", Arc::new(errors.collect::<Int16Array>())),
         ("platform", texts(|change| change.platform.as_deref())),
         ("workload_key", texts(|change| Some(&change.workload_key))),
@@ -118,9 +144,25 @@ pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
         ("kind", Arc::new(StringArray::from_iter_values(kind))),
         ("verdict", texts(&rows, |change| Some(change.verdict))),
         ("speedup", numbers(|change| change.speedup)),
+        ("change", numbers(|change| change.change)),
+        ("low", numbers(|change| change.low)),
+        ("high", numbers(|change| change.high)),
+        ("p_corrected", numbers(|change| change.p_corrected)),
         ("a_ns", numbers(|change| change.a_ns)),
         ("b_ns", numbers(|change| change.b_ns)),
     ];
+    if found.rule == Rule::Runs {
+        columns.push(("detectable", numbers(|change| change.detectable)));
+        let runs = rows
+            .iter()
+            .map(|(_, change)| both(change.a_runs, change.b_runs));
+        columns.push(("runs", Arc::new(runs.collect::<StringArray>())));
+        let days = rows
+            .iter()
+            .map(|(_, change)| both(change.a_days, change.b_days));
+        columns.push(("days", Arc::new(days.collect::<StringArray>())));
+        columns.push(("reason", reasons(&rows)));
+    }
     if found.is_by_platform {
         let platform = texts(&rows, |change| change.platform.as_deref());
         columns.push(("platform", platform));
@@ -133,6 +175,12 @@ pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
     columns.push(("workload_key", keys));
     columns.push(("steps", texts(|change| change.steps.as_deref())));
     columns
+}
+
+/// Counts of both sides as text: `3, 2`.
+fn both(a: Option<usize>, b: Option<usize>) -> Option<String> {
+    let (a, b) = a.zip(b)?;
+    Some(format!("{a}, {b}"))
 }
 
 /// Cuts a long text to [`MAX_CHARS`] characters and an ellipsis.

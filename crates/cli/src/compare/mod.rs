@@ -1,6 +1,9 @@
 //! `tsql compare`: faster and slower configurations of two sides.
 
 mod comparison_tables;
+mod format;
+mod outcome_message;
+mod self_check;
 
 use std::path::PathBuf;
 
@@ -8,19 +11,25 @@ use clap::{Args, ValueEnum};
 use tsql_error::Error;
 use tsql_metrics::change::MINIMAL_CHANGE;
 use tsql_ml::compare::compare;
-use tsql_ml::compare::{CompareOptions, Comparison, RecordChoice, Side};
+use tsql_ml::compare::{CompareOptions, Comparison, RecordChoice, Rule, Side};
+use tsql_store::atomic_output::write_output;
 
-use super::outcome::{DONE, Failure, REGRESSED};
-use super::output::{Output, show, write_text};
+use super::outcome::{DONE, Failure, REGRESSED, UNDECIDED};
+use super::output::{show, write_text};
 use super::percent::percent;
 use super::printer::Format;
-use super::stderr::{count_noun, print_message};
+use super::stderr::print_message;
 use super::store_options::StoreOptions;
+
+use format::CompareOutput;
 
 /// Width of a PNG file in pixels.
 const PNG_WIDTH: u32 = 1600;
 
-/// Compare two sides: speedups of B over A, with significance tests
+/// Maximum number of pairs in JSON, JUnit XML and Markdown.
+const MAX_LISTED_PAIRS: usize = 100_000;
+
+/// Compare two sides: speedups of B over A, with verdicts that include the noise between runs
 ///
 /// A and B are platforms (`k80`), tags (`v1.0`: all records of that version), labels (`night=7`), sources or streams by
 /// name (`night-7`, `logs/*.json`), or times (`2026-11-01..2026-11-08` without its end, `2026-11-01..`, or a day). A
@@ -28,32 +37,48 @@ const PNG_WIDTH: u32 = 1600;
 /// `where:SQL` is a condition over `records`, and ` AND ` joins several: `tag:v1.0 AND platform:k80`.
 ///
 /// A pair is a configuration that both sides measured, on the same platform unless each side has only one. A speedup is
-/// the time in A divided by the time in B: above 1 is faster. The table shows geometric means with 95 % intervals
-/// (Student's t on logarithms): in total, by operator and by network.
+/// the time in A divided by the time in B: above 1 is faster. The table shows geometric means with 95 % intervals, in
+/// total, by operator and by network. The intervals include the noise that all pairs share.
 ///
-/// A pair is faster or slower if a Mann-Whitney test of the repeats is significant (Benjamini-Hochberg, 5 %) and the
-/// median and the minimum of the repeats both change by at least --change. Pairs with fewer than four repeats on a
-/// side, with noisy ones, or from a busy machine are unclear.
+/// Each record is one run. The noise between runs and days comes from repeated records of the store. A pair is faster or
+/// slower if its change is significant (Benjamini-Hochberg, 5 %) and at least --change, and the same if its interval is
+/// within --change. All other pairs are unclear, with a reason. Guarantee: of the pairs called faster or slower, at most
+/// 5 % are expected to be unchanged.
 #[derive(Args, Debug)]
-#[command(after_help = "Exit code 3 with --fail-on-regression 5% if\n  \
-    - a pair is significantly slower by more than 5 %, or\n  \
-    - the whole interval of the total geometric mean is below 1 / 1.05, or\n  \
-    - a configuration fails that worked before.\n\n\
+#[command(after_help = "Exit codes:\n  \
+    0  compared, and B is not slower than allowed\n  \
+    3  with --fail-on-regression 5%: a pair is significantly slower by more than 5 %,\n     \
+       all pairs together are, or a configuration fails that worked before\n  \
+    4  nothing could be compared, or with --fail-on-unclear a pair is undecided\n\n\
+    Reasons of unclear pairs:\n  \
+    no_floor          one run on a side, and no repeated records on the platform\n  \
+    few_runs          too few runs\n  \
+    other_day         the sides ran on other days, and the noise between days is unknown\n  \
+    spoiled           the runs were disturbed\n  \
+    anchor_moved      a control program (--anchor) changed\n  \
+    below_detectable  the change, if any, is smaller than the runs can show\n\n\
     Examples:\n  \
     tsql compare k80 t4\n  \
-    tsql compare v1.0 v1.1 --fail-on-regression 5%\n  \
-    tsql compare label:night=7 label:night=8 --plot nights.svg\n  \
+    tsql compare v1.0 v1.1 --fail-on-regression 5% --fail-on-unclear\n  \
+    tsql compare main pull-17 --format github -o comment.md --junit compared.xml\n  \
+    tsql compare label:night=7 label:night=8 --anchor copy --plot nights.svg\n  \
     tsql compare 2026-11-01..2026-11-08 2026-11-08.. --where \"platform = 'k80'\" \\\n      \
     --format json\n  \
     tsql compare 'main-*' 'tag:v1.0 AND source:pull-17' --pairs --top 100 \\\n      \
-    -o changes.csv")]
+    -o changes.csv\n  \
+    tsql compare --self --inject 3%,5%\n  \
+    tsql compare --self k80")]
 pub(super) struct Compare {
     /// Baseline
-    #[arg(value_name = "A")]
-    a: Side,
+    #[arg(value_name = "A", required_unless_present = "self_check")]
+    a: Option<Side>,
     /// Side that is compared with the baseline
-    #[arg(value_name = "B")]
-    b: Side,
+    #[arg(
+        value_name = "B",
+        required_unless_present = "self_check",
+        conflicts_with = "self_check"
+    )]
+    b: Option<Side>,
     /// SQL condition over `records`, for both sides
     #[arg(
         long = "where",
@@ -62,71 +87,175 @@ pub(super) struct Compare {
         hide_default_value = true
     )]
     predicate: String,
-    /// Records of a configuration that count, if a side has several
-    #[arg(long, value_enum, default_value_t = Counting::Newest)]
-    of: Counting,
+    /// Rule of the verdicts
+    #[arg(long, value_enum, default_value_t = RuleName::Runs)]
+    rule: RuleName,
+    /// Records of a configuration that count, if a side has several [default: newest-day; newest with --rule ranks]
+    #[arg(long, value_enum)]
+    of: Option<Counting>,
     /// Minimum relevant change [default: 2%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     change: Option<f64>,
+    /// Control program: if it changed, the machine did, and all verdicts of the platform are unclear
+    ///
+    /// An operator, a workload name or a workload key that both sides measured.
+    #[arg(long, value_name = "PROGRAM")]
+    anchor: Vec<String>,
     /// Maximum number of configurations of each list
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Show only the worst regressions, the best improvements, and new failures and fixes
+    /// Show only the worst regressions, the best improvements, unclear pairs, and new failures and fixes
     #[arg(long)]
     pairs: bool,
     /// Plot the distribution of speedups and their means to FILE.svg or FILE.png
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Write a JUnit XML file with a case for each pair
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Exit with code 3 if B is slower by more than this, or fails
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_on_regression: Option<f64>,
+    /// Exit with code 4 if an unclear pair cannot show the allowed regression, by default the minimum change
+    #[arg(long)]
+    fail_on_unclear: bool,
+    /// Check the rule on this store: false alarms on repeated records, in which nothing changed
+    ///
+    /// A restricts the records.
+    #[arg(
+        long = "self",
+        conflicts_with_all = ["rule", "of", "anchor", "pairs", "plot", "junit", "fail_on_regression", "fail_on_unclear"]
+    )]
+    self_check: bool,
+    /// Changes that --self injects, to show which it would find
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = percent,
+        value_delimiter = ','
+    )]
+    inject: Vec<f64>,
     #[command(flatten)]
-    output: Output,
+    output: CompareOutput,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Counting {
     /// The newest; records without a time count together
     Newest,
-    /// All that did not fail, with their repeats combined
+    /// All of the newest day
+    NewestDay,
+    /// All that did not fail
     All,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RuleName {
+    /// Records are runs; noise comes from repeated records of the store
+    Runs,
+    /// Mann-Whitney test of the repeats of both records, which ignores noise between runs
+    Ranks,
+}
+
 pub(super) async fn run(place: &StoreOptions, command: Compare) -> Result<u8, Failure> {
+    if !command.inject.is_empty() && !command.self_check {
+        return Err(Failure::Usage("`--inject` needs `--self`".to_owned()));
+    }
     let store = place.open().await?;
+    let options = options(place, &command);
+    if command.self_check {
+        let (side, changes) = (command.a.as_ref(), command.inject.as_slice());
+        return self_check::run(&store, side, changes, &options, &command.output).await;
+    }
+    let (Some(a), Some(b)) = (&command.a, &command.b) else {
+        return Err(Failure::Usage("two sides are required".to_owned()));
+    };
+    let found = match compare(&store, a, b, &options).await {
+        Ok(found) => found,
+        // Nothing compared is never a pass, and no failure of the command either.
+        Err(Error::Empty(reason)) => {
+            print_message(&format!("nothing was compared: {reason}"));
+            return Ok(UNDECIDED);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(path) = &command.plot {
+        found.draw(path, PNG_WIDTH)?;
+    }
+    if let Some(path) = &command.junit {
+        write_output(path, found.to_junit())?;
+    }
+    print(&found, &command).await?;
+    outcome_message::print_outcome(&found);
+    Ok(exit_code(&found, command.fail_on_unclear))
+}
+
+fn options(place: &StoreOptions, command: &Compare) -> CompareOptions {
     let mut options = CompareOptions::default()
-        .predicate(command.predicate)
-        .record_choice(match command.of {
-            Counting::Newest => RecordChoice::Newest,
-            Counting::All => RecordChoice::All,
+        .predicate(command.predicate.clone())
+        .rule(match command.rule {
+            RuleName::Runs => Rule::Runs,
+            RuleName::Ranks => Rule::Ranks,
         })
+        .anchors(command.anchor.clone())
         .minimum_change(command.change.unwrap_or(MINIMAL_CHANGE))
         .top(command.top);
+    if command.lists_pairs() {
+        options = options.max_pairs(MAX_LISTED_PAIRS);
+    }
+    if let Some(of) = command.of {
+        options = options.record_choice(match of {
+            Counting::Newest => RecordChoice::Newest,
+            Counting::NewestDay => RecordChoice::NewestDay,
+            Counting::All => RecordChoice::All,
+        });
+    }
     if let Some(fraction) = command.fail_on_regression {
         options = options.allowed_regression(fraction);
     }
     if let Some(bytes) = place.memory_limit_bytes() {
         options = options.memory_limit_bytes(bytes);
     }
-    let found = compare(&store, &command.a, &command.b, &options).await?;
-    if let Some(path) = &command.plot {
-        found.draw(path, PNG_WIDTH)?;
-    }
-    print(&found, command.pairs, &command.output).await?;
-    print_outcome(&found);
-    Ok(match found.regression {
-        Some(regression) if regression.is_exceeded() => REGRESSED,
-        _ => DONE,
-    })
+    options
 }
 
-/// Prints the comparison: as one JSON document, or as the requested table. Formats for people get both tables.
-async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), Failure> {
+impl Compare {
+    /// Returns whether an output has a row for each pair.
+    fn lists_pairs(&self) -> bool {
+        let output = self.output.output();
+        let is_json = output
+            .resolve_format()
+            .is_ok_and(|format| format == Format::Json);
+        self.junit.is_some() || self.output.is_github() || is_json
+    }
+}
+
+/// Returns the exit code. Nothing compared is never a pass.
+fn exit_code(found: &Comparison, fails_on_unclear: bool) -> u8 {
+    let regression = found.regression;
+    if regression.is_some_and(|regression| regression.is_exceeded()) {
+        REGRESSED
+    } else if found.all.pairs == 0 || (fails_on_unclear && found.undecided > 0) {
+        UNDECIDED
+    } else {
+        DONE
+    }
+}
+
+/// Prints the comparison: as one document, or as the requested table. Formats for people get both tables.
+async fn print(found: &Comparison, command: &Compare) -> Result<(), Failure> {
+    let output = &command.output.output();
+    if command.output.is_github() {
+        return write_text(&found.to_github(), output);
+    }
     let format = output.resolve_format()?;
     if format == Format::Json {
-        return write_json(found, output);
+        let text = serde_json::to_string_pretty(found).map_err(|error| {
+            Error::Internal(format!("a comparison cannot be written as JSON: {error}"))
+        })?;
+        return write_text(&(text + "\n"), output);
     }
-    if pairs {
+    if command.pairs {
         show(comparison_tables::changes(found), output).await?;
         return Ok(());
     }
@@ -136,59 +265,4 @@ async fn print(found: &Comparison, pairs: bool, output: &Output) -> Result<(), F
         show(comparison_tables::largest(found), output).await?;
     }
     Ok(())
-}
-
-fn write_json(found: &Comparison, output: &Output) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(found).map_err(|error| {
-        Error::Internal(format!("a comparison cannot be written as JSON: {error}"))
-    })?;
-    write_text(&(text + "\n"), output)
-}
-
-/// Prints the outcome as messages.
-fn print_outcome(found: &Comparison) {
-    let (a, b, all) = (&found.a.name, &found.b.name, &found.all);
-    if let Some(speedup) = all.speedup {
-        let interval = all.speedup_low.zip(all.speedup_high);
-        let interval = interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({low:.3} to {high:.3} with 95 %)")
-        });
-        print_message(&format!(
-            "{b} is {speedup:.3} times as fast as {a}{interval}, {}: {} faster, {} slower, {} the same, {} unclear",
-            count_noun(all.pairs, "pair"),
-            all.faster,
-            all.slower,
-            all.same,
-            all.unclear
-        ));
-    }
-    if all.unclear > 0 && all.unclear == all.pairs {
-        print_message(
-            "hint: there are too few repeats to decide about single pairs; use the mean of all pairs",
-        );
-    }
-    let Some(regression) = found
-        .regression
-        .filter(|regression| regression.is_exceeded())
-    else {
-        return;
-    };
-    let allowed = regression.allowed * 100.0;
-    let mut reasons = Vec::new();
-    if regression.slower > 0 {
-        reasons.push(format!(
-            "{} slower by more than {allowed} %",
-            count_noun(regression.slower, "pair")
-        ));
-    }
-    if regression.is_slower_overall {
-        reasons.push(format!("geometric mean slower by more than {allowed} %"));
-    }
-    if regression.newly_failing > 0 {
-        reasons.push(format!(
-            "{} newly failing",
-            count_noun(regression.newly_failing, "pair")
-        ));
-    }
-    print_message(&format!("regression: {}", reasons.join(", ")));
 }

@@ -1,13 +1,26 @@
 //! Result of a comparison.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 use tsql_metrics::change::Verdict;
 use tsql_metrics::geometric_mean::GeometricMean;
+use tsql_verdicts::common_shift::CommonShift;
+use tsql_verdicts::floor_classes::ClassFloor;
+use tsql_verdicts::overall::OverallChange;
+use tsql_verdicts::verdict::Reason;
+
+use super::options::Rule;
+use super::pair_result::DecidedPair;
 
 /// Result of a comparison. A speedup is the time of A over the time of B: above 1 if B is faster.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
+    /// Version of this document.
+    pub version: u32,
+    /// Rule of the verdicts.
+    pub rule: Rule,
     /// The first side.
     pub a: ComparedSide,
     /// The second side.
@@ -17,6 +30,14 @@ pub struct Comparison {
     /// Whether both records of a pair have the same platform. Otherwise each side has one platform, and they may
     /// differ.
     pub is_by_platform: bool,
+    /// Noise floors that the verdicts use, by platform and duration; empty for ranks.
+    pub floors: Vec<ClassFloor>,
+    /// Date of the newest record behind the floors.
+    pub floor_date: Option<String>,
+    /// Shift that the pairs of each platform have in common.
+    pub shifts: Vec<CommonShift>,
+    /// Pairs of the control programs.
+    pub anchors: Vec<Change>,
     /// Number of configurations that only A has.
     pub only_a: u64,
     /// Number of configurations that only B has.
@@ -39,6 +60,14 @@ pub struct Comparison {
     pub regressions: Vec<Change>,
     /// The largest improvements, statistically significant ones first.
     pub gains: Vec<Change>,
+    /// The unclear pairs with the largest changes.
+    pub unclear: Vec<Change>,
+    /// Number of unclear pairs that cannot show a change of the allowed slowdown, by default of the minimum change.
+    pub undecided: u64,
+    /// Number of unclear pairs by reason; empty for ranks.
+    pub unclear_reasons: BTreeMap<Reason, u64>,
+    /// All pairs in the order of their ids, up to [`CompareOptions::max_pairs`](super::CompareOptions::max_pairs).
+    pub pairs: Vec<Change>,
     /// Some of the newly failing configurations.
     pub failures: Vec<Change>,
     /// Some of the newly working configurations.
@@ -61,6 +90,12 @@ pub struct ComparedSide {
     pub failed_records: u64,
     /// Platforms of the records.
     pub platforms: Vec<String>,
+    /// First date of the records, in UTC.
+    pub first_day: Option<String>,
+    /// Last date of the records.
+    pub last_day: Option<String>,
+    /// Some values of the label `commit`.
+    pub commits: Vec<String>,
 }
 
 /// Summary of a set of pairs.
@@ -71,7 +106,8 @@ pub struct Summary {
     pub pairs: u64,
     /// Geometric mean of the speedups; `None` without pairs.
     pub speedup: Option<f64>,
-    /// Lower bound of its 95 % interval: Student's t on the logarithms; `None` for fewer than two pairs.
+    /// Lower bound of its 95 % interval, which includes the noise that the pairs share. `None` where the noise is
+    /// unknown. For ranks, Student's t on the logarithms; `None` for fewer than two pairs.
     pub speedup_low: Option<f64>,
     /// Upper bound of the interval.
     pub speedup_high: Option<f64>,
@@ -81,7 +117,7 @@ pub struct Summary {
     pub slower: u64,
     /// Number of pairs whose change is certainly below the minimum change.
     pub same: u64,
-    /// Number of inconclusive pairs: too few or too noisy repeats.
+    /// Number of inconclusive pairs.
     pub unclear: u64,
 }
 
@@ -112,18 +148,45 @@ pub struct Change {
     pub workload_key: String,
     /// `configurations.steps`.
     pub steps: Option<String>,
-    /// Median of the repeats in A; `None` if it failed.
+    /// Time in A: geometric mean of the medians of its runs, for ranks the median of the repeats. `None` if it failed.
     pub a_ns: Option<f64>,
-    /// Median of the repeats in B; `None` if it failed.
+    /// Time in B; `None` if it failed.
     pub b_ns: Option<f64>,
-    /// Median of all ratios of repeats; `None` if a side failed.
+    /// Time in A over time in B, for ranks the median of all ratios of repeats. `None` if a side failed.
     pub speedup: Option<f64>,
-    /// Lower bound of the 95 % interval; 0 for too few repeats.
+    /// Lower bound of the 95 % interval. `None` without a test; for ranks, 0 for too few repeats.
     pub speedup_low: Option<f64>,
-    /// Upper bound of the interval; `None` for too few repeats.
+    /// Upper bound of the interval; `None` without a test, or for too few repeats.
     pub speedup_high: Option<f64>,
-    /// p-value of the test, corrected for all pairs.
+    /// Time in B over time in A, minus 1: 0.03 is 3 % slower.
+    pub change: Option<f64>,
+    /// Lower bound of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper bound of its 95 % interval.
+    pub high: Option<f64>,
+    /// Standard error of the change, as a logarithm; `None` without a test of runs.
+    pub se: Option<f64>,
+    /// Degrees of freedom of the test of runs.
+    pub df: Option<f64>,
+    /// p-value of this pair alone; 1 without a test.
     pub p: Option<f64>,
+    /// p-value corrected for all pairs.
+    pub p_corrected: Option<f64>,
+    /// Change that the test finds with a probability of 80 %, as a fraction.
+    pub detectable: Option<f64>,
+    /// Number of runs on each side that would decide an unclear pair, for a change of the allowed regression, or else of
+    /// the minimum change.
+    pub runs_needed: Option<u32>,
+    /// Number of runs in A; `None` for ranks.
+    pub a_runs: Option<usize>,
+    /// Number of runs in B.
+    pub b_runs: Option<usize>,
+    /// Number of days in A.
+    pub a_days: Option<usize>,
+    /// Number of days in B.
+    pub b_days: Option<usize>,
+    /// Reason of an unclear verdict; `None` for ranks.
+    pub reason: Option<Reason>,
     /// `faster`, `slower`, `same`, `unclear`, or `failed` and `fixed`.
     pub verdict: &'static str,
     /// Error number of the failing side.
@@ -174,6 +237,7 @@ impl Regression {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairTally {
     mean: GeometricMean,
+    overall: OverallChange,
     faster: u64,
     slower: u64,
     same: u64,
@@ -181,9 +245,10 @@ pub(super) struct PairTally {
 }
 
 impl PairTally {
-    pub(super) fn add(&mut self, speedup: f64, verdict: Verdict) {
-        self.mean.add(speedup);
-        *match verdict {
+    pub(super) fn add(&mut self, pair: &DecidedPair) {
+        self.mean.add(pair.speedup());
+        self.overall.add(pair.log_change, pair.test.as_ref());
+        *match pair.verdict {
             Verdict::Faster => &mut self.faster,
             Verdict::Slower => &mut self.slower,
             Verdict::Same => &mut self.same,
@@ -193,14 +258,21 @@ impl PairTally {
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.mean.merge(&other.mean);
+        self.overall.merge(&other.overall);
         self.faster += other.faster;
         self.slower += other.slower;
         self.same += other.same;
         self.unclear += other.unclear;
     }
 
-    pub(super) fn summary(&self) -> Summary {
-        let interval = self.mean.interval();
+    pub(super) fn summary(&self, rule: Rule) -> Summary {
+        let interval = match rule {
+            Rule::Ranks => self.mean.interval(),
+            Rule::Runs => {
+                let change = self.overall.interval();
+                change.map(|(low, high)| ((-high).exp(), (-low).exp()))
+            }
+        };
         Summary {
             pairs: self.mean.count(),
             speedup: self.mean.value(),

@@ -5,10 +5,14 @@ use std::collections::{HashMap, HashSet};
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
 use tsql_dialect::collect;
-use tsql_error::Result;
+use tsql_error::{Error, Result};
 use tsql_schema::column;
 
 use super::comparison::{Change, PairGroup, PairTally};
+use super::options::Rule;
+
+/// Maximum number of ids of a condition; for more, all names are read.
+const MAX_FILTERED_IDS: usize = 1000;
 
 /// Operators of graphs: from their task, or else the name of the function or template that created them. Hashes do not
 /// count as names.
@@ -26,9 +30,10 @@ const NETWORKS: &str = "SELECT DISTINCT graph_id, arrow_cast(name, 'Utf8View') A
 pub(super) async fn summarize_groups(
     context: &SessionContext,
     graphs: &HashMap<i64, PairTally>,
+    rule: Rule,
 ) -> Result<[Vec<PairGroup>; 2]> {
-    let operators = merge_by_name(context, OPERATORS, graphs).await?;
-    let networks = merge_by_name(context, NETWORKS, graphs).await?;
+    let operators = merge_by_name(context, OPERATORS, graphs, rule).await?;
+    let networks = merge_by_name(context, NETWORKS, graphs, rule).await?;
     Ok([operators, networks])
 }
 
@@ -36,6 +41,7 @@ async fn merge_by_name(
     context: &SessionContext,
     sql: &str,
     graphs: &HashMap<i64, PairTally>,
+    rule: Rule,
 ) -> Result<Vec<PairGroup>> {
     let mut tallies: HashMap<Option<String>, PairTally> = HashMap::new();
     for batch in collect(context, sql).await? {
@@ -50,7 +56,7 @@ async fn merge_by_name(
     }
     let parts = tallies.into_iter().map(|(name, tally)| PairGroup {
         name,
-        summary: tally.summary(),
+        summary: tally.summary(rule),
     });
     let mut parts: Vec<PairGroup> = parts.collect();
     let speedup = |part: &PairGroup| part.summary.speedup.unwrap_or(f64::INFINITY);
@@ -62,9 +68,9 @@ async fn merge_by_name(
 }
 
 /// Fills in the names of the compared configurations.
-pub(super) async fn name_changes(
+pub(super) async fn name_changes<const N: usize>(
     context: &SessionContext,
-    lists: [&mut Vec<Change>; 4],
+    lists: [&mut Vec<Change>; N],
 ) -> Result<()> {
     let all = || lists.iter().flat_map(|list| list.iter());
     let graphs: HashSet<i64> = all().map(|change| change.graph_id).collect();
@@ -72,15 +78,10 @@ pub(super) async fn name_changes(
     if graphs.is_empty() {
         return Ok(());
     }
-    let keys = format!(
-        "SELECT graph_id AS id, arrow_cast(workload_key, 'Utf8View') AS name FROM graphs WHERE graph_id IN ({})",
-        join_ids(&graphs)
-    );
-    let steps = format!(
-        "SELECT config_id AS id, arrow_cast(steps, 'Utf8View') AS name FROM configurations WHERE config_id IN ({})",
-        join_ids(&configs)
-    );
-    let (keys, steps) = (names(context, &keys).await?, names(context, &steps).await?);
+    let keys = "SELECT graph_id AS id, arrow_cast(workload_key, 'Utf8View') AS name FROM graphs";
+    let steps = "SELECT config_id AS id, arrow_cast(steps, 'Utf8View') AS name FROM configurations";
+    let keys = names(context, keys, "graph_id", &graphs).await?;
+    let steps = names(context, steps, "config_id", &configs).await?;
     for change in lists.into_iter().flatten() {
         change.workload_key = keys.get(&change.graph_id).cloned().unwrap_or_default();
         change.steps = steps.get(&change.config_id).cloned();
@@ -88,21 +89,61 @@ pub(super) async fn name_changes(
     Ok(())
 }
 
-fn join_ids(ids: &HashSet<i64>) -> String {
-    let mut ids: Vec<i64> = ids.iter().copied().collect();
-    ids.sort_unstable();
-    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
-    ids.join(", ")
+/// Returns the graphs of control programs: by operator, workload name or workload key.
+///
+/// # Errors
+/// [`Error::Unknown`] for a name that no graph has.
+pub(super) async fn anchor_graphs(
+    context: &SessionContext,
+    anchors: &[String],
+) -> Result<HashSet<i64>> {
+    let mut graphs = HashSet::new();
+    for anchor in anchors {
+        let name = anchor.replace('\'', "''");
+        let sql = format!(
+            "SELECT graph_id FROM graphs WHERE workload_key = '{name}' OR workload_name = '{name}' \
+             UNION SELECT graph_id FROM tasks WHERE op = '{name}'"
+        );
+        let mut is_known = false;
+        for batch in collect(context, &sql).await? {
+            let ids = column::numbers::<Int64Type>(&batch, "graph_id")?;
+            is_known |= !ids.values().is_empty();
+            graphs.extend(ids.values().iter().copied());
+        }
+        if !is_known {
+            return Err(Error::Unknown {
+                kind: "program",
+                name: anchor.clone(),
+                known: "operators, workload names and workload keys of `graphs`".to_owned(),
+            });
+        }
+    }
+    Ok(graphs)
 }
 
-async fn names(context: &SessionContext, sql: &str) -> Result<HashMap<i64, String>> {
+async fn names(
+    context: &SessionContext,
+    sql: &str,
+    id: &str,
+    ids: &HashSet<i64>,
+) -> Result<HashMap<i64, String>> {
+    let condition = if ids.len() > MAX_FILTERED_IDS {
+        "true".to_owned()
+    } else {
+        let mut sorted: Vec<i64> = ids.iter().copied().collect();
+        sorted.sort_unstable();
+        let sorted: Vec<String> = sorted.iter().map(i64::to_string).collect();
+        format!("{id} IN ({})", sorted.join(", "))
+    };
     let mut found = HashMap::new();
-    for batch in collect(context, sql).await? {
-        let ids = column::numbers::<Int64Type>(&batch, "id")?;
+    for batch in collect(context, &format!("{sql} WHERE {condition}")).await? {
+        let all = column::numbers::<Int64Type>(&batch, "id")?;
         let names = column::text(&batch, "name")?;
         for row in 0..batch.num_rows() {
-            if let Some(name) = column::text_at(names, row) {
-                found.insert(ids.value(row), name.to_owned());
+            if ids.contains(&all.value(row))
+                && let Some(name) = column::text_at(names, row)
+            {
+                found.insert(all.value(row), name.to_owned());
             }
         }
     }

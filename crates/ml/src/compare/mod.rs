@@ -4,46 +4,57 @@
 //! ```text
 //!  a, b ─▶ predicates ─▶ records, sorted ─▶ pairs ─▶ all, by graph ─▶ by operator, by network
 //!            (SQL)        (both sides)      (buffered until p is corrected)
+//!                              repeated records ─▶ noise floors ─▶ ▲
 //! ```
 //!
 //! * A pair is a graph and a configuration that both sides have. Both records are of one platform, unless each side has
 //!   just one platform.
-//! * If a side has several records of a configuration, the newest counts ([`RecordChoice`]).
-//! * The test for significant changes is that of `tsql measure repeat`: `tsql_metrics::change`.
+//! * Each record is a run. Runs are compared with the noise between repeated records of the store (`tsql_verdicts`);
+//!   [`Rule::Ranks`] compares the repeats of the newest records instead, as `tsql measure repeat` does.
+//! * If a side has several records of a configuration, those of the newest day count ([`RecordChoice`]).
 
 #[cfg_attr(not(feature = "plot"), path = "no_chart.rs")]
 mod chart;
+mod compared_side;
 mod comparison;
 mod condition;
 mod group_names;
+mod noise;
 mod options;
 mod pair_counter;
+mod pair_result;
 mod pairs;
 mod records;
+mod report;
 mod resolve_side;
+mod rule_context;
+mod shift_tracker;
 mod side;
+mod top_changes;
 
-use arrow::datatypes::Int64Type;
 use datafusion::prelude::SessionContext;
-use tsql_dialect::collect;
 use tsql_error::{Error, Result};
-use tsql_schema::column;
 use tsql_session::{SessionOptions, open_session_with, run_read_only};
 use tsql_store::Store;
 
+use compared_side::summarize_side;
+use noise::floor_query::{FloorSelection, RepeatedRecords, read_repeated_records};
 use pair_counter::{CountedPairs, PairCounter};
 use records::RecordReader;
 use resolve_side::{StoreNames, open_version};
+use rule_context::RuleContext;
 
 pub use comparison::{
     Change, ComparedSide, Comparison, PairGroup, Regression, SpeedupRange, Summary,
 };
-pub use options::{CompareOptions, RecordChoice};
+pub use noise::self_check::{CheckedClass, SelfCheck, check_rule};
+pub use options::{CompareOptions, RecordChoice, Rule};
+pub use report::GITHUB_MARKER;
 pub use side::Side;
 
 /// Compares the records of two sides: `b` relative to `a`.
 ///
-/// The configurations of both sides are sorted and counted as a stream. Memory use is low for any size: 88 bytes
+/// The configurations of both sides are sorted and counted as a stream. Memory use is low for any size: 96 bytes
 /// per pair, in a temporary file above 64 MiB.
 ///
 /// # Errors
@@ -69,17 +80,38 @@ pub async fn compare(
         session_of(store, in_b.tag.as_deref(), &context, &session).await?
     };
     let both = |predicate: &str| format!("({predicate}) AND ({})", options.predicate);
+    let is_one_version = in_a.tag == in_b.tag;
     let (in_a, in_b) = (both(&in_a.predicate), both(&in_b.predicate));
     if options.read_only_session.is_some() {
         check_predicate(&of_a, &in_a).await?;
         check_predicate(&of_b, &in_b).await?;
     }
-    let a = summarize_side(&of_a, a, &in_a).await?;
-    let b = summarize_side(&of_b, b, &in_b).await?;
+    let a = summarize_side(&of_a, &a.to_string(), &in_a).await?;
+    let b = summarize_side(&of_b, &b.to_string(), &in_b).await?;
     let is_by_platform = a.platforms.len() > 1 || b.platforms.len() > 1;
+    let noise = match options.rule {
+        Rule::Ranks => RepeatedRecords::default(),
+        Rule::Runs => {
+            // The smaller side of two versions does not contain the new records of the other.
+            let older = if a.records <= b.records { &of_a } else { &of_b };
+            let predicates = is_one_version.then_some([in_a.as_str(), in_b.as_str()]);
+            read_noise(older, [&a, &b], predicates).await?
+        }
+    };
+    let anchors = group_names::anchor_graphs(&of_a, &options.anchors).await?;
+    let rule = RuleContext {
+        rule: options.rule,
+        floors: noise.pairs.fit(),
+        platforms: match (a.platforms.as_slice(), b.platforms.as_slice()) {
+            ([a], [b]) => Some([a.clone(), b.clone()]),
+            _ => None,
+        },
+        anchors,
+    };
+    let floors = rule.floors.as_slice().to_vec();
     let sides = [(&of_a, in_a.as_str()), (&of_b, in_b.as_str())];
-    let mut records = RecordReader::open(sides, is_by_platform, options.of).await?;
-    let mut counting = PairCounter::new(options.top);
+    let mut records = RecordReader::open(sides, is_by_platform, options.resolved_choice()).await?;
+    let mut counting = PairCounter::new(options.top, rule);
     loop {
         let some = records.next().await?;
         if some.is_empty() {
@@ -89,17 +121,54 @@ pub async fn compare(
     }
     let CountedPairs { mut found, graphs } = counting.finish(options)?;
     (found.a, found.b, found.is_by_platform) = (a, b, is_by_platform);
+    found.floors = floors;
+    found.floor_date = noise.newest_us.and_then(date);
     check_not_empty(&found)?;
-    [found.operators, found.networks] = group_names::summarize_groups(&of_a, &graphs).await?;
+    if !options.anchors.is_empty() && found.anchors.is_empty() {
+        let reason = format!("no pair of {}", options.anchors.join(", "));
+        return Err(Error::Argument {
+            name: "anchor",
+            reason: reason + "\nhint: a control program is measured on both sides",
+        });
+    }
+    [found.operators, found.networks] =
+        group_names::summarize_groups(&of_a, &graphs, options.rule).await?;
     let Comparison {
         regressions,
         gains,
+        unclear,
+        pairs,
+        anchors,
         failures,
         fixes,
         ..
     } = &mut found;
-    group_names::name_changes(&of_a, [regressions, gains, failures, fixes]).await?;
+    let lists = [regressions, gains, unclear, pairs, anchors, failures, fixes];
+    group_names::name_changes(&of_a, lists).await?;
     Ok(found)
+}
+
+/// Reads the repeated records on the platforms of both sides. `predicates` select the sides, if both are of one version.
+async fn read_noise(
+    context: &SessionContext,
+    sides: [&ComparedSide; 2],
+    predicates: Option<[&str; 2]>,
+) -> Result<RepeatedRecords> {
+    let mut platforms = sides.map(|side| side.platforms.as_slice()).concat();
+    platforms.sort();
+    platforms.dedup();
+    let selection = FloorSelection {
+        platforms: &platforms,
+        sides: predicates.unwrap_or(["false", "false"]),
+        predicate: "true",
+    };
+    read_repeated_records(context, &selection).await
+}
+
+/// Returns the date of a time in UTC.
+fn date(time_us: i64) -> Option<String> {
+    let time = chrono::DateTime::from_timestamp_micros(time_us)?;
+    Some(time.date_naive().to_string())
 }
 
 async fn session_of(
@@ -118,39 +187,6 @@ async fn session_of(
 async fn check_predicate(context: &SessionContext, predicate: &str) -> Result<()> {
     let sql = format!("SELECT 1 FROM records WHERE {predicate}");
     run_read_only(context, &sql, true).await.map(|_| ())
-}
-
-/// Summarizes the records of a side.
-async fn summarize_side(
-    context: &SessionContext,
-    side: &Side,
-    predicate: &str,
-) -> Result<ComparedSide> {
-    let sql = format!(
-        "SELECT arrow_cast(platform, 'Utf8View') AS platform, count(*) AS records, \
-         count(*) FILTER (WHERE error_no <> 0) AS failed \
-         FROM records WHERE {predicate} GROUP BY platform ORDER BY platform"
-    );
-    let mut compared = ComparedSide {
-        name: side.to_string(),
-        ..ComparedSide::default()
-    };
-    for batch in collect(context, &sql).await? {
-        let platforms = column::text(&batch, "platform")?;
-        let sums = |name| column::numbers::<Int64Type>(&batch, name);
-        for row in 0..batch.num_rows() {
-            compared.platforms.push(platforms.value(row).to_owned());
-            compared.records += sums("records")?.value(row).cast_unsigned();
-            compared.failed_records += sums("failed")?.value(row).cast_unsigned();
-        }
-    }
-    if compared.records == 0 {
-        let reason = format!(
-            "no records match `{side}`\nhint: `tsql \"SELECT * FROM records LIMIT 5\"` shows existing records"
-        );
-        return Err(Error::Empty(reason));
-    }
-    Ok(compared)
 }
 
 /// Checks that there are pairs to compare.

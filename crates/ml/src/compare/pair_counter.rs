@@ -1,14 +1,20 @@
 //! Classifies and counts pairs as a stream, then applies the correction and builds the result.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use tsql_error::{Error, Result};
-use tsql_metrics::change::{self, PValues, RepeatPair, Verdict};
+use tsql_metrics::change::{PValues, Verdict};
+use tsql_verdicts::common_shift::is_anchor_moved;
 
 use super::comparison::{Change, Comparison, PairTally, Regression, SpeedupRange};
 use super::options::CompareOptions;
+use super::pair_result::{ComparedPair, DecidedPair};
 use super::pairs::PairBuffer;
 use super::records::{MatchedConfig, PairKey, SideRecord};
+use super::rule_context::RuleContext;
+use super::shift_tracker::ShiftTracker;
+use super::top_changes::{TopChanges, to_change};
 
 /// Number of histogram bins for each doubling of the speedup.
 const BINS: f64 = 64.0;
@@ -25,6 +31,9 @@ pub(super) struct PairCounter {
     all_p: PValues,
     top: usize,
     found: Comparison,
+    context: Arc<RuleContext>,
+    /// Pairs of the control programs.
+    anchors: Vec<(PairKey, ComparedPair)>,
 }
 
 /// Result of the comparison, and the pairs of each graph.
@@ -34,32 +43,37 @@ pub(super) struct CountedPairs {
 }
 
 impl PairCounter {
-    pub(super) fn new(top: usize) -> Self {
+    pub(super) fn new(top: usize, context: RuleContext) -> Self {
         Self {
             pairs: PairBuffer::new(),
             all_p: PValues::default(),
             top,
             found: Comparison::default(),
+            context: Arc::new(context),
+            anchors: Vec::new(),
         }
     }
 
     /// Adds a batch of configurations.
     pub(super) async fn take(&mut self, some: Vec<MatchedConfig>) -> Result<()> {
         let mut measured = Vec::new();
-        for MatchedConfig { key, a, b } in some {
-            if let Some(pair) = self.classify(&key, &a, &b) {
-                measured.push((key, pair));
+        for config in some {
+            if self.classify(&config.key, &config.a, &config.b) {
+                measured.push(config);
             }
         }
-        for (key, found) in compare_all(measured).await? {
-            self.all_p.add(found.p);
+        for (key, found) in compare_all(measured, &self.context).await? {
+            self.all_p.add(found.p());
+            if self.context.anchors.contains(&key.graph_id) {
+                self.anchors.push((key.clone(), found));
+            }
             self.pairs.push(key, &found)?;
         }
         Ok(())
     }
 
-    /// Returns a pair if it can be compared, and counts all other configurations.
-    fn classify(&mut self, key: &PairKey, a: &SideRecord, b: &SideRecord) -> Option<RepeatPair> {
+    /// Returns whether a configuration can be compared, and counts all others.
+    fn classify(&mut self, key: &PairKey, a: &SideRecord, b: &SideRecord) -> bool {
         let found = &mut self.found;
         let (count, list) = match (a.is_missing(), b.is_missing()) {
             (_, true) => (&mut found.only_a, None),
@@ -69,10 +83,7 @@ impl PairCounter {
                 (true, true) => (&mut found.failing, None),
                 (false, true) => (&mut found.newly_failing, Some(&mut found.failures)),
                 (true, false) => (&mut found.newly_working, Some(&mut found.fixes)),
-                (false, false) => {
-                    let pair = RepeatPair::new(&a.repeats_ns, &b.repeats_ns)?;
-                    return Some(pair.with_spoiled(a.spoiled || b.spoiled));
-                }
+                (false, false) => return true,
             },
         };
         *count += 1;
@@ -96,49 +107,134 @@ impl PairCounter {
                 ..Change::default()
             });
         }
-        None
+        false
+    }
+
+    /// Returns the control programs with their verdicts, and the platforms whose control program moved.
+    fn judge_anchors(&self, options: &CompareOptions) -> (Vec<Change>, BTreeSet<Option<String>>) {
+        let all: PValues = self.anchors.iter().map(|(_, pair)| pair.p()).collect();
+        let corrected = all.benjamini_hochberg();
+        let (mut changes, mut moved) = (Vec::new(), BTreeSet::new());
+        for (key, pair) in &self.anchors {
+            let pair = pair.decide(&corrected, options.minimum_change);
+            if is_anchor_moved([pair.verdict]) {
+                moved.insert(key.platform.clone());
+            }
+            changes.push(to_change(key, &pair, options.minimum_change));
+        }
+        (changes, moved)
     }
 
     /// Applies the correction and builds the result.
     pub(super) fn finish(self, options: &CompareOptions) -> Result<CountedPairs> {
-        let Self {
-            pairs,
-            all_p,
-            top,
-            mut found,
-        } = self;
+        let (anchors, moved) = self.judge_anchors(options);
         // The pairs are counted, not inspected one by one.
-        let corrected = all_p.benjamini_hochberg();
-        let mut all = PairTally::default();
-        let mut graphs: HashMap<i64, PairTally> = HashMap::new();
-        let mut bins: BTreeMap<i64, PairTally> = BTreeMap::new();
-        let (mut regressions, mut gains) = (TopChanges::new(top), TopChanges::new(top));
-        let mut slower = 0;
-        pairs.for_each(|key, pair| {
-            let pair = pair.with_correction(&corrected, options.minimum_change);
-            let speedup = 1.0 / (1.0 + pair.change);
-            let allowed = options.allowed_regression;
-            slower += u64::from(
-                allowed.is_some_and(|allowed| pair.verdict_at(allowed) == Verdict::Slower),
-            );
-            for tally in [
-                &mut all,
-                graphs.entry(key.graph_id).or_default(),
-                bins.entry(bin_number(speedup)).or_default(),
-            ] {
-                tally.add(speedup, pair.verdict);
+        let corrected = self.all_p.benjamini_hochberg();
+        let mut report = ReportBuilder::new(self.top, self.found, options);
+        report.is_trusted = moved.is_empty();
+        self.pairs.for_each(|key, pair| {
+            let mut pair = pair.decide(&corrected, options.minimum_change);
+            if moved.contains(&key.platform) {
+                pair = pair.with_moved_anchor();
             }
-            if pair.change > 0.0 {
-                regressions.add(pair.verdict == Verdict::Slower, pair.change, &key, &pair);
-            } else if pair.change < 0.0 {
-                gains.add(pair.verdict == Verdict::Faster, -pair.change, &key, &pair);
-            }
+            report.add(&key, &pair);
         })?;
+        let mut counted = report.finish();
+        counted.found.anchors = anchors;
+        Ok(counted)
+    }
+}
+
+/// Builder of the report from decided pairs.
+struct ReportBuilder<'a> {
+    options: &'a CompareOptions,
+    found: Comparison,
+    all: PairTally,
+    graphs: HashMap<i64, PairTally>,
+    bins: BTreeMap<i64, PairTally>,
+    shifts: ShiftTracker,
+    regressions: TopChanges,
+    gains: TopChanges,
+    unclear: TopChanges,
+    slower: u64,
+    undecided: u64,
+    /// Whether no control program moved.
+    is_trusted: bool,
+}
+
+impl<'a> ReportBuilder<'a> {
+    fn new(top: usize, found: Comparison, options: &'a CompareOptions) -> Self {
+        Self {
+            options,
+            found,
+            all: PairTally::default(),
+            graphs: HashMap::new(),
+            bins: BTreeMap::new(),
+            shifts: ShiftTracker::default(),
+            regressions: TopChanges::new(top),
+            gains: TopChanges::new(top),
+            unclear: TopChanges::new(top),
+            slower: 0,
+            undecided: 0,
+            is_trusted: true,
+        }
+    }
+
+    /// The change that must be found: the allowed slowdown, or else the minimum change.
+    fn wanted_change(&self) -> f64 {
+        let allowed = self.options.allowed_regression;
+        allowed
+            .filter(|allowed| *allowed > 0.0)
+            .unwrap_or(self.options.minimum_change)
+    }
+
+    fn add(&mut self, key: &PairKey, pair: &DecidedPair) {
+        let wanted = self.wanted_change();
+        if let Some(allowed) = self.options.allowed_regression {
+            self.slower += u64::from(pair.is_slower_than(allowed));
+        }
+        self.undecided += u64::from(pair.is_undecided(wanted));
+        for tally in [
+            &mut self.all,
+            self.graphs.entry(key.graph_id).or_default(),
+            self.bins.entry(bin_number(pair.speedup())).or_default(),
+        ] {
+            tally.add(pair);
+        }
+        self.shifts.add(key.platform.as_ref(), pair.log_change);
+        if pair.log_change > 0.0 {
+            let is_slower = pair.verdict == Verdict::Slower;
+            self.regressions.add(is_slower, key, pair, wanted);
+        } else if pair.log_change < 0.0 {
+            let is_faster = pair.verdict == Verdict::Faster;
+            self.gains.add(is_faster, key, pair, wanted);
+        }
+        if pair.verdict == Verdict::Unclear {
+            self.unclear.add(false, key, pair, wanted);
+        }
+        if let Some(reason) = pair.reason {
+            *self.found.unclear_reasons.entry(reason).or_default() += 1;
+        }
+        if self.found.pairs.len() < self.options.max_pairs {
+            self.found.pairs.push(to_change(key, pair, wanted));
+        }
+    }
+
+    fn finish(self) -> CountedPairs {
+        let Self {
+            options, mut found, ..
+        } = self;
+        found.version = 1;
+        found.undecided = self.undecided;
+        found.rule = options.rule;
         found.minimum_change = options.minimum_change;
-        found.all = all.summary();
-        found.regressions = regressions.into_changes();
-        found.gains = gains.into_changes();
-        found.histogram = bins
+        found.all = self.all.summary(options.rule);
+        found.shifts = self.shifts.shifts(options.minimum_change);
+        found.regressions = self.regressions.into_changes();
+        found.gains = self.gains.into_changes();
+        found.unclear = self.unclear.into_changes();
+        found.histogram = self
+            .bins
             .into_iter()
             .map(|(bin, tally)| to_bin(bin, &tally))
             .collect();
@@ -146,26 +242,38 @@ impl PairCounter {
             let high = found.all.speedup_high;
             Regression {
                 allowed,
-                slower,
-                is_slower_overall: high.is_some_and(|high| high < 1.0 / (1.0 + allowed)),
+                slower: self.slower,
+                is_slower_overall: self.is_trusted
+                    && high.is_some_and(|high| high < 1.0 / (1.0 + allowed)),
                 newly_failing: found.newly_failing,
             }
         });
-        Ok(CountedPairs { found, graphs })
+        CountedPairs {
+            found,
+            graphs: self.graphs,
+        }
     }
 }
 
 /// Compares all pairs on all cores; preserves their order.
 async fn compare_all(
-    mut pairs: Vec<(PairKey, RepeatPair)>,
-) -> Result<Vec<(PairKey, change::PairComparison)>> {
+    mut configs: Vec<MatchedConfig>,
+    context: &Arc<RuleContext>,
+) -> Result<Vec<(PairKey, ComparedPair)>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = pairs.len().div_ceil(threads).max(MIN_PARALLEL_PAIRS);
+    let share = configs.len().div_ceil(threads).max(MIN_PARALLEL_PAIRS);
     let mut tasks = Vec::new();
-    while !pairs.is_empty() {
-        let rest = pairs.split_off(share.min(pairs.len()));
-        let own = std::mem::replace(&mut pairs, rest).into_iter();
-        let compared = move || -> Vec<_> { own.map(|(key, pair)| (key, pair.compare())).collect() };
+    while !configs.is_empty() {
+        let rest = configs.split_off(share.min(configs.len()));
+        let own = std::mem::replace(&mut configs, rest).into_iter();
+        let context = Arc::clone(context);
+        let compared = move || -> Vec<_> {
+            let pairs = own.filter_map(|MatchedConfig { key, a, b }| {
+                let pair = context.compare(&key, &a, &b)?;
+                Some((key, pair))
+            });
+            pairs.collect()
+        };
         tasks.push(tokio::task::spawn_blocking(compared));
     }
     let mut all = Vec::new();
@@ -188,65 +296,4 @@ fn to_bin(bin: i64, tally: &PairTally) -> SpeedupRange {
     #[expect(clippy::cast_precision_loss, reason = "a small whole number")]
     let from = bin as f64;
     tally.bin((from / BINS).exp2(), ((from + 1.0) / BINS).exp2())
-}
-
-/// The largest changes; statistically significant ones sort first.
-struct TopChanges {
-    most: usize,
-    changes: Vec<((bool, f64), Change)>,
-}
-
-impl TopChanges {
-    fn new(most: usize) -> Self {
-        Self {
-            most,
-            changes: Vec::new(),
-        }
-    }
-
-    fn add(
-        &mut self,
-        is_beyond_noise: bool,
-        size: f64,
-        key: &PairKey,
-        pair: &change::PairComparison,
-    ) {
-        let order = (is_beyond_noise, size);
-        self.changes.push((order, to_change(key, pair)));
-        // Sorts once in a while, not after each insertion.
-        if self.changes.len() > 2 * self.most + MIN_PARALLEL_PAIRS {
-            self.truncate();
-        }
-    }
-
-    fn truncate(&mut self) {
-        self.changes.sort_by(|(one, _), (other, _)| {
-            let by_noise = other.0.cmp(&one.0);
-            by_noise.then_with(|| other.1.total_cmp(&one.1))
-        });
-        self.changes.truncate(self.most);
-    }
-
-    fn into_changes(mut self) -> Vec<Change> {
-        self.truncate();
-        self.changes.into_iter().map(|(_, change)| change).collect()
-    }
-}
-
-/// Converts a pair for the report.
-fn to_change(key: &PairKey, pair: &change::PairComparison) -> Change {
-    let high = 1.0 / (1.0 + pair.change_low);
-    Change {
-        graph_id: key.graph_id,
-        config_id: key.config_id,
-        platform: key.platform.clone(),
-        a_ns: Some(pair.old_median_ns),
-        b_ns: Some(pair.new_median_ns),
-        speedup: Some(1.0 / (1.0 + pair.change)),
-        speedup_low: Some(1.0 / (1.0 + pair.change_high)),
-        speedup_high: Some(high).filter(|high| high.is_finite()),
-        p: Some(pair.p_corrected),
-        verdict: pair.verdict.word(),
-        ..Change::default()
-    }
 }

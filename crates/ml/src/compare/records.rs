@@ -11,7 +11,9 @@ use futures::StreamExt as _;
 use tsql_dialect::plan_query;
 use tsql_error::{Error, Result};
 use tsql_metrics::change::SPOILING_FLAGS;
+use tsql_metrics::median::median;
 use tsql_schema::column;
+use tsql_verdicts::verdict::{Run, SideRuns};
 
 use super::options::RecordChoice;
 
@@ -24,16 +26,23 @@ pub(super) struct PairKey {
     pub(super) platform: Option<String>,
 }
 
+/// Time in microseconds, file and line of a record.
+pub(super) type RecordPosition = (Option<i64>, i64, i64);
+
 /// Combined records of a configuration on one side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SideRecord {
-    /// Time, file and line of the records, in ascending order. All have the same time if only the newest count.
-    records: Vec<(Option<i64>, i64, i64)>,
+    /// The records that count, in ascending order.
+    records: Vec<RecordPosition>,
     pub(super) repeats_ns: Vec<f64>,
     /// Whether one of the records has a flag that spoils it.
     pub(super) spoiled: bool,
+    /// The records that did not fail, each as one run.
+    pub(super) runs: SideRuns,
     /// Error number of the last failed record.
     pub(super) error_no: i16,
+    /// Whether the newest record failed, which hides the earlier runs of its day.
+    is_newest_failed: bool,
 }
 
 impl SideRecord {
@@ -42,7 +51,7 @@ impl SideRecord {
     }
 
     pub(super) fn is_failed(&self) -> bool {
-        self.repeats_ns.is_empty()
+        self.repeats_ns.is_empty() || self.is_newest_failed
     }
 
     /// Returns whether both sides consist of the same records.
@@ -51,26 +60,60 @@ impl SideRecord {
     }
 
     /// Merges a record, if it counts.
-    fn merge_record(&mut self, of: RecordChoice, at: (Option<i64>, i64, i64), record: Self) {
-        if of == RecordChoice::Newest
-            && let Some(&newest) = self.records.last()
+    fn merge_record(&mut self, choice: RecordChoice, at: RecordPosition, record: Self) {
+        if let Some(&newest) = self.records.last()
             && (newest.0.is_some() || at.0.is_some())
         {
-            if at < newest {
+            let is_other = match choice {
+                RecordChoice::All => false,
+                RecordChoice::Newest => true,
+                RecordChoice::NewestDay => day_of(at) != day_of(newest),
+            };
+            if is_other && at < newest {
                 return;
             }
-            *self = Self::default();
+            if is_other {
+                *self = Self::default();
+            }
         }
         let place = self.records.partition_point(|known| *known < at);
         self.records.insert(place, at);
+        if choice == RecordChoice::NewestDay && at.0.is_some() && place + 1 == self.records.len() {
+            self.is_newest_failed = record.is_failed();
+        }
         if record.is_failed() {
             self.error_no = record.error_no;
-        } else {
-            let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
-            self.repeats_ns
-                .extend(record.repeats_ns.iter().filter(|ns| is_time(ns)));
-            self.spoiled |= record.spoiled;
+            return;
         }
+        let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
+        let repeats = record.repeats_ns.into_iter().filter(is_time);
+        let repeats: Vec<f64> = repeats.collect();
+        self.spoiled |= record.spoiled;
+        match level(&repeats) {
+            Some(_) if record.spoiled => self.runs.spoiled += 1,
+            Some(level) => self.runs.runs.push(Run {
+                level,
+                day: day_of(at),
+            }),
+            None => {}
+        }
+        self.repeats_ns.extend(repeats);
+    }
+}
+
+/// Level of a run: the natural logarithm of the median of its repeats in nanoseconds. `None` without repeats.
+pub(super) fn level(repeats_ns: &[f64]) -> Option<f64> {
+    median(repeats_ns).map(|median| median.value.ln())
+}
+
+/// Identity of the day of a record: its date in UTC, or else its source.
+pub(super) fn day_of((time_us, source_id, _): RecordPosition) -> u64 {
+    /// Microseconds of a day.
+    const DAY_US: i64 = 86_400_000_000;
+    match time_us {
+        Some(time_us) => time_us.div_euclid(DAY_US).cast_unsigned(),
+        // Dates are small numbers, source ids are hashes.
+        None => source_id.cast_unsigned() | (1 << 63),
     }
 }
 
@@ -184,13 +227,19 @@ async fn side_records(
     is_by_platform: bool,
 ) -> Result<DataFrame> {
     let platform = if is_by_platform { "platform" } else { "NULL" };
-    let spoiling = SPOILING_FLAGS.map(|flag| format!("'{flag}'")).join(", ");
+    let spoiled = spoiled_expression();
     let sql = format!(
         "SELECT graph_id, config_id, arrow_cast({platform}, 'Utf8View') AS platform, source_id, line, measured_at, \
-         error_no, repeats_ns, coalesce(array_has_any(flags, [{spoiling}]), false) AS spoiled \
+         error_no, repeats_ns, {spoiled} AS spoiled \
          FROM records WHERE ({predicate}) AND (error_no <> 0 OR runtime_ns > 0)"
     );
     plan_query(context, &sql).await
+}
+
+/// SQL expression over `records` for the flags that spoil a record.
+pub(super) fn spoiled_expression() -> String {
+    let spoiling = SPOILING_FLAGS.map(|flag| format!("'{flag}'")).join(", ");
+    format!("coalesce(array_has_any(flags, [{spoiling}]), false)")
 }
 
 #[cfg(test)]
@@ -250,6 +299,55 @@ mod tests {
         }
         let all = side_record(RecordChoice::All, &[(Some(2), &[5.0]), (Some(1), &[4.0])]);
         assert_eq!(all.repeats_ns, [5.0, 4.0]);
+        assert_eq!(all.runs.days(), [0], "both times are of 1970-01-01");
         assert!(!all.has_same_records(&side_record(RecordChoice::Newest, &[(Some(2), &[5.0])])));
+    }
+
+    #[test]
+    fn all_runs_of_the_newest_day_count() {
+        const DAY: i64 = 86_400_000_000;
+        let of = RecordChoice::NewestDay;
+        let two = side_record(
+            of,
+            &[
+                (Some(DAY + 1), &[5.0]),
+                (Some(7), &[9.0]),
+                (Some(DAY + 2), &[4.0, 6.0, 4.0]),
+            ],
+        );
+        let mut levels = two.runs.levels();
+        levels.sort_by(f64::total_cmp);
+        assert_eq!(levels, [4.0_f64.ln(), 5.0_f64.ln()]);
+        assert_eq!((two.runs.days(), two.records.len()), (vec![1], 2));
+        // A failure that is newer than all runs of the day.
+        let failed = side_record(of, &[(Some(1), &[5.0]), (Some(2), &[])]);
+        assert!(failed.is_failed());
+        // An earlier failure does not hide the runs of its day, in whichever order the records are read.
+        let records: [(Option<i64>, &[f64]); 3] =
+            [(Some(2), &[]), (Some(3), &[5.0]), (Some(1), &[4.0])];
+        for order in [[0, 1, 2], [1, 0, 2], [2, 0, 1]] {
+            let repaired = side_record(of, &order.map(|place| records[place]));
+            assert!(!repaired.is_failed() && repaired.runs.runs.len() == 2);
+        }
+        // Records without a time are runs of the day of their source.
+        let timeless = side_record(of, &[(None, &[5.0]), (None, &[6.0])]);
+        assert_eq!(
+            (timeless.runs.runs.len(), timeless.runs.days().len()),
+            (2, 1)
+        );
+    }
+
+    #[test]
+    fn spoiled_runs_are_left_out() {
+        let mut side = SideRecord::default();
+        for (line, spoiled) in [(1, true), (2, false), (3, true)] {
+            let one = SideRecord {
+                spoiled,
+                ..record(&[5.0, 5.5])
+            };
+            side.merge_record(RecordChoice::All, (Some(1), 7, line), one);
+        }
+        assert_eq!((side.runs.runs.len(), side.runs.spoiled), (1, 2));
+        assert!(side.spoiled && side.repeats_ns.len() == 6);
     }
 }
