@@ -1,0 +1,22 @@
+//! Parsed autotuner files.
+
+use std::sync::Arc;
+
+use tsql_formats::rows::LogRows;
+
+use super::spaces::SpaceRow;
+use crate::formats::format_reader::ParseSummary;
+use crate::formats::lines::columns::NonRecordLine;
+
+/// A parsed file.
+pub(crate) struct ParsedFile {
+    /// Summary for the report, with the segment for the ingest log.
+    pub(super) told: ParseSummary,
+    pub(super) dataset: &'static str,
+    /// Records of each platform.
+    pub(super) records: Vec<(Arc<str>, Box<LogRows>)>,
+    pub(super) rejected: Vec<NonRecordLine>,
+    pub(super) space: Vec<SpaceRow>,
+    pub(super) text_id: i64,
+    pub(super) bytes: Vec<u8>,
+}
