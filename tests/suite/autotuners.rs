@@ -111,7 +111,7 @@ fn a_small_file_of_each_format_is_stored_and_exported_unchanged() {
     for (_, path, counts) in SMALL {
         assert_eq!(found.get(&format!("in/{path}")), Some(&counts), "{path}");
     }
-    assert_eq!(found.get("in/tables/copy.csv"), Some(&[3, 1, 1]));
+    assert_eq!(found.get("in/tables/copy.csv"), Some(&[2, 1, 2]));
     let inputs: Vec<String> = found.keys().cloned().collect();
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
     place.assert_sound(&inputs);
@@ -223,22 +223,48 @@ fn metrics_have_canonical_names_and_units_beside_those_of_the_source() {
 }
 
 #[test]
+fn built_in_queries_rank_configurations_of_each_kernel() {
+    let place = small_store();
+    let best = place.ok(&["queries", "best-per-kernel"]).stdout;
+    let saxpy = best
+        .lines()
+        .find(|line| line.starts_with("kerneltuner,saxpy"));
+    assert!(
+        saxpy.is_some_and(|line| line.contains("Toy 9000,150000.0,2,")),
+        "{best}"
+    );
+    let near = place.ok(&["queries", "near-best", "percent=100"]).stdout;
+    // Two of four configurations have a time, and 250 us is within 100 % of 150 us.
+    let saxpy = near
+        .lines()
+        .find(|line| line.starts_with("kerneltuner,saxpy"));
+    assert!(
+        saxpy.is_some_and(|line| line.contains("Toy 9000,4,2,2,0.5,150000.0")),
+        "{near}"
+    );
+    assert!(
+        !near.contains("tokamax,"),
+        "winners have no fraction: {near}"
+    );
+}
+
+#[test]
 fn spaces_of_descriptions_and_caches_are_rows() {
     let place = small_store();
-    let sql = "SELECT kernel, kind, name, value_type, allowed_values, value_count, default_value, expression, cartesian_count, valid_count \
-               FROM spaces JOIN sources USING (source_id) WHERE dataset = 't1' ORDER BY line";
+    let sql = "SELECT kernel, kind, p.name, value_type, allowed_values, value_count, default_value, expression, cartesian_count, valid_count \
+               FROM spaces AS p JOIN sources AS s USING (source_id) WHERE s.dataset = 't1' ORDER BY line";
     let rows = json_rows(&place, sql);
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0]["allowed_values"], "[1, 2, 4]");
     assert_eq!(rows[0]["expression"], "[2**i for i in range(0, 3)]");
     assert_eq!(rows[2]["kind"], "condition");
-    // Of three times two points, `x` = 1 without `y` is invalid.
+    // One of the six points is invalid: `x` = 1 without `y`.
     assert_eq!(
         (&rows[0]["cartesian_count"], &rows[0]["valid_count"]),
         (&6.into(), &5.into())
     );
-    let sql = "SELECT name, value_count, valid_count IS NULL FROM spaces JOIN sources USING (source_id) \
-               WHERE dataset = 'kerneltuner' ORDER BY line";
+    let sql = "SELECT p.name, value_count, valid_count IS NULL FROM spaces AS p JOIN sources AS s USING (source_id) \
+               WHERE s.dataset = 'kerneltuner' ORDER BY line";
     assert_eq!(place.rows(sql), ["bx,2,true", "mode,2,true"]);
 }
 
@@ -449,6 +475,33 @@ fn all_real_files_are_in_one_store_with_one_command() {
         totals[0], totals[1], totals[2]
     );
     assert_eq!(differences, Vec::<String>::new());
+    // Section 18 of the notes beside the files: configurations within 5 % of the best, failed ones counted as tried.
+    let near = place
+        .ok(&["--format", "jsonl", "queries", "near-best"])
+        .stdout;
+    let near: Vec<Value> = near
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for (kernel, platform, tried, wanted) in [
+        ("cn_pnpoly", "NVIDIA GeForce RTX 3090", 4092, 33),
+        ("convolution_kernel", "NVIDIA GeForce RTX 3090", 6768, 22),
+        ("Convolution", "NVIDIA GeForce RTX 3090", 6768, 19),
+    ] {
+        let row = near
+            .iter()
+            .find(|row| row["kernel"] == kernel && row["platform"] == platform);
+        let row = row.unwrap();
+        assert_eq!(
+            (&row["config_count"], &row["near_count"]),
+            (&tried.into(), &wanted.into()),
+            "{kernel}"
+        );
+    }
+    // Section 2: minimum energy and its configuration.
+    let sql = "SELECT metric(r.metrics, 'energy') AS energy, json_text(c.steps, 'block_size_x') AS size FROM records AS r \
+               JOIN configurations AS c ON c.config_id = r.config_id WHERE energy IS NOT NULL ORDER BY energy LIMIT 1";
+    assert_eq!(place.rows(sql), ["0.22485707456937543,896"]);
     place.ok(&["export", "--to", "out"]);
     let mut compared = 0;
     for name in records.keys() {

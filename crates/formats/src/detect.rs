@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 
+use super::autotuners::TunerContent;
 use super::file_description::{self, FileDescription};
 use super::lines::{is_blank, is_comment};
 use super::log_context::LogContext;
@@ -119,8 +120,13 @@ impl<R: Read> Head<R> {
             find_document_format(|document| document.matches_text(&self.bytes))
         {
             DetectedFormat::Document(document)
-        } else if let Some(detected) = autotuners::detect(&self.bytes) {
-            detected
+        } else if let Some(content) = autotuners::detect(&self.bytes) {
+            match content {
+                TunerContent::File(file) => DetectedFormat::Document(file),
+                TunerContent::NoRecords(reason) => {
+                    DetectedFormat::Unknown(FileDescription::new(reason))
+                }
+            }
         } else if lines.is_old_autotvm {
             DetectedFormat::Unknown(FileDescription::new(autotvm::OLD_LOG_DESCRIPTION))
         } else if let Some((number, dialect, reason)) = lines.rejected {

@@ -308,20 +308,15 @@ impl Table {
     /// Returns the query of the table's SQL name: visible stored columns and computed columns.
     #[must_use]
     pub fn view_sql(&self) -> String {
-        let columns: Vec<String> = self
-            .shown_columns()
-            .map(
-                |column| match column.sql.as_ref().or(column.shown_as.as_ref()) {
-                    Some(sql) => format!("{sql} AS {}", column.name),
-                    None => column.name.clone(),
-                },
-            )
-            .collect();
-        format!(
-            "SELECT {} FROM stored.{}",
-            columns.join(", "),
-            self.sql_name()
-        )
+        let columns = self.shown_columns().map(|column| {
+            match column.sql.as_ref().or(column.shown_as.as_ref()) {
+                Some(sql) => format!("{sql} AS {}", column.name),
+                None => column.name.clone(),
+            }
+        });
+        let columns: Vec<String> = columns.collect();
+        let (columns, table) = (columns.join(", "), self.sql_name());
+        format!("SELECT {columns} FROM stored.{table}")
     }
 }
 

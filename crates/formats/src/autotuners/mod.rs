@@ -4,6 +4,6 @@ mod naming;
 mod tuner_file;
 
 pub use naming::{FileNames, GraphName, NamingOptions};
-pub use tuner_file::{ALL, TunerFile, detect};
+pub use tuner_file::{ALL, TunerContent, TunerFile, detect};
 
 pub use tsql_autotuners as readers;

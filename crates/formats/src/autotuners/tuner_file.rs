@@ -2,8 +2,6 @@
 
 use tsql_autotuners::{Detected, Format as FileFormat};
 
-use crate::detect::DetectedFormat;
-use crate::file_description::FileDescription;
 use crate::{DocumentFormat, Format};
 
 /// Document format of the files of one kind.
@@ -147,16 +145,20 @@ tuner_files! {
     MAPPED_TABLE: Table, "mapped_table", "mapped_table", "a mapped table";
 }
 
-/// Detects autotuner files from their first bytes. A file without records is described.
-pub fn detect(head: &[u8]) -> Option<DetectedFormat> {
+/// Content of a file of an autotuner.
+#[derive(Clone, Copy, Debug)]
+pub enum TunerContent {
+    /// Records, or a search space.
+    File(&'static TunerFile),
+    /// No records. Contains the reason.
+    NoRecords(&'static str),
+}
+
+/// Detects autotuner files from their first bytes.
+pub fn detect(head: &[u8]) -> Option<TunerContent> {
     match tsql_autotuners::detect(head) {
-        Detected::Format(format) => {
-            TunerFile::of_reader(format).map(|file| DetectedFormat::Document(file))
-        }
-        Detected::NoRecords(kind) => {
-            let description = FileDescription::new(kind.reason());
-            Some(DetectedFormat::Unknown(description))
-        }
+        Detected::Format(format) => TunerFile::of_reader(format).map(TunerContent::File),
+        Detected::NoRecords(kind) => Some(TunerContent::NoRecords(kind.reason())),
         Detected::Unknown => None,
     }
 }

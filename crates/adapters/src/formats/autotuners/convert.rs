@@ -13,8 +13,7 @@ use tsql_formats::record_collector::{CollectedRecord, RecordCollector};
 use tsql_formats::rows::{LogRows, RecordDetails};
 
 use super::environment::EnvironmentKey;
-use super::parsed::ParsedFile;
-use super::reader::TunerWork;
+use super::parsed::{ParsedFile, TunerWork};
 use super::{metrics, spaces, times};
 use crate::formats::format_reader::ParseSummary;
 use crate::formats::lines::columns::NonRecordLine;
@@ -102,13 +101,14 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
     closed.rejects = rejected.len() as u64;
     closed.other_count = rejected.len() as u64;
     let lines = memchr::memchr_iter(b'\n', &document.bytes).count() as u64 + 1;
-    closed.line_count = lines.max(rows.last_line);
+    let space = spaces::rows(&facts, kernel.as_deref());
+    // Positions of all rows are lines of the source.
+    closed.line_count = lines.max(rows.last_line).max(space.len() as u64);
     closed.about = DocumentAttributes {
         text_id: Some(text_id),
         ..DocumentAttributes::default()
     };
     told.closed.push(closed);
-    let space = spaces::rows(&facts, kernel.as_deref());
     let records = rows.finish(|environment| environment.to_environment(file, &facts));
     Ok(ParsedFile {
         told,

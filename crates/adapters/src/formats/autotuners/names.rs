@@ -16,7 +16,7 @@ pub(super) fn read_options(input: &Input, names: &FileNames) -> ReadOptions {
     let graph = names.graph.clone();
     let (kernel, problem) = graph.map(|graph| (graph.kernel, graph.problem)).unzip();
     ReadOptions {
-        path: Some(path_of(input)),
+        path: path_of(input),
         kernel,
         problem: problem.unwrap_or_default(),
         platform: names.platform.clone(),
@@ -24,14 +24,19 @@ pub(super) fn read_options(input: &Input, names: &FileNames) -> ReadOptions {
     }
 }
 
+/// Folder of the names of streams.
+const STREAMS: &str = "stdin/";
+
 /// Path whose folder and name may state graph and device: the name in the store, or the path on disk where the name has
-/// no folder.
-fn path_of(input: &Input) -> PathBuf {
-    if input.name.contains('/') || input.is_in_archive() {
-        PathBuf::from(&input.name)
+/// no folder. `None` for a stream.
+fn path_of(input: &Input) -> Option<PathBuf> {
+    if input.name.starts_with(STREAMS) && !input.is_in_archive() {
+        None
+    } else if input.name.contains('/') || input.is_in_archive() {
+        Some(PathBuf::from(&input.name))
     } else {
         let path = std::path::absolute(&input.file);
-        path.unwrap_or_else(|_| input.file.clone())
+        Some(path.unwrap_or_else(|_| input.file.clone()))
     }
 }
 

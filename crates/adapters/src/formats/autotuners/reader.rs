@@ -3,15 +3,14 @@
 use std::sync::LazyLock;
 
 use tsql_error::Result;
-use tsql_formats::autotuners::readers::ReadOptions;
 use tsql_formats::autotuners::{ALL, TunerFile};
 use tsql_formats::{DocumentFormat, Format as _};
 
 use super::convert;
 use super::group::PendingFiles;
 use super::names;
-use super::parsed::ParsedFile;
-use crate::formats::document::{self, Document};
+use super::parsed::{ParsedFile, TunerWork};
+use crate::formats::document;
 use crate::formats::format_reader::{
     Admission, AdmissionRequest, FormatDetector, FormatInput, FormatReader, InputFiles, Sink,
 };
@@ -32,13 +31,6 @@ static DATASETS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 /// Reader of all autotuner files.
 #[derive(Clone, Copy)]
 pub(in crate::formats) struct TunerReader;
-
-/// A file that was read but not parsed.
-pub(crate) struct TunerWork {
-    pub(super) document: Document,
-    pub(super) file: &'static TunerFile,
-    pub(super) options: ReadOptions,
-}
 
 /// The autotuner format of a file that was admitted.
 fn file_of(format: Option<&'static dyn DocumentFormat>) -> Option<&'static TunerFile> {
