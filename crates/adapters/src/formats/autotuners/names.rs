@@ -28,11 +28,11 @@ pub(super) fn read_options(input: &Input, names: &FileNames) -> ReadOptions {
 const STREAMS: &str = "stdin/";
 
 /// Path whose folder and name may state graph and device: the name in the store, or the path on disk where the name has
-/// no folder. `None` for a stream.
+/// no folder. The folder of an export means nothing. `None` for a stream.
 fn path_of(input: &Input) -> Option<PathBuf> {
     if input.name.starts_with(STREAMS) && !input.is_in_archive() {
         None
-    } else if input.name.contains('/') || input.is_in_archive() {
+    } else if input.name.contains('/') || input.is_in_archive() || input.exported.is_some() {
         Some(PathBuf::from(&input.name))
     } else {
         let path = std::path::absolute(&input.file);
