@@ -62,6 +62,8 @@ THEMES = (
             "program-spread",
             "widest-tasks",
             "best-by-month",
+            "best-per-kernel",
+            "near-best",
         ),
     ),
     Theme(

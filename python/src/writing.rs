@@ -31,6 +31,8 @@ type ProgressCallback = Option<Py<PyAny>>;
 #[pyo3(from_item_all)]
 struct IngestArgs {
     platform: Option<String>,
+    graph: Option<String>,
+    map: Option<String>,
     format: Option<String>,
     labels: Vec<(String, String)>,
     strict: bool,
@@ -60,6 +62,14 @@ impl Store {
             .set_if(how.platform, IngestOptions::platform)
             .set_if(how.format, IngestOptions::format)
             .set_if(how.threads, IngestOptions::threads);
+        if let Some(graph) = &how.graph {
+            options = options
+                .graph(graph)
+                .map_err(|error| to_py_err(py, &error))?;
+        }
+        if let Some(map) = &how.map {
+            options = options.map(map).map_err(|error| to_py_err(py, &error))?;
+        }
         if let Some((number, of)) = how.part {
             options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);
         }

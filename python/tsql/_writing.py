@@ -37,6 +37,8 @@ class WritingMethods:
         inputs: Path | Iterable[Path],
         *,
         platform: str | None = None,
+        graph: str | None = None,
+        map: str | None = None,
         format: str | None = None,
         labels: Mapping[str, str] | None = None,
         strict: bool = False,
@@ -46,7 +48,7 @@ class WritingMethods:
         shard: tuple[int, int] | None = None,
         progress: bool | ProgressCallback = False,
     ) -> Ingested:
-        """Reads tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store.
+        """Reads tuning logs, autotuner files, TpuGraphs files, GraphNet samples and benchmark logs into the store.
 
         A second call skips files that are in the store already. A call after an interrupted one continues it.
 
@@ -54,6 +56,8 @@ class WritingMethods:
             inputs: Files, folders or patterns.
             platform: Platform of all records. The default is the name of the folder of a log, `tpu-v3` for TpuGraphs,
                 and the hardware in a benchmark log.
+            graph: Graph of all records of autotuner files: a name, or a JSON list such as `["gemm", {"M": 512}]`.
+            map: Graphs, platforms and columns of tables by patterns of paths, as text in TOML.
             format: Format of all files; without it, the content of each file decides.
             labels: Labels of the files, such as `{"night": "7"}`, for the table `labels`.
             strict: Whether to stop at the first rejected line.
@@ -88,6 +92,8 @@ class WritingMethods:
         given = [inputs] if isinstance(inputs, (str, PathLike)) else list(inputs)
         how = {
             "platform": platform,
+            "graph": graph,
+            "map": map,
             "format": format,
             "labels": pairs(labels),
             "strict": strict,

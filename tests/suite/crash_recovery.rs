@@ -315,6 +315,26 @@ fn killed_database_and_network_ingests_complete_when_rerun() {
     completes(place_with_databases, &args, &counts, &["300,2,3,4,1,1,1"]);
 }
 
+fn place_with_tuner_files() -> Place {
+    let place = Place::new();
+    for name in ["kernel_tuner", "t1", "ktt", "nvbench"] {
+        place.write(
+            &format!("tuners/{name}.json"),
+            crate::autotuners::corpus(name),
+        );
+    }
+    place
+}
+
+#[test]
+#[ignore = "full tier"]
+fn killed_ingests_of_autotuner_files_complete_when_rerun() {
+    let counts = "SELECT (SELECT count(*) FROM records) AS a, (SELECT count(*) FROM spaces) AS b, \
+                  (SELECT count(*) FROM graphs) AS c, (SELECT count(*) FROM texts) AS d, (SELECT count(*) FROM metrics) AS e";
+    let args = ["ingest", "-q", "tuners"];
+    completes(place_with_tuner_files, &args, counts, &["9,5,3,4,10"]);
+}
+
 /// Records of the current file replace records without a row in the ingest log.
 #[test]
 fn leftovers_of_an_interrupted_array_ingest_are_replaced() {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use crate::support::{Place, files_below, has_extension, line, log, shared};
 
-const AUTOTVM: &str = r#"{"i": ["cuda", "matmul", [["TENSOR", [1, 768], "float32"]], {}, ["matmul", [1, 768, "float32"]], {"i": 5, "t": "direct", "c": null, "e": []}], "r": [[0.1], 0, 1.5, 1.6], "v": 0.1}"#;
+const PICKLED_AUTOTVM: &str = "llvm -keys=cpu\tgANdcQAo\tgANdcQ==\t0.1\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 const PICKLE: &[u8] = b"\x80\x04\x95\x05\0\0\0\0\0\0\0K\x01.";
 
@@ -40,8 +40,8 @@ fn named_files_of_unknown_format_are_reported_and_never_stored() {
     let newer = log(1, 30).replace("v0.6", "v0.9");
     for (name, bytes, expected) in [
         (
-            "autotvm.json",
-            format!("{AUTOTVM}\n").repeat(40).into_bytes(),
+            "autotvm.txt",
+            PICKLED_AUTOTVM.as_bytes().to_vec(),
             "an AutoTVM log of version 0.1, as TopHub ships them",
         ),
         ("x.pkl", PICKLE.to_vec(), "a Python pickle"),
@@ -53,11 +53,7 @@ fn named_files_of_unknown_format_are_reported_and_never_stored() {
             newer.into_bytes(),
             "unknown version `v0.9`, expected v0.2 to v0.6",
         ),
-        (
-            "x.xz",
-            b"\xfd7zXZ\0\0\x04".to_vec(),
-            "a file compressed with xz",
-        ),
+        ("x.7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec(), "a 7z archive"),
     ] {
         place.write(&format!("p/{name}"), bytes);
         for pattern in [

@@ -29,7 +29,7 @@ impl ReadOptions {
     pub(crate) fn stem(&self, extensions: &[&str]) -> Option<String> {
         let name = self.path.as_deref()?.file_name()?.to_str()?;
         let mut name = name;
-        for extension in [".gz", ".bz2", ".zst"].iter().chain(extensions) {
+        for extension in [".gz", ".bz2", ".zst", ".xz"].iter().chain(extensions) {
             name = name.strip_suffix(extension).unwrap_or(name);
         }
         Some(name.to_owned())

@@ -6,11 +6,12 @@
 
 use std::io::{self, Read};
 
+use super::autotuners::TunerContent;
 use super::file_description::{self, FileDescription};
 use super::lines::{is_blank, is_comment};
 use super::log_context::LogContext;
 use super::named_format::NamedFormat;
-use super::{DOCUMENTS, Dialect, DocumentFormat, autotvm};
+use super::{DOCUMENTS, Dialect, DocumentFormat, autotuners, autotvm};
 
 /// Bytes that suffice to detect most formats.
 const FIRST_BYTES: usize = 16 << 10;
@@ -119,6 +120,13 @@ impl<R: Read> Head<R> {
             find_document_format(|document| document.matches_text(&self.bytes))
         {
             DetectedFormat::Document(document)
+        } else if let Some(content) = autotuners::detect(&self.bytes) {
+            match content {
+                TunerContent::File(file) => DetectedFormat::Document(file),
+                TunerContent::NoRecords(reason) => {
+                    DetectedFormat::Unknown(FileDescription::new(reason))
+                }
+            }
         } else if lines.is_old_autotvm {
             DetectedFormat::Unknown(FileDescription::new(autotvm::OLD_LOG_DESCRIPTION))
         } else if let Some((number, dialect, reason)) = lines.rejected {
@@ -164,7 +172,7 @@ struct ScannedLines {
     has_text: bool,
     /// First line that started like a record but was rejected: its number, dialect and reason.
     rejected: Option<(u64, Dialect, String)>,
-    /// Whether one of the first lines is a record of AutoTVM version 0.1, which no dialect reads.
+    /// Whether one of the first lines is a record of AutoTVM version 0.1, which is a document of its own.
     is_old_autotvm: bool,
 }
 

@@ -45,14 +45,8 @@ impl fmt::Display for FileDescription {
 const UNPACK_HINT: &str = "unpack it, and ingest the folder";
 
 /// Magic bytes of common file types.
-const MAGIC: [(&[u8], &str, Option<&str>); 18] = [
+const MAGIC: [(&[u8], &str, Option<&str>); 16] = [
     (b"PK\x03\x04", "a zip archive", Some(UNPACK_HINT)),
-    (
-        b"\xfd7zXZ\0",
-        "a file compressed with xz",
-        Some(UNPACK_HINT),
-    ),
-    (b"BZh", "a file compressed with bzip2", Some(UNPACK_HINT)),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", Some(UNPACK_HINT)),
     (b"\x80\x02", "a Python pickle", None),
     (b"\x80\x03", "a Python pickle", None),

@@ -146,6 +146,10 @@ impl FileHandle {
                 Some(Compression::Zstd) => {
                     Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?)
                 }
+                Some(Compression::Bzip2) => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
+                Some(Compression::Xz) => {
+                    Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered))
+                }
                 None => Box::new(buffered),
             },
             compression,

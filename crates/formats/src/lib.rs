@@ -11,6 +11,7 @@
     )
 )]
 
+pub mod autotuners;
 mod byte_counter;
 mod chunk;
 mod companion;
@@ -36,6 +37,7 @@ pub mod npy;
 pub mod npz;
 mod parser;
 pub mod pickle;
+pub mod record_collector;
 mod record_writer;
 mod registry;
 pub mod rows;

@@ -67,7 +67,8 @@ mod tests {
             let name = format.name();
             let found = NamedFormat::by_name(name).map(NamedFormat::dataset);
             assert_eq!(found, Some(format.dataset()), "{name}");
-            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            let is_plain =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
             assert!(name.bytes().all(is_plain), "{name}");
         }
         let logs = Dialect::ALL.iter().map(|dialect| dialect.name());

@@ -3,23 +3,29 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
+use std::sync::LazyLock;
 
 use super::format::{DocumentFormat, LogFormat};
 use super::lines::is_comment;
 use super::log_context::LogContext;
 use super::record_writer::RecordWriter;
 use super::rows::LogRows;
-use super::{autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
+use super::{autotuners, autotvm, graphnet, measured, metaschedule, tenset, tpugraphs};
 
 /// Formats that are read completely.
-pub const DOCUMENTS: &[&dyn DocumentFormat] = &[
-    &tpugraphs::Arrays,
-    &graphnet::Samples,
-    &graphnet::Hub,
-    &graphnet::BenchmarkLog,
-    &tenset::networks::NetworkInfo,
-    &metaschedule::workload::Workloads,
-];
+pub static DOCUMENTS: LazyLock<Vec<&'static dyn DocumentFormat>> = LazyLock::new(|| {
+    let own: [&dyn DocumentFormat; 6] = [
+        &tpugraphs::Arrays,
+        &graphnet::Samples,
+        &graphnet::Hub,
+        &graphnet::BenchmarkLog,
+        &tenset::networks::NetworkInfo,
+        &metaschedule::workload::Workloads,
+    ];
+    let tuner_files = autotuners::ALL.iter().copied();
+    let tuner_files = tuner_files.map(|file| file as &dyn DocumentFormat);
+    own.into_iter().chain(tuner_files).collect()
+});
 
 /// Dialect of a log: one of the log formats.
 #[derive(Clone, Copy, Debug)]

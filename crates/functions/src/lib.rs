@@ -21,6 +21,7 @@ mod array_agg;
 mod counts;
 mod lists;
 mod metric;
+mod metric_lists;
 mod scalar;
 
 mod blocks;

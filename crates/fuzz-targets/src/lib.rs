@@ -21,6 +21,7 @@
     )
 )]
 
+mod autotuners;
 mod columns;
 mod files;
 mod metaschedule;
@@ -60,6 +61,7 @@ type Function = (&'static str, fn(&[u8]));
 
 /// Targets with a function of their own, by name.
 const FUNCTIONS: &[Function] = &[
+    ("autotuners", autotuners::file),
     ("metaschedule", metaschedule::records),
     ("metaschedule_workload", metaschedule::workloads),
     ("npz", files::npz),

@@ -24,7 +24,7 @@ use tsql_error::{Error, Result};
 
 /// Tables in commit order: referenced tables first, the ingest log (`source_segments`) after the data. An ingest does
 /// not write the tables after it. Tables of retracted rows follow the tables that they were removed from.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 23] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -40,6 +40,7 @@ const TABLES: [&str; 22] = [
     include_str!("../schemas/network_tasks.toml"),
     include_str!("../schemas/workloads.toml"),
     include_str!("../schemas/relays.toml"),
+    include_str!("../schemas/spaces.toml"),
     include_str!("../schemas/source_segments.toml"),
     include_str!("../schemas/notes.toml"),
     include_str!("../schemas/subsets.toml"),
@@ -49,7 +50,7 @@ const TABLES: [&str; 22] = [
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 16] = [
+const VIEWS: [&str; 18] = [
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
@@ -58,6 +59,8 @@ const VIEWS: [&str; 16] = [
     include_str!("../schemas/blocks.toml"),
     include_str!("../schemas/block_members.toml"),
     include_str!("../schemas/rejects.toml"),
+    include_str!("../schemas/metrics.toml"),
+    include_str!("../schemas/metric_names.toml"),
     include_str!("../schemas/sample_nodes.toml"),
     include_str!("../schemas/tensors.toml"),
     include_str!("../schemas/checks.toml"),
@@ -305,20 +308,15 @@ impl Table {
     /// Returns the query of the table's SQL name: visible stored columns and computed columns.
     #[must_use]
     pub fn view_sql(&self) -> String {
-        let columns: Vec<String> = self
-            .shown_columns()
-            .map(
-                |column| match column.sql.as_ref().or(column.shown_as.as_ref()) {
-                    Some(sql) => format!("{sql} AS {}", column.name),
-                    None => column.name.clone(),
-                },
-            )
-            .collect();
-        format!(
-            "SELECT {} FROM stored.{}",
-            columns.join(", "),
-            self.sql_name()
-        )
+        let columns = self.shown_columns().map(|column| {
+            match column.sql.as_ref().or(column.shown_as.as_ref()) {
+                Some(sql) => format!("{sql} AS {}", column.name),
+                None => column.name.clone(),
+            }
+        });
+        let columns: Vec<String> = columns.collect();
+        let (columns, table) = (columns.join(", "), self.sql_name());
+        format!("SELECT {columns} FROM stored.{table}")
     }
 }
 

@@ -40,6 +40,18 @@ pub(super) fn read(
     ledger: &mut IngestLog,
     hand: &mut Sink<'_, Document>,
 ) -> Result<Option<()>> {
+    read_for((format, NO_PLATFORM), given, ledger, |_| true, hand)
+}
+
+/// Reads a file of a format and a platform and passes it to `hand`, unless the store has it. It becomes an alias only of
+/// sources with the same bytes that `alike` accepts.
+pub(super) fn read_for(
+    (format, platform): (&dyn DocumentFormat, &str),
+    given: &FormatInput,
+    ledger: &mut IngestLog,
+    alike: impl Fn(&Source) -> bool,
+    hand: &mut Sink<'_, Document>,
+) -> Result<Option<()>> {
     let InputFiles::File(input, compression) = &given.what else {
         return Ok(Some(()));
     };
@@ -58,10 +70,13 @@ pub(super) fn read(
     }
     let hash = ContentHasher::hash_bytes(&bytes);
     let dataset = format.dataset();
-    let plan = ledger.plan_document(dataset, NO_PLATFORM, &input.name, length, &hash, |_| true);
+    let plan = ledger.plan_document(dataset, platform, &input.name, length, &hash, alike);
     let reading = match plan {
         FilePlan::Unchanged => return Ok(hand(ReadEvent::Unchanged(1))),
-        FilePlan::Alias(alias) => return Ok(hand(ReadEvent::Alias(alias, path))),
+        FilePlan::Alias(mut alias) => {
+            alias.compression = *compression;
+            return Ok(hand(ReadEvent::Alias(alias, path)));
+        }
         FilePlan::Read(reading) => reading,
     };
     ledger.add(Source::new_uncommitted(&reading, length, hash.clone()));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use tsql_error::Result;
+use tsql_formats::autotuners::FileNames;
 use tsql_formats::{Compression, DocumentFormat, FileDescription, FileHandle, Input, NamedFormat};
 use tsql_store::Store;
 
@@ -24,6 +25,10 @@ pub struct FormatInput {
     pub what: InputFiles,
     /// Platform of its records. `None` if they have none.
     pub platform: Option<String>,
+    /// Format of the file, if its content or the user determines it.
+    pub format: Option<&'static dyn DocumentFormat>,
+    /// Names that the user gives to the file.
+    pub names: FileNames,
 }
 
 /// Files of an input.
@@ -63,10 +68,29 @@ impl FormatInput {
 pub enum Admission {
     /// The reader reads the file. Contains its platform, if it has one.
     Taken(Option<String>),
+    /// As `Taken`, with the names that its reader needs.
+    Named(Option<String>, Box<FileNames>),
     /// The file needs a platform and none is known. Contains a hint.
     Nameless(&'static str),
+    /// The file needs names that are not known. Contains the fact and a hint.
+    Unnamed(String),
     /// The file is not of this format.
     Skipped(FileDescription),
+}
+
+/// A file whose format is known.
+#[derive(Clone, Copy)]
+pub struct AdmissionRequest<'a> {
+    /// The file.
+    pub input: &'a Input,
+    /// The open file. `None` for archives, and for exported files of known format.
+    pub opened: Option<&'a FileHandle>,
+    /// Platform for all files.
+    pub platform: Option<&'a str>,
+    /// Format of the file, if its content or the user determines it.
+    pub format: Option<&'static dyn DocumentFormat>,
+    /// Names that the user gives to the file.
+    pub names: &'a FileNames,
 }
 
 /// Detection of the files of a format.
@@ -102,14 +126,8 @@ pub trait FormatDetector: Sync {
         false
     }
 
-    /// Decides on a file and its platform. `asked` is the platform for all files. `opened` is `None` for
-    /// archives, and for exported files of known format.
-    fn admit(
-        &self,
-        input: &Input,
-        opened: Option<&FileHandle>,
-        asked: Option<&str>,
-    ) -> Result<Admission>;
+    /// Decides on a file and its platform.
+    fn admit(&self, request: &AdmissionRequest<'_>) -> Result<Admission>;
 
     /// Unique name of the format.
     fn name(&self) -> &'static str {
@@ -149,6 +167,20 @@ pub enum ReadEvent<W> {
     Failed(String, String),
 }
 
+impl<W> ReadEvent<W> {
+    /// Converts the item.
+    pub(crate) fn map<V>(self, convert: impl FnOnce(W) -> V) -> ReadEvent<V> {
+        match self {
+            Self::Taken(kind) => ReadEvent::Taken(kind),
+            Self::Bytes(bytes) => ReadEvent::Bytes(bytes),
+            Self::Work(path, source_id, work) => ReadEvent::Work(path, source_id, convert(work)),
+            Self::Unchanged(files) => ReadEvent::Unchanged(files),
+            Self::Alias(alias, path) => ReadEvent::Alias(alias, path),
+            Self::Failed(path, reason) => ReadEvent::Failed(path, reason),
+        }
+    }
+}
+
 /// Receives events. Returns `None` to stop.
 pub(crate) type Sink<'a, W> = dyn FnMut(ReadEvent<W>) -> Option<()> + 'a;
 
@@ -161,8 +193,6 @@ pub trait FormatReader: FormatDetector + Send + Copy + 'static {
     /// Collects parse results for a commit.
     type Group: CommitBatch<Read = Self::Read>;
 
-    /// Dataset name.
-    const DATASET: &'static str;
     /// Tables with rows that belong to sources, in commit order.
     const TABLES: &'static [&'static str];
     /// Queue lengths per parser thread: waiting items, and parsed items.
@@ -170,8 +200,14 @@ pub trait FormatReader: FormatDetector + Send + Copy + 'static {
     /// Whether a rejected file ends a strict run.
     const IS_STRICT: bool;
 
-    /// Platforms and names that the files will get, if known in advance.
-    fn expected_names<'a>(&self, given: &'a [FormatInput]) -> Option<Vec<(&'a str, &'a str)>> {
+    /// Datasets of its files.
+    fn datasets(&self) -> &'static [&'static str];
+
+    /// Datasets, platforms and names that the files will get, if known in advance.
+    fn expected_names<'a>(
+        &self,
+        given: &'a [FormatInput],
+    ) -> Option<Vec<(&'static str, &'a str, &'a str)>> {
         let _ = given;
         None
     }

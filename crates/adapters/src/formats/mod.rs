@@ -17,11 +17,14 @@ pub mod configurations;
 mod document;
 pub mod graphs;
 pub mod platform;
+pub mod record_group;
 mod similar_sample;
+mod text_writer;
 mod texts;
 
 pub mod lines;
 
+mod autotuners;
 pub mod graphnet;
 pub mod metaschedule;
 mod network_info;
@@ -54,7 +57,9 @@ pub fn all_formats() -> impl Iterator<Item = &'static dyn ExportFormat> {
     let dialects = Dialect::ALL
         .iter()
         .map(|dialect| dialect as &dyn ExportFormat);
-    dialects.chain(DOCUMENTS)
+    let tuner_files = autotuners::FORMATS.iter();
+    let tuner_files = tuner_files.map(|format| format as &dyn ExportFormat);
+    dialects.chain(DOCUMENTS).chain(tuner_files)
 }
 
 /// The export format of a dataset. `None` for a dataset of a later version.
@@ -101,4 +106,5 @@ document_formats![
     graphnet::SampleReader,
     network_info::NetworkInfoReader,
     metaschedule::WorkloadReader,
+    autotuners::TunerReader,
 ];

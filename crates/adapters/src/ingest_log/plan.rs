@@ -16,7 +16,7 @@ impl IngestLog {
     /// platform has any files, because its decompressed size is unknown.
     pub fn plan(
         &mut self,
-        dataset: &str,
+        dataset: &'static str,
         platform: &str,
         input: &Input,
         opened: &FileHandle,
@@ -52,7 +52,7 @@ impl IngestLog {
     }
 
     /// Adds an alias of this run, so that a third file with that name and these bytes is unchanged.
-    fn add_alias(&mut self, dataset: &str, plan: &FilePlan) {
+    fn add_alias(&mut self, dataset: &'static str, plan: &FilePlan) {
         if let FilePlan::Alias(alias) = plan {
             self.add(Source::new_uncommitted_alias(dataset, alias));
         }
@@ -60,7 +60,7 @@ impl IngestLog {
 
     fn choose_plan(
         &self,
-        dataset: &str,
+        dataset: &'static str,
         platform: &str,
         input: &Input,
         (opened, compression): (&FileHandle, Option<Compression>),
@@ -110,6 +110,7 @@ impl IngestLog {
                     name: begun.map_or(name, |begun| begun.name.clone()),
                     segment: begun.map_or(0, |begun| begun.segments),
                     compression,
+                    dataset,
                     same_as: twin.clone(),
                 })));
             }
@@ -124,7 +125,7 @@ impl IngestLog {
     /// are added to the log at once.
     pub(crate) fn plan_document(
         &mut self,
-        dataset: &str,
+        dataset: &'static str,
         platform: &str,
         named: &str,
         bytes: u64,
@@ -156,7 +157,7 @@ impl IngestLog {
 
     fn choose_document_plan(
         &self,
-        dataset: &str,
+        dataset: &'static str,
         platform: &str,
         named: &str,
         (bytes, content_hash): (u64, &str),
@@ -177,6 +178,7 @@ impl IngestLog {
                 given,
                 segment: 0,
                 compression: None,
+                dataset,
                 same_as: twin.clone(),
             })),
             None => FilePlan::Read(ReadPlan {

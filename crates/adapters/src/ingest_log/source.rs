@@ -103,6 +103,8 @@ pub struct Alias {
     pub(crate) given: Option<String>,
     pub(crate) segment: i32,
     pub(crate) compression: Option<Compression>,
+    /// Dataset of the file.
+    pub(crate) dataset: &'static str,
     /// The source with the same bytes.
     pub same_as: Source,
 }

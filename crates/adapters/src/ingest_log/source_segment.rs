@@ -75,7 +75,8 @@ pub struct DocumentAttributes {
 
 impl SourceSegment {
     /// Creates an alias: a file with the bytes of another one.
-    pub fn for_alias(dataset: &'static str, alias: Alias, path: String) -> Self {
+    pub fn for_alias(alias: Alias, path: String) -> Self {
+        let dataset = alias.dataset;
         let same_as = alias.same_as;
         let reading = ReadPlan {
             given: alias.given,

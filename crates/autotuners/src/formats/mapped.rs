@@ -141,7 +141,11 @@ impl TableFormat for Table {
                 let unit = unit.unwrap_or_default();
                 let unit = TimeUnit::parse(&unit);
                 let unit = unit.ok_or_else(|| format!("no unit of time for `{name}`"))?;
-                match Time::new(self.number(name, cell)?, unit) {
+                let number = self.number(name, cell)?;
+                if number.value() < 0.0 {
+                    return Err(format!("`{cell}` in `{name}` is negative"));
+                }
+                match Time::new(number, unit) {
                     Some(time) => trial.time = Some(time),
                     None => trial.fail(FailureKind::Unknown, cell),
                 }

@@ -92,7 +92,11 @@ fn trial(problem: &str, entry: &str, mut trial: Trial) -> Result<Trial, String> 
         }
     };
     trial.graph = Graph {
-        kernel: None,
+        // Find databases are of convolutions only.
+        kernel: Some(Sourced {
+            name: "convolution".to_owned(),
+            origin: Origin::File,
+        }),
         problem: vec![("problem".to_owned(), Value::text(problem))],
         parameters: vec!["algorithm".to_owned(), "solver".to_owned()],
     };

@@ -45,7 +45,10 @@ pub(crate) fn open<'a>(
             Box::new(kernel_tuner::Cache::new(input)),
             kernel_tuner::document(),
         ),
-        Format::T4 => (elements(input, t4::Results::default()), t4::document()),
+        Format::T4 => (
+            elements(input, t4::Results::default()),
+            t4::document(options),
+        ),
         Format::T1 => (Box::new(t1::Description::new(input)), t1::document()),
         Format::KttJson => (elements(input, ktt::Results::default()), ktt::document()),
         Format::KttCsv => (

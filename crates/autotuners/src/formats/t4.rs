@@ -1,12 +1,13 @@
 //! T4, the result schema of the FAIR benchmark group.
 //!
-//! The file names neither kernel nor device. They come from the caller.
+//! The file names neither kernel nor device. They come from the caller, or from the path if it follows the rule of the
+//! benchmark hub: `<kernel>/<device>_T4.json`.
 
 use crate::document::{Coverage, Document};
 use crate::format::Format;
 use crate::json::Span;
-use crate::model::{FailureKind, Graph, Metric, Repeats, Trial};
-use crate::output::Output;
+use crate::model::{FailureKind, Graph, Metric, Origin, Repeats, Sourced, Trial};
+use crate::output::{Output, ReadOptions};
 use crate::quantity::{Time, TimeUnit};
 use crate::value::{Fields, Value, get};
 
@@ -18,8 +19,24 @@ pub(super) struct Results {
     unit: Option<TimeUnit>,
 }
 
-pub(super) fn document() -> Document {
-    Document::new(Format::T4, Coverage::AllTrials)
+pub(super) fn document(options: &ReadOptions) -> Document {
+    let mut document = Document::new(Format::T4, Coverage::AllTrials);
+    document.device = hub_device(options).map(from_path);
+    document
+}
+
+/// Device in a file name of the hub.
+fn hub_device(options: &ReadOptions) -> Option<String> {
+    let stem = options.stem(&[".json"])?;
+    let device = stem.strip_suffix("_T4")?;
+    (!device.is_empty()).then(|| device.to_owned())
+}
+
+fn from_path(name: String) -> Sourced {
+    Sourced {
+        name,
+        origin: Origin::Path,
+    }
 }
 
 impl ElementFormat for Results {
@@ -65,7 +82,9 @@ impl Results {
         trial
             .configuration
             .clone_from(configuration.ok_or("no `configuration`")?);
+        let folder = hub_device(&output.options).and_then(|_| output.options.folder());
         trial.graph = Graph {
+            kernel: folder.map(from_path),
             parameters: trial
                 .configuration
                 .iter()

@@ -260,6 +260,26 @@ fn documents_without_records_are_named() {
     }
 }
 
+#[test]
+fn the_path_of_t4_follows_the_rule_of_the_hub() {
+    let text = r#"{"results": [{"configuration": {"x": 1}, "invalidity": "correct", "times": {},
+        "measurements": [{"name": "time", "value": 2.5, "unit": "ms"}], "objectives": ["time"]}], "schema_version": "1.0.0"}"#;
+    let file = read_at("hub/gemm/A100_T4.json.xz", text, Format::T4);
+    let trial = &file.trials[0];
+    let kernel = trial.graph.kernel.as_ref().unwrap();
+    assert_eq!(
+        (kernel.name.as_str(), kernel.origin),
+        ("gemm", Origin::Path)
+    );
+    let platform = trial.platform.as_ref().unwrap();
+    assert_eq!(
+        (platform.name.as_str(), platform.origin),
+        ("A100", Origin::Path)
+    );
+    let other = read_at("hub/gemm/A100.json", text, Format::T4);
+    assert!(other.trials[0].platform.is_none() && other.trials[0].graph.kernel.is_none());
+}
+
 /// Generates the entries of a cache and counts the bytes that were read.
 struct Endless {
     next: Vec<u8>,

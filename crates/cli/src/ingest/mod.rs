@@ -3,7 +3,7 @@
 mod ingest_report;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -26,18 +26,24 @@ use super::signals::stop_on_ctrl_c;
 use super::stderr::{print_message, shows_progress};
 use super::store_options::StoreOptions;
 
-/// Read tuning logs, TpuGraphs files, GraphNet samples and benchmark logs into the store
+/// Read tuning logs, autotuner files, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
 /// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor,
 /// TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info
 /// pickles; TpuGraphs npz files; GraphNet samples (folders with graph_net.json), their hub's Parquet files and
-/// benchmark logs. Npz files and samples may be inside tar, tar.gz and tar.zst archives.
+/// benchmark logs; files of Kernel Tuner (also T4 and T1), KTT, Helion, MIOpen, tokamax, AITER, Triton, FlashInfer,
+/// FlashInfer-Bench, Inductor, TunableOp, nvbench, KernelBench and AutoTVM 0.1. Files may be compressed with gzip, zstd,
+/// bzip2 or xz. Npz files and samples may be inside tar, tar.gz and tar.zst archives.
 ///
 /// Files that the store has are skipped; of a log that has grown, only the new lines are read. Lines that are no
 /// records are rejected one by one, with a reason, and stored in `rejects`. Hidden files and stores are skipped. Other
 /// files that no reader accepts are listed; the exit code is 1 only if such a file was named or matched a pattern.
 ///
-/// The platform of a log comes from --platform, or from the name of its folder.
+/// The platform of a log comes from --platform, or from the name of its folder. Graph and platform of an autotuner file
+/// come from the file, or from its path by the rule of its format; --graph, --platform and --map win over both.
+///
+/// --map FILE is TOML: a list `file` of patterns of paths with `graph`, `platform` and `table`, the mapping of the columns
+/// of a CSV file in no known format. Keys of a mapping outside of the list are for all other CSV files.
 ///
 /// --dry-run parses everything and reports as the run would, but does not count new graphs and configurations. It
 /// compares compressed archives beyond their first 256 MiB with the store only, not with the other inputs.
@@ -55,6 +61,8 @@ use super::store_options::StoreOptions;
     tsql ingest --dry-run data/                 # report formats, write nothing\n  \
     tsql ingest --replace logs/a100/tuning.json # after editing the file\n  \
     tsql ingest --input-format autotvm odd.txt --platform k80\n  \
+    tsql ingest kernel_tuner/ helion/ --map names.toml\n  \
+    tsql ingest softmax.csv --graph softmax --platform a100\n  \
     tsql ingest --shard $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
     /// Files, pipes, directories, patterns in quotes, or `-` for standard input
@@ -64,6 +72,13 @@ pub(super) struct Ingest {
     /// benchmark log]
     #[arg(long, value_name = "NAME", add = super::completion_values::platforms())]
     platform: Option<String>,
+    /// Graph of all records of autotuner files: a name, or a list such as ["gemm", {"M": 512}] [default: what the file
+    /// or its path states]
+    #[arg(long, value_name = "NAME")]
+    graph: Option<String>,
+    /// Graphs, platforms and columns of tables by patterns of paths, as TOML
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    map: Option<PathBuf>,
     #[command(flatten)]
     label: Label,
     /// Stop at the first rejected line
@@ -95,6 +110,7 @@ pub(super) async fn run(
     for input in &command.inputs {
         check_input(input)?;
     }
+    let naming = naming_options(&command)?;
     let opened = if command.dry_run {
         // The report compares with an existing store; a dry run creates none.
         place.open_if_any().await?
@@ -111,7 +127,7 @@ pub(super) async fn run(
     };
     let bar = shows_progress().then(progress_bar);
     let event_bar = bar.clone();
-    let options = IngestOptions::default()
+    let options = naming
         .strict(command.strict)
         .dry_run(command.dry_run)
         .progress(move |event| show(event_bar.as_ref(), event))
@@ -154,6 +170,25 @@ pub(super) async fn run(
         );
     }
     Ok(if clean { DONE } else { PARTLY })
+}
+
+/// Returns options with the names that the user gives to files.
+fn naming_options(command: &Ingest) -> Result<IngestOptions, Failure> {
+    let mut options = IngestOptions::default();
+    if let Some(graph) = &command.graph {
+        options = options.graph(graph)?;
+    }
+    if let Some(file) = &command.map {
+        let text = std::fs::read_to_string(file).map_err(Error::io(file))?;
+        options = options.map(&text).map_err(|error| match error {
+            Error::Argument { reason, .. } => Error::Source {
+                location: file.display().to_string(),
+                reason,
+            },
+            other => other,
+        })?;
+    }
+    Ok(options)
 }
 
 /// Checks that an input exists on this machine, so that a mistyped name creates no store.

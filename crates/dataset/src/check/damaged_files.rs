@@ -24,7 +24,7 @@ use super::sources::file_path;
 const FROM_FILES: [(&str, &str); 2] = [("records", "record_count"), ("lines", "other_count")];
 
 /// Other tables whose rows are built from source files.
-const OF_SOURCES: [&str; 12] = [
+const OF_SOURCES: [&str; 13] = [
     "node_types",
     "graphs",
     "tasks",
@@ -36,6 +36,7 @@ const OF_SOURCES: [&str; 12] = [
     "network_tasks",
     "workloads",
     "relays",
+    "spaces",
     "sources",
 ];
 

@@ -16,6 +16,9 @@ use tsql_formats::Compression;
 /// Compression level of zstd, the default of its command.
 const ZSTD_LEVEL: i32 = 3;
 
+/// Level of exported xz files.
+const XZ_LEVEL: u32 = 6;
+
 /// An output file.
 pub struct ExportTarget {
     /// `None`: the bytes are only verified.
@@ -33,6 +36,8 @@ enum OutputEncoder {
     Plain(Plain),
     Gzip(GzEncoder<Plain>),
     Zstd(zstd::stream::write::Encoder<'static, Plain>),
+    Bzip2(bzip2::write::BzEncoder<Plain>),
+    Xz(liblzma::write::XzEncoder<Plain>),
 }
 
 /// Result of an output file.
@@ -94,6 +99,13 @@ impl ExportTarget {
                 let encoder = zstd::stream::write::Encoder::new(plain, ZSTD_LEVEL);
                 OutputEncoder::Zstd(encoder.map_err(Error::io(&path))?)
             }
+            Some(Compression::Bzip2) => {
+                let level = bzip2::Compression::default();
+                OutputEncoder::Bzip2(bzip2::write::BzEncoder::new(plain, level))
+            }
+            Some(Compression::Xz) => {
+                OutputEncoder::Xz(liblzma::write::XzEncoder::new(plain, XZ_LEVEL))
+            }
         };
         Ok(Self {
             out: Some(out),
@@ -114,6 +126,8 @@ impl ExportTarget {
             Some(OutputEncoder::Plain(out)) => out.write_all(bytes),
             Some(OutputEncoder::Gzip(out)) => out.write_all(bytes),
             Some(OutputEncoder::Zstd(out)) => out.write_all(bytes),
+            Some(OutputEncoder::Bzip2(out)) => out.write_all(bytes),
+            Some(OutputEncoder::Xz(out)) => out.write_all(bytes),
         };
         written.map_err(Error::io(&self.path))
     }
@@ -135,6 +149,8 @@ impl ExportTarget {
             Some(OutputEncoder::Plain(out)) => Ok(out),
             Some(OutputEncoder::Gzip(out)) => out.finish(),
             Some(OutputEncoder::Zstd(out)) => out.finish(),
+            Some(OutputEncoder::Bzip2(out)) => out.finish(),
+            Some(OutputEncoder::Xz(out)) => out.finish(),
         };
         let file =
             plain.and_then(|plain| plain.into_inner().map_err(io::IntoInnerError::into_error));

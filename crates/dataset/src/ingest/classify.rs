@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tsql_adapters::catch_panic;
 use tsql_adapters::formats::DETECTORS;
-use tsql_adapters::formats::format_reader::FormatInput;
+use tsql_adapters::formats::format_reader::{AdmissionRequest, FormatInput};
 use tsql_adapters::formats::platform;
 use tsql_error::{Error, Result};
+use tsql_formats::autotuners::FileNames;
 use tsql_formats::{
-    ByteCounter, Compression, DetectedFormat, Dialect, FileDescription, FileHandle, Input,
-    NamedFormat,
+    ByteCounter, Compression, DetectedFormat, Dialect, DocumentFormat, FileDescription, FileHandle,
+    Input, NamedFormat,
 };
 
 use super::archive_members::ArchiveBatch;
@@ -36,6 +37,8 @@ pub(super) struct ClassifiedInputs {
     platforms: BTreeSet<String>,
     /// Explicitly given files without a platform.
     nameless: Vec<String>,
+    /// Explicitly given files without a graph or a platform, with the reason.
+    unnamed: Vec<(String, String)>,
     /// Requested format of all files.
     wanted: Option<NamedFormat>,
     /// Number of open files.
@@ -45,8 +48,12 @@ pub(super) struct ClassifiedInputs {
 /// Reader of a file.
 enum Reader {
     Lines(Dialect, Option<Compression>),
-    /// The flag is true if the file content determined the format, and false for an exported file.
-    Room(&'static dyn FormatDetector, Option<Compression>, bool),
+    /// The format is known if the file content determined it, and unknown for an exported file.
+    Room(
+        &'static dyn FormatDetector,
+        Option<Compression>,
+        Option<&'static dyn DocumentFormat>,
+    ),
 }
 
 impl ClassifiedInputs {
@@ -84,6 +91,9 @@ impl ClassifiedInputs {
             let reason = format!("{NO_PLATFORM_KNOWN}{more}{PLATFORM_HINT}");
             return Err(Error::Source { location, reason });
         }
+        if let Some((location, reason)) = intake.unnamed.first().cloned() {
+            return Err(Error::Source { location, reason });
+        }
         intake.report.platforms = std::mem::take(&mut intake.platforms);
         companion_files::assign_companions(&mut intake.logs, &names);
         Ok(intake)
@@ -106,8 +116,15 @@ impl ClassifiedInputs {
                     ..Self::default()
                 };
                 let contents = room.archive_contents(portion.inputs);
-                let admission = room.admit(archive, None, options.platform.as_deref())?;
-                intake.add_admitted(archive, room, contents.taken, admission, options)?;
+                let admission = room.admit(&AdmissionRequest {
+                    input: archive,
+                    opened: None,
+                    platform: options.platform.as_deref(),
+                    format: None,
+                    names: &FileNames::default(),
+                })?;
+                let what = (contents.taken, None);
+                intake.add_admitted(archive, room, what, admission, options)?;
                 for (input, looks) in contents.others {
                     intake.skip(&input, &looks, options)?;
                 }
@@ -158,19 +175,28 @@ impl ClassifiedInputs {
                 self.assign(input, Reader::Lines(dialect, compression), options)
             }
             DetectedFormat::Blank(_) => self.skip(&input, &FileDescription::empty(), options),
-            DetectedFormat::Document(format) => match DETECTORS
-                .iter()
-                .find(|room| room.handles(format))
-            {
-                Some(room) => self.assign(input, Reader::Room(*room, compression, true), options),
-                None => self.skip(&input, &FileDescription::new(format.description()), options),
-            },
+            DetectedFormat::Document(format) => {
+                match DETECTORS.iter().find(|room| room.handles(format)) {
+                    Some(room) => self.assign(
+                        input,
+                        Reader::Room(*room, compression, Some(format)),
+                        options,
+                    ),
+                    None => self.skip(&input, &FileDescription::new(format.description()), options),
+                }
+            }
             DetectedFormat::Archive => {
                 let archive = self.limit_open(input);
                 self.archives.push(archive);
                 Ok(())
             }
-            DetectedFormat::Unknown(looks) => self.skip(&input, &looks, options),
+            DetectedFormat::Unknown(looks) => match options.naming.format_of_table(&input.path) {
+                Some(format) => {
+                    let kind = DetectedFormat::Document(format);
+                    self.add_detected(input, Detection::Is(kind, compression), options)
+                }
+                None => self.skip(&input, &looks, options),
+            },
         }
     }
 
@@ -195,12 +221,20 @@ impl ClassifiedInputs {
                     Ok(None) => self.reject_without_platform(&input, PLATFORM_HINT),
                 }
             }
-            Reader::Room(room, compression, is_told) => {
-                let opened = input.opened.as_ref().filter(|_| is_told);
-                match room.admit(&input, opened, asked) {
+            Reader::Room(room, compression, format) => {
+                let names = options.naming.names_of(&input.path);
+                let request = AdmissionRequest {
+                    input: &input,
+                    opened: input.opened.as_ref().filter(|_| format.is_some()),
+                    platform: asked,
+                    format,
+                    names: &names,
+                };
+                match room.admit(&request) {
                     Ok(admission) => {
                         let what = InputFiles::File(self.limit_open(input.clone()), compression);
-                        self.add_admitted(&input, room, vec![what], admission, options)?;
+                        let what = (vec![what], format);
+                        self.add_admitted(&input, room, what, admission, options)?;
                     }
                     Err(error) => self.add_failure(&input, error_text(error)),
                 }
@@ -226,25 +260,35 @@ impl ClassifiedInputs {
         &mut self,
         input: &Input,
         room: &dyn FormatDetector,
-        what: Vec<InputFiles>,
+        (what, format): (Vec<InputFiles>, Option<&'static dyn DocumentFormat>),
         admission: Admission,
         options: &IngestOptions,
     ) -> Result<()> {
         let admission = match admission {
-            Admission::Skipped(_) if self.wanted.is_some() => Admission::Taken(None),
+            Admission::Skipped(_) if self.wanted.is_some() => {
+                Admission::Named(None, Box::default())
+            }
+            Admission::Taken(platform) => Admission::Named(platform, Box::default()),
             told => told,
         };
         match admission {
-            Admission::Taken(platform) => {
+            Admission::Taken(_) => {}
+            Admission::Named(platform, names) => {
                 self.platforms.extend(platform.clone());
                 let given = |what| FormatInput {
                     what,
                     platform: platform.clone(),
+                    format,
+                    names: (*names).clone(),
                 };
                 let rooms = self.rooms.entry(room.name()).or_default();
                 rooms.extend(what.into_iter().map(given));
             }
             Admission::Nameless(hint) => self.reject_without_platform(input, hint),
+            Admission::Unnamed(reason) if input.explicit => {
+                self.unnamed.push((input.path.clone(), reason));
+            }
+            Admission::Unnamed(reason) => self.add_failure(input, reason),
             Admission::Skipped(looks) => self.skip(input, &looks, options)?,
         }
         Ok(())
@@ -332,7 +376,7 @@ fn exported_reader(
     }
     let stream = opened.stream(&ByteCounter::default());
     let (_, compression) = stream.map_err(Error::io(&input.file))?;
-    let room = room.map(|room| Reader::Room(*room, compression, false));
+    let room = room.map(|room| Reader::Room(*room, compression, None));
     Ok(room.or(dialect.map(|dialect| Reader::Lines(dialect, compression))))
 }
 

@@ -132,12 +132,8 @@ pub(super) async fn run<T: FormatReader>(
 ) -> Result<Option<Report>> {
     let ledger = options.load_ingest_log(store).await?;
     let scope = match room.expected_names(&given) {
-        None => ReadScope::for_dataset(T::DATASET),
-        Some(names) => {
-            let names = names.into_iter();
-            let names = names.map(|(platform, name)| (T::DATASET, platform, name));
-            ReadScope::for_files(&ledger, names)
-        }
+        None => ReadScope::for_datasets(room.datasets()),
+        Some(names) => ReadScope::for_files(&ledger, names.into_iter()),
     };
     let orphans = Orphans::find(store, &ledger, &scope, T::TABLES).await?;
     let commits = Committer::new(store, &ledger, orphans, options.labelling()?);
@@ -202,7 +198,7 @@ impl<T: FormatReader> DocumentIngest<'_, T> {
                     );
                     return self.fail(path, reason);
                 }
-                let closed = SourceSegment::for_alias(T::DATASET, *alias, path);
+                let closed = SourceSegment::for_alias(*alias, path);
                 self.report.duplicate_files += 1;
                 self.report.note_renamed(&closed);
                 self.closed.push(closed);

@@ -9,6 +9,7 @@ use derive_setters::Setters;
 use tsql_adapters::formats::StreamFormat;
 use tsql_adapters::ingest_log::{IngestLog, Labelling, Labels};
 use tsql_error::{Error, Result};
+use tsql_formats::autotuners::NamingOptions;
 use tsql_formats::export_manifest::MANIFEST_FILE;
 use tsql_formats::{Input, NamedFormat};
 use tsql_schema::shard::Shard;
@@ -28,6 +29,8 @@ pub struct IngestOptions {
     /// directory. Logs that are given explicitly or by a pattern need it.
     #[setters(into)]
     pub(crate) platform: Option<String>,
+    #[setters(skip)]
+    pub(crate) naming: Arc<NamingOptions>,
     /// Reads all files as this format, independent of their content and of the file list of an export. By
     /// default the content determines the format. For archives it applies to their members.
     #[setters(into)]
@@ -70,6 +73,7 @@ impl Default for IngestOptions {
         let stop = Arc::new(AtomicBool::new(false));
         Self {
             platform: None,
+            naming: Arc::default(),
             format: None,
             strict: false,
             dry_run: false,
@@ -105,6 +109,31 @@ impl IngestOptions {
         /// # assert!(count.parse::<u64>().unwrap() > 0);
         /// # Ok::<(), tsql_error::Error>(()) }).unwrap();
         /// ```
+    }
+
+    /// Sets the graph of all records of files that may lack one (autotuners): the name of a kernel, or a JSON list of a
+    /// name and an object of sizes. It wins over file and path.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an empty text and for another list.
+    pub fn graph(mut self, text: &str) -> Result<Self> {
+        let set = Arc::make_mut(&mut self.naming).set_graph(text);
+        let name = "graph";
+        set.map_err(|reason| Error::Argument { name, reason })?;
+        Ok(self)
+    }
+
+    /// Adds the text of a mapping file: graphs, platforms and columns of tables by patterns of paths.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a text that is no such mapping.
+    pub fn map(mut self, text: &str) -> Result<Self> {
+        let added = Arc::make_mut(&mut self.naming).add_map(text);
+        let name = "map";
+        added.map_err(|reason| Error::Argument { name, reason })?;
+        Ok(self)
     }
 
     /// Sets the callback for progress events.

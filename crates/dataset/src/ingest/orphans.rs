@@ -20,7 +20,7 @@ use tsql_schema::column;
 use tsql_store::{LISTED, Snapshot, Store};
 
 /// Tables with rows of sources, in the order of commits and removals.
-pub(crate) const TABLES: [&str; 8] = [
+pub(crate) const TABLES: [&str; 9] = [
     "records",
     "retracted",
     "runs",
@@ -29,6 +29,7 @@ pub(crate) const TABLES: [&str; 8] = [
     "network_tasks",
     "relays",
     "workloads",
+    "spaces",
 ];
 
 /// Rows of sources, from a start position on: a line (`records`, `runs`), or a segment (`lines`).
@@ -102,10 +103,10 @@ pub(crate) struct ReadScope {
 }
 
 impl ReadScope {
-    /// Any file of a dataset.
-    pub(super) fn for_dataset(name: &'static str) -> Self {
+    /// Any file of some datasets.
+    pub(super) fn for_datasets(names: &[&'static str]) -> Self {
         Self {
-            datasets: BTreeSet::from([name]),
+            datasets: names.iter().copied().collect(),
             ..Self::default()
         }
     }

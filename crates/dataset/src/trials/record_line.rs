@@ -72,6 +72,7 @@ pub(super) fn format_record(
         cpu,
         disturbed_repeats: disturbed.and_then(|text| json::canonical(&text)),
         flags: (!outcome.flags.is_empty()).then(|| outcome.flags.clone()),
+        ..RecordDetails::default()
     };
     let count = wall.as_ref().map_or(0, |_| counted.len());
     let measurement = Measurement {

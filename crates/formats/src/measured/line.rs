@@ -119,6 +119,7 @@ impl<'a> MeasuredLine<'a> {
                     .and_then(repeats::pack),
                 disturbed_repeats: list("disturbed_repeats")?,
                 flags: value("flags").map(parse_flags).transpose()?,
+                ..RecordDetails::default()
             },
             environment: value("environment").unwrap_or("{}"),
             repeats,

@@ -31,6 +31,7 @@ macro_rules! questions {
 /// Name and text of each built-in query, sorted by name. A test compares the list with the folder.
 const BUILT_IN_FILES: &[(&str, &str)] = &questions![
     "best-by-month",
+    "best-per-kernel",
     "best-program-elsewhere",
     "best-program-per-graph",
     "best-sketch-per-graph",
@@ -53,6 +54,7 @@ const BUILT_IN_FILES: &[(&str, &str)] = &questions![
     "label-distribution",
     "metaschedule-labels",
     "missing-programs",
+    "near-best",
     "network-latency",
     "noise-by-runtime",
     "noise-floor",

@@ -27,13 +27,14 @@ pub(crate) const INGEST_LOG: &str = "sources";
 const RETRACTED: &str = "retracted";
 
 /// Tables whose rows belong to sources, and the column by which segments of a source are ordered.
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 7] = [
     ("records", "line"),
     ("lines", "segment"),
     ("runs", "line"),
     ("network_tasks", "line"),
     ("workloads", "line"),
     ("relays", "line"),
+    ("spaces", "line"),
 ];
 
 /// End of a source in the ingest log: the first line and the first segment that are not in it.

@@ -59,6 +59,7 @@ impl<'a> DetailColumns<'a> {
                 .or_else(|| text(self.disturbed_texts)),
             flags: column::texts_at(self.flags, row)
                 .or_else(|| Some(split_flags(column::text_at(self.flag_texts, row)?))),
+            ..rows::RecordDetails::default()
         };
         (self.kernels.at(row).unwrap_or_default(), details)
     }

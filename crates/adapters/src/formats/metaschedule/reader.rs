@@ -3,13 +3,15 @@
 use tsql_error::Result;
 use tsql_formats::computation;
 use tsql_formats::metaschedule::workload::{self, NAME};
-use tsql_formats::{DocumentFormat, FileHandle, Input};
+use tsql_formats::{DocumentFormat, Input};
 
 use super::group::PendingWorkloads;
 use super::parsed::{Line, ParsedFile};
 use crate::formats::document;
 use crate::formats::document::Document;
-use crate::formats::format_reader::{Admission, FormatDetector, FormatInput, FormatReader, Sink};
+use crate::formats::format_reader::{
+    Admission, AdmissionRequest, FormatDetector, FormatInput, FormatReader, Sink,
+};
 use crate::formats::lines::columns::NonRecordLine;
 use crate::ingest_log::IngestLog;
 
@@ -26,7 +28,7 @@ impl FormatDetector for WorkloadReader {
         input.exported_as(NAME).is_some()
     }
 
-    fn admit(&self, _: &Input, _: Option<&FileHandle>, _: Option<&str>) -> Result<Admission> {
+    fn admit(&self, _: &AdmissionRequest<'_>) -> Result<Admission> {
         Ok(Admission::Taken(None))
     }
 }
@@ -36,10 +38,13 @@ impl FormatReader for WorkloadReader {
     type Read = ParsedFile;
     type Group = PendingWorkloads;
 
-    const DATASET: &'static str = NAME;
     const TABLES: &'static [&'static str] = &["workloads", "lines"];
     const QUEUE: (usize, usize) = (1, 1);
     const IS_STRICT: bool = true;
+
+    fn datasets(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
 
     fn read(
         &self,

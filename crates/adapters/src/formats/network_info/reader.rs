@@ -3,13 +3,15 @@
 use tsql_codecs::identity::text_id;
 use tsql_error::Result;
 use tsql_formats::tenset::networks::{self, NAME, Network, NetworkContent, NetworkInfo};
-use tsql_formats::{DocumentFormat, FileHandle, Input};
+use tsql_formats::{DocumentFormat, Input};
 
 use super::group::PendingFiles;
 use super::parsed::ParsedFile;
 use crate::formats::document;
 use crate::formats::document::Document;
-use crate::formats::format_reader::{Admission, FormatDetector, FormatInput, FormatReader, Sink};
+use crate::formats::format_reader::{
+    Admission, AdmissionRequest, FormatDetector, FormatInput, FormatReader, Sink,
+};
 use crate::ingest_log::{DocumentAttributes, IngestLog};
 
 /// Reader of `network_info` files.
@@ -25,7 +27,7 @@ impl FormatDetector for NetworkInfoReader {
         input.exported_as(NAME).is_some()
     }
 
-    fn admit(&self, _: &Input, _: Option<&FileHandle>, _: Option<&str>) -> Result<Admission> {
+    fn admit(&self, _: &AdmissionRequest<'_>) -> Result<Admission> {
         Ok(Admission::Taken(None))
     }
 }
@@ -35,10 +37,13 @@ impl FormatReader for NetworkInfoReader {
     type Read = ParsedFile;
     type Group = PendingFiles;
 
-    const DATASET: &'static str = NAME;
     const TABLES: &'static [&'static str] = &["network_tasks", "relays"];
     const QUEUE: (usize, usize) = (1, 1);
     const IS_STRICT: bool = true;
+
+    fn datasets(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
 
     fn read(
         &self,

@@ -157,11 +157,7 @@ impl LogIngest<'_> {
                 }
             }
             Message::Unchanged => self.report.unchanged_files += 1,
-            Message::Alias {
-                alias,
-                path,
-                dialect,
-            } => {
+            Message::Alias { alias, path } => {
                 if self.broken.contains(&alias.same_as.source_id) {
                     let reason = format!(
                         "its bytes are equal to {}, which failed",
@@ -170,7 +166,7 @@ impl LogIngest<'_> {
                     self.report.failed_files.push((path, reason));
                     return Ok(true);
                 }
-                let closed = SourceSegment::for_alias(dialect.dataset(), *alias, path);
+                let closed = SourceSegment::for_alias(*alias, path);
                 self.report.duplicate_files += 1;
                 self.report.note_renamed(&closed);
                 self.closed.push(closed);

@@ -83,6 +83,6 @@ impl<'a> Pending<'a> {
 
     /// Number of graphs and configurations that the store did not have.
     pub(super) fn new_counts(&self) -> (u64, u64) {
-        (self.group.new_graphs, self.group.new_configurations)
+        self.group.new_counts()
     }
 }

@@ -62,11 +62,7 @@ pub(in crate::ingest) enum Message {
     /// The store already has the file.
     Unchanged,
     /// The store has the same bytes under another name.
-    Alias {
-        alias: Box<Alias>,
-        path: String,
-        dialect: Dialect,
-    },
+    Alias { alias: Box<Alias>, path: String },
     /// The store has earlier versions of the file.
     Versions(EarlierVersions),
     /// The file could not be read.
@@ -212,12 +208,8 @@ impl Reader<'_> {
         match plan {
             Ok(FilePlan::Unchanged) => self.send(Message::Unchanged),
             Ok(FilePlan::Alias(alias)) => {
-                let (path, dialect) = (path.clone(), job.dialect);
-                self.send(Message::Alias {
-                    alias,
-                    path,
-                    dialect,
-                })
+                let path = path.clone();
+                self.send(Message::Alias { alias, path })
             }
             Ok(FilePlan::Read(reading)) => {
                 let beside = job.load_companion(reading.source_id);

@@ -17,6 +17,10 @@ pub(super) struct DetailRows {
     /// Unparsable lists, as text.
     disturbed_texts: StringBuilder,
     flags: ListBuilder<StringBuilder>,
+    metric_layouts: StringBuilder,
+    metric_values: ListBuilder<Float64Builder>,
+    metric_texts: StringBuilder,
+    attributes: StringBuilder,
 }
 
 impl DetailRows {
@@ -37,9 +41,18 @@ impl DetailRows {
         let flags = details.and_then(|details| details.flags.as_ref());
         self.flags
             .append_option(flags.map(|flags| flags.iter().map(Some)));
+        let metrics = details.and_then(|details| details.metrics.as_ref());
+        self.metric_layouts
+            .append_option(metrics.map(|metrics| &metrics.layout));
+        self.metric_values
+            .append_option(metrics.map(|metrics| metrics.values.iter().copied().map(Some)));
+        self.metric_texts
+            .append_option(metrics.and_then(|metrics| metrics.texts.as_ref()));
+        self.attributes
+            .append_option(details.and_then(|details| details.attributes.as_ref()));
     }
 
-    pub(super) fn finish(mut self) -> [(&'static str, ArrayRef); 7] {
+    pub(super) fn finish(mut self) -> [(&'static str, ArrayRef); 11] {
         [
             ("error_message", Arc::new(self.error_messages.finish())),
             ("baseline_ns", Arc::new(self.baselines.finish())),
@@ -48,6 +61,10 @@ impl DetailRows {
             ("disturbed_list", Arc::new(self.disturbed.finish())),
             ("disturbed_repeats", Arc::new(self.disturbed_texts.finish())),
             ("flag_list", Arc::new(self.flags.finish())),
+            ("metric_layout", Arc::new(self.metric_layouts.finish())),
+            ("metric_values", Arc::new(self.metric_values.finish())),
+            ("metric_texts", Arc::new(self.metric_texts.finish())),
+            ("attributes", Arc::new(self.attributes.finish())),
         ]
     }
 }

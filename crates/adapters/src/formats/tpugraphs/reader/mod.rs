@@ -9,13 +9,14 @@ use std::io::BufReader;
 
 use tsql_error::Result;
 use tsql_formats::tpugraphs::{self, Arrays, NAME, PLATFORM};
-use tsql_formats::{DocumentFormat, FileHandle, Input};
+use tsql_formats::{DocumentFormat, Input};
 
 use group::PendingDocuments;
 use read::{DocumentWork, ParsedDocument};
 
 use crate::formats::format_reader::{
-    Admission, ArchiveContents, FormatDetector, FormatInput, FormatReader, InputFiles, Sink,
+    Admission, AdmissionRequest, ArchiveContents, FormatDetector, FormatInput, FormatReader,
+    InputFiles, Sink,
 };
 use crate::formats::platform;
 use crate::ingest_log::IngestLog;
@@ -49,12 +50,8 @@ impl FormatDetector for NpzReader {
         contents
     }
 
-    fn admit(
-        &self,
-        input: &Input,
-        opened: Option<&FileHandle>,
-        asked: Option<&str>,
-    ) -> Result<Admission> {
+    fn admit(&self, request: &AdmissionRequest<'_>) -> Result<Admission> {
+        let (input, opened, asked) = (request.input, request.opened, request.platform);
         if let Some(looks) = opened.and_then(read::detect_foreign) {
             return Ok(Admission::Skipped(looks));
         }
@@ -68,14 +65,22 @@ impl FormatReader for NpzReader {
     type Read = ParsedDocument;
     type Group = PendingDocuments;
 
-    const DATASET: &'static str = NAME;
     const TABLES: &'static [&'static str] = &["records"];
     const QUEUE: (usize, usize) = (1, 1);
     const IS_STRICT: bool = true;
 
-    fn expected_names<'a>(&self, given: &'a [FormatInput]) -> Option<Vec<(&'a str, &'a str)>> {
+    fn datasets(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn expected_names<'a>(
+        &self,
+        given: &'a [FormatInput],
+    ) -> Option<Vec<(&'static str, &'a str, &'a str)>> {
         let name = |given: &'a FormatInput| match &given.what {
-            InputFiles::File(input, _) => Some((given.platform.as_deref()?, input.name.as_str())),
+            InputFiles::File(input, _) => {
+                Some((NAME, given.platform.as_deref()?, input.name.as_str()))
+            }
             _ => None,
         };
         given.iter().map(name).collect()

@@ -11,13 +11,13 @@ mod read;
 
 use tsql_error::Result;
 use tsql_formats::graphnet::{BenchmarkLog, NAME};
-use tsql_formats::{DocumentFormat, FileHandle, Input};
+use tsql_formats::{DocumentFormat, Input};
 
 use group::PendingRuns;
 use read::{LogWork, ParsedLog};
 
 use crate::formats::format_reader::{
-    Admission, FormatDetector, FormatInput, FormatReader, InputFiles, Sink,
+    Admission, AdmissionRequest, FormatDetector, FormatInput, FormatReader, InputFiles, Sink,
 };
 use crate::formats::platform;
 use crate::formats::platform::NO_PLATFORM;
@@ -39,12 +39,8 @@ impl FormatDetector for LogReader {
         was.is_some_and(|file| file.platform != NO_PLATFORM)
     }
 
-    fn admit(
-        &self,
-        input: &Input,
-        opened: Option<&FileHandle>,
-        asked: Option<&str>,
-    ) -> Result<Admission> {
+    fn admit(&self, request: &AdmissionRequest<'_>) -> Result<Admission> {
+        let (input, opened, asked) = (request.input, request.opened, request.platform);
         // Directories of logs are rarely named after the hardware, so the directory name is ignored.
         let said = platform::stated_platform(asked, NAME, None, input);
         let label = match (&said, opened) {
@@ -63,10 +59,13 @@ impl FormatReader for LogReader {
     type Read = ParsedLog;
     type Group = PendingRuns;
 
-    const DATASET: &'static str = NAME;
     const TABLES: &'static [&'static str] = &["records", "runs"];
     const QUEUE: (usize, usize) = (1, 1);
     const IS_STRICT: bool = false;
+
+    fn datasets(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
 
     fn read(
         &self,

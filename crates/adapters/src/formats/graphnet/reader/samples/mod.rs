@@ -15,13 +15,15 @@ mod member;
 mod read;
 
 use tsql_error::Result;
-use tsql_formats::{DocumentFormat, FileDescription, FileHandle, Input, graphnet};
+use tsql_formats::autotuners::FileNames;
+use tsql_formats::{DocumentFormat, FileDescription, Input, graphnet};
 
 use group::PendingSamples;
 use read::{ParsedInput, Reader, SampleWork};
 
 use crate::formats::format_reader::{
-    Admission, ArchiveContents, FormatDetector, FormatInput, FormatReader, InputFiles, Sink,
+    Admission, AdmissionRequest, ArchiveContents, FormatDetector, FormatInput, FormatReader,
+    InputFiles, Sink,
 };
 use crate::ingest_log::IngestLog;
 
@@ -53,6 +55,8 @@ impl FormatDetector for SampleReader {
         let given = |what| FormatInput {
             what,
             platform: None,
+            format: None,
+            names: FileNames::default(),
         };
         (samples.into_iter().map(given).collect(), others)
     }
@@ -61,12 +65,8 @@ impl FormatDetector for SampleReader {
         find::is_loose(input)
     }
 
-    fn admit(
-        &self,
-        input: &Input,
-        opened: Option<&FileHandle>,
-        _: Option<&str>,
-    ) -> Result<Admission> {
+    fn admit(&self, request: &AdmissionRequest<'_>) -> Result<Admission> {
+        let (input, opened) = (request.input, request.opened);
         let is_taken = input.explicit || opened.is_none_or(hub::is_hub_file);
         Ok(if is_taken {
             Admission::Taken(None)
@@ -81,10 +81,13 @@ impl FormatReader for SampleReader {
     type Read = ParsedInput;
     type Group = PendingSamples;
 
-    const DATASET: &'static str = graphnet::NAME;
     const TABLES: &'static [&'static str] = &[];
     const QUEUE: (usize, usize) = (2, 4);
     const IS_STRICT: bool = true;
+
+    fn datasets(&self) -> &'static [&'static str] {
+        &[graphnet::NAME]
+    }
 
     fn read(
         &self,
