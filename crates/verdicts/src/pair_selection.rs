@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Maximum number of runs of a day among which a partner is searched.
+const MAX_SEARCHED_RUNS: usize = 16;
+
 /// Pairs of indices of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectedPairs {
@@ -30,28 +33,30 @@ pub fn select_pairs<R>(
         }
         of_day.push((index, run));
     }
+    let runs_of = |day: &u64| days.get(day).map_or(&[][..], Vec::as_slice);
     let mut selected = SelectedPairs::default();
-    for day in &order {
-        let of_day = days.get(day).map_or(&[][..], Vec::as_slice);
-        let pairs = of_day.iter().zip(of_day.iter().skip(1));
-        let pair = pairs
-            .map(|(one, other)| (*one, *other))
-            .find(|((_, one), (_, other))| may_pair(one, other));
-        selected
-            .within_day
-            .extend(pair.map(|((one, _), (other, _))| (one, other)));
+    for of_day in order.iter().map(runs_of) {
+        let mut pairs = of_day.iter().enumerate().flat_map(|(place, one)| {
+            let later = of_day.iter().skip(place + 1).take(MAX_SEARCHED_RUNS);
+            later.map(move |other| (one, other))
+        });
+        let pair = pairs.find(|((_, one), (_, other))| may_pair(one, other));
+        let indices = pair.map(|((one, _), (other, _))| (*one, *other));
+        selected.within_day.extend(indices);
     }
-    let mut waiting: Option<(usize, &R)> = None;
-    for day in &order {
-        let Some(first) = days.get(day).and_then(|runs| runs.first()).copied() else {
-            continue;
-        };
-        waiting = match waiting {
-            Some((index, run)) if may_pair(run, first.1) => {
-                selected.across_days.push((index, first.0));
-                None
+    let mut waiting: &[(usize, &R)] = &[];
+    for of_day in order.iter().map(runs_of) {
+        let mut pairs = waiting.iter().take(MAX_SEARCHED_RUNS).flat_map(|one| {
+            let searched = of_day.iter().take(MAX_SEARCHED_RUNS);
+            searched.map(move |other| (one, other))
+        });
+        let pair = pairs.find(|((_, one), (_, other))| may_pair(one, other));
+        waiting = match pair {
+            Some(((one, _), (other, _))) => {
+                selected.across_days.push((*one, *other));
+                &[]
             }
-            _ => Some(first),
+            None => of_day,
         };
     }
     selected
@@ -75,7 +80,12 @@ mod tests {
         let runs = [(1, 'a'), (1, 'b'), (1, 'b'), (2, 'b'), (3, 'b'), (4, 'c')];
         let selected = select_pairs(&runs, |run| run.0, |one, other| one.1 == other.1);
         assert_eq!(selected.within_day, [(1, 2)]);
-        assert_eq!(selected.across_days, [(3, 4)]);
+        assert_eq!(selected.across_days, [(1, 3)]);
+        // A partner need not be the next run.
+        let mixed = [(1, 'a'), (1, 'b'), (1, 'a'), (2, 'c'), (2, 'b')];
+        let selected = select_pairs(&mixed, |run| run.0, |one, other| one.1 == other.1);
+        assert_eq!(selected.within_day, [(0, 2)]);
+        assert_eq!(selected.across_days, [(1, 4)]);
         assert_eq!(
             select_pairs(&[(1, 'a'); 0], |run| run.0, |_, _| true),
             SelectedPairs::default()

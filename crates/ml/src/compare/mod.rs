@@ -15,34 +15,27 @@
 
 #[cfg_attr(not(feature = "plot"), path = "no_chart.rs")]
 mod chart;
-mod compared_side;
 mod comparison;
-mod condition;
 mod group_names;
 mod noise;
 mod options;
-mod pair_counter;
 mod pair_result;
-mod pairs;
+mod pairing;
 mod records;
 mod report;
-mod resolve_side;
-mod rule_context;
-mod shift_tracker;
-mod side;
-mod top_changes;
+mod sides;
 
 use datafusion::prelude::SessionContext;
 use tsql_error::{Error, Result};
 use tsql_session::{SessionOptions, open_session_with, run_read_only};
 use tsql_store::Store;
 
-use compared_side::summarize_side;
 use noise::floor_query::{FloorSelection, RepeatedRecords, read_repeated_records};
-use pair_counter::{CountedPairs, PairCounter};
+use pairing::pair_counter::{CountedPairs, PairCounter};
+use pairing::rule_context::RuleContext;
 use records::RecordReader;
-use resolve_side::{StoreNames, open_version};
-use rule_context::RuleContext;
+use sides::compared_side::summarize_side;
+use sides::resolve_side::{StoreNames, open_version};
 
 pub use comparison::{
     Change, ComparedSide, Comparison, PairGroup, Regression, SpeedupRange, Summary,
@@ -50,7 +43,7 @@ pub use comparison::{
 pub use noise::self_check::{CheckedClass, SelfCheck, check_rule};
 pub use options::{CompareOptions, RecordChoice, Rule};
 pub use report::GITHUB_MARKER;
-pub use side::Side;
+pub use sides::side::Side;
 
 /// Compares the records of two sides: `b` relative to `a`.
 ///

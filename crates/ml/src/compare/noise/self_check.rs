@@ -13,10 +13,10 @@ use tsql_verdicts::floor_classes::FloorClass;
 use tsql_verdicts::run_test::ALPHA;
 
 use super::floor_query::{FloorSelection, read_repeated_records};
-use crate::compare::compared_side::summarize_side;
 use crate::compare::options::CompareOptions;
-use crate::compare::resolve_side::{StoreNames, open_version};
-use crate::compare::side::Side;
+use crate::compare::sides::compared_side::summarize_side;
+use crate::compare::sides::resolve_side::{StoreNames, open_version};
+use crate::compare::sides::side::Side;
 
 /// Rates of the rule on pairs of repeated records, in which nothing changed.
 #[derive(Clone, Debug, Default, Serialize)]

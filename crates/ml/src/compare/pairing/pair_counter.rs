@@ -7,14 +7,14 @@ use tsql_error::{Error, Result};
 use tsql_metrics::change::{PValues, Verdict};
 use tsql_verdicts::common_shift::is_anchor_moved;
 
-use super::comparison::{Change, Comparison, PairTally, Regression, SpeedupRange};
-use super::options::CompareOptions;
-use super::pair_result::{ComparedPair, DecidedPair};
 use super::pairs::PairBuffer;
-use super::records::{MatchedConfig, PairKey, SideRecord};
 use super::rule_context::RuleContext;
 use super::shift_tracker::ShiftTracker;
 use super::top_changes::{TopChanges, to_change};
+use crate::compare::comparison::{Change, Comparison, PairTally, Regression, SpeedupRange};
+use crate::compare::options::CompareOptions;
+use crate::compare::pair_result::{ComparedPair, DecidedPair};
+use crate::compare::records::{MatchedConfig, PairKey, SideRecord};
 
 /// Number of histogram bins for each doubling of the speedup.
 const BINS: f64 = 64.0;
@@ -26,7 +26,7 @@ const LAST_BIN: f64 = 16.0 * BINS;
 const MIN_PARALLEL_PAIRS: usize = 64;
 
 /// Accumulator of pairs.
-pub(super) struct PairCounter {
+pub(in crate::compare) struct PairCounter {
     pairs: PairBuffer,
     all_p: PValues,
     top: usize,
@@ -37,13 +37,13 @@ pub(super) struct PairCounter {
 }
 
 /// Result of the comparison, and the pairs of each graph.
-pub(super) struct CountedPairs {
-    pub(super) found: Comparison,
-    pub(super) graphs: HashMap<i64, PairTally>,
+pub(in crate::compare) struct CountedPairs {
+    pub(in crate::compare) found: Comparison,
+    pub(in crate::compare) graphs: HashMap<i64, PairTally>,
 }
 
 impl PairCounter {
-    pub(super) fn new(top: usize, context: RuleContext) -> Self {
+    pub(in crate::compare) fn new(top: usize, context: RuleContext) -> Self {
         Self {
             pairs: PairBuffer::new(),
             all_p: PValues::default(),
@@ -55,7 +55,7 @@ impl PairCounter {
     }
 
     /// Adds a batch of configurations.
-    pub(super) async fn take(&mut self, some: Vec<MatchedConfig>) -> Result<()> {
+    pub(in crate::compare) async fn take(&mut self, some: Vec<MatchedConfig>) -> Result<()> {
         let mut measured = Vec::new();
         for config in some {
             if self.classify(&config.key, &config.a, &config.b) {
@@ -126,7 +126,7 @@ impl PairCounter {
     }
 
     /// Applies the correction and builds the result.
-    pub(super) fn finish(self, options: &CompareOptions) -> Result<CountedPairs> {
+    pub(in crate::compare) fn finish(self, options: &CompareOptions) -> Result<CountedPairs> {
         let (anchors, moved) = self.judge_anchors(options);
         // The pairs are counted, not inspected one by one.
         let corrected = self.all_p.benjamini_hochberg();

@@ -6,24 +6,24 @@ use tsql_metrics::change::RepeatPair;
 use tsql_verdicts::floor_classes::{ClassFloor, Floors, combine_floors};
 use tsql_verdicts::verdict::{SideRuns, test_sides};
 
-use super::options::Rule;
-use super::pair_result::{ComparedPair, PairOutcome};
-use super::records::{PairKey, SideRecord, level};
+use crate::compare::options::Rule;
+use crate::compare::pair_result::{ComparedPair, PairOutcome};
+use crate::compare::records::{PairKey, SideRecord, level};
 
 /// Everything that the comparison of a pair needs beside its records.
 #[derive(Debug, Default)]
-pub(super) struct RuleContext {
-    pub(super) rule: Rule,
-    pub(super) floors: Floors,
+pub(in crate::compare) struct RuleContext {
+    pub(in crate::compare) rule: Rule,
+    pub(in crate::compare) floors: Floors,
     /// Platforms of both sides, if each side has one. Otherwise pairs are by platform.
-    pub(super) platforms: Option<[String; 2]>,
+    pub(in crate::compare) platforms: Option<[String; 2]>,
     /// Graphs of the control programs.
-    pub(super) anchors: HashSet<i64>,
+    pub(in crate::compare) anchors: HashSet<i64>,
 }
 
 impl RuleContext {
     /// Compares the records of both sides; `None` if a side has no valid repeats.
-    pub(super) fn compare(
+    pub(in crate::compare) fn compare(
         &self,
         key: &PairKey,
         a: &SideRecord,

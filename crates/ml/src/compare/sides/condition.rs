@@ -6,7 +6,7 @@ use tsql_store::At;
 use super::side::TermKind;
 
 /// Returns the SQL condition of a term.
-pub(super) fn condition(kind: TermKind, value: &str) -> Result<String> {
+pub(in crate::compare) fn condition(kind: TermKind, value: &str) -> Result<String> {
     Ok(match kind {
         TermKind::Platform => format!("platform = {}", quote_literal(value)),
         TermKind::Source => source_files_condition(&source_name_condition(value)),
@@ -43,7 +43,7 @@ fn quote_literal(text: &str) -> String {
 }
 
 /// Sources by name, with the wildcards `*` (any characters) and `?` (one character), or by the name of their stream.
-pub(super) fn source_name_condition(name: &str) -> String {
+pub(in crate::compare) fn source_name_condition(name: &str) -> String {
     let mut pattern = String::new();
     for letter in name.chars() {
         match letter {
@@ -58,7 +58,7 @@ pub(super) fn source_name_condition(name: &str) -> String {
 }
 
 /// Condition for a time range, excluding its end. A single day means the whole day.
-pub(super) fn time_range(text: &str) -> Option<String> {
+pub(in crate::compare) fn time_range(text: &str) -> Option<String> {
     let time = |text: &str| match text.trim().parse() {
         Ok(At::Time(ms)) => chrono::DateTime::from_timestamp_millis(ms),
         _ => None,

@@ -21,20 +21,20 @@ use tsql_error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
     text: String,
-    pub(super) terms: Vec<SideTerm>,
+    pub(in crate::compare) terms: Vec<SideTerm>,
 }
 
 /// A term of a side. All terms must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SideTerm {
+pub(in crate::compare) struct SideTerm {
     /// `None` if omitted.
-    pub(super) kind: Option<TermKind>,
-    pub(super) value: String,
+    pub(in crate::compare) kind: Option<TermKind>,
+    pub(in crate::compare) value: String,
 }
 
 /// Kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TermKind {
+pub(in crate::compare) enum TermKind {
     Platform,
     Tag,
     Label,
@@ -44,7 +44,7 @@ pub(super) enum TermKind {
 }
 
 impl TermKind {
-    pub(super) const ALL: [Self; 6] = [
+    pub(in crate::compare) const ALL: [Self; 6] = [
         Self::Platform,
         Self::Tag,
         Self::Label,
@@ -54,7 +54,7 @@ impl TermKind {
     ];
 
     /// Keyword, which is followed by a colon.
-    pub(super) fn word(self) -> &'static str {
+    pub(in crate::compare) fn word(self) -> &'static str {
         match self {
             Self::Platform => "platform",
             Self::Tag => "tag",

@@ -1,20 +1,20 @@
 //! The largest changes, for the lists of the report.
 
-use super::comparison::Change;
-use super::pair_result::DecidedPair;
-use super::records::PairKey;
+use crate::compare::comparison::Change;
+use crate::compare::pair_result::DecidedPair;
+use crate::compare::records::PairKey;
 
 /// Number of changes that are collected beyond the requested ones before they are sorted.
 const UNSORTED_CHANGES: usize = 64;
 
 /// The largest changes; statistically significant ones sort first.
-pub(super) struct TopChanges {
+pub(in crate::compare) struct TopChanges {
     most: usize,
     changes: Vec<((bool, f64), Change)>,
 }
 
 impl TopChanges {
-    pub(super) fn new(most: usize) -> Self {
+    pub(in crate::compare) fn new(most: usize) -> Self {
         Self {
             most,
             changes: Vec::new(),
@@ -22,7 +22,7 @@ impl TopChanges {
     }
 
     /// Adds a change, given whether it is significant.
-    pub(super) fn add(
+    pub(in crate::compare) fn add(
         &mut self,
         is_significant: bool,
         key: &PairKey,
@@ -45,14 +45,14 @@ impl TopChanges {
         self.changes.truncate(self.most);
     }
 
-    pub(super) fn into_changes(mut self) -> Vec<Change> {
+    pub(in crate::compare) fn into_changes(mut self) -> Vec<Change> {
         self.truncate();
         self.changes.into_iter().map(|(_, change)| change).collect()
     }
 }
 
 /// Converts a pair for the report. `wanted` is the change that runs are needed for, as a fraction.
-pub(super) fn to_change(key: &PairKey, pair: &DecidedPair, wanted: f64) -> Change {
+pub(in crate::compare) fn to_change(key: &PairKey, pair: &DecidedPair, wanted: f64) -> Change {
     let finite = |number: f64| Some(number).filter(|number| number.is_finite());
     let [a_ns, b_ns] = pair.ns.map(finite);
     let [a_runs, b_runs] = pair.runs.map_or([None; 2], |runs| runs.map(Some));

@@ -8,8 +8,8 @@ use tsql_metrics::change::{PairComparison, Verdict};
 use tsql_verdicts::run_test::RunTest;
 use tsql_verdicts::verdict::{PairTest, Reason};
 
-use super::pair_result::{ComparedPair, PairOutcome};
-use super::records::PairKey;
+use crate::compare::pair_result::{ComparedPair, PairOutcome};
+use crate::compare::records::PairKey;
 
 /// Maximum size in memory, in bytes. A larger buffer is an unnamed temporary file.
 const MAX_MEMORY_BYTES: usize = 64 << 20;
@@ -24,14 +24,14 @@ const RUNS: u64 = 2;
 const UNTESTED_RUNS: u64 = 3;
 
 /// Compared pairs in order of insertion.
-pub(super) struct PairBuffer {
+pub(in crate::compare) struct PairBuffer {
     file: BufWriter<SpooledTempFile>,
     platforms: Vec<Option<String>>,
     count: u64,
 }
 
 impl PairBuffer {
-    pub(super) fn new() -> Self {
+    pub(in crate::compare) fn new() -> Self {
         Self {
             file: BufWriter::new(SpooledTempFile::new(MAX_MEMORY_BYTES)),
             platforms: Vec::new(),
@@ -40,7 +40,7 @@ impl PairBuffer {
     }
 
     /// Appends a pair.
-    pub(super) fn push(&mut self, key: PairKey, found: &ComparedPair) -> Result<()> {
+    pub(in crate::compare) fn push(&mut self, key: PairKey, found: &ComparedPair) -> Result<()> {
         let known = self
             .platforms
             .iter()
@@ -68,7 +68,10 @@ impl PairBuffer {
     }
 
     /// Calls `take` with all pairs in order, uncorrected.
-    pub(super) fn for_each(self, mut take: impl FnMut(PairKey, ComparedPair)) -> Result<()> {
+    pub(in crate::compare) fn for_each(
+        self,
+        mut take: impl FnMut(PairKey, ComparedPair),
+    ) -> Result<()> {
         let failed = || Error::io(std::env::temp_dir());
         let file = self.file.into_inner();
         let mut file = file.map_err(|error| failed()(error.into_error()))?;

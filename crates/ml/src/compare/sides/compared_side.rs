@@ -7,13 +7,13 @@ use tsql_dialect::collect;
 use tsql_error::{Error, Result};
 use tsql_schema::column;
 
-use super::comparison::ComparedSide;
+use crate::compare::comparison::ComparedSide;
 
 /// Summarizes the records of a side.
 ///
 /// # Errors
 /// [`Error::Empty`] if no record matches the predicate.
-pub(super) async fn summarize_side(
+pub(in crate::compare) async fn summarize_side(
     context: &SessionContext,
     name: &str,
     predicate: &str,

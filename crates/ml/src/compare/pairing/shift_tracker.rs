@@ -9,7 +9,7 @@ const MAX_CHANGES: usize = 1 << 20;
 
 /// Collector of changes by platform.
 #[derive(Default)]
-pub(super) struct ShiftTracker(BTreeMap<Option<String>, SampledChanges>);
+pub(in crate::compare) struct ShiftTracker(BTreeMap<Option<String>, SampledChanges>);
 
 #[derive(Default)]
 struct SampledChanges {
@@ -21,7 +21,7 @@ struct SampledChanges {
 
 impl ShiftTracker {
     /// Adds a change as a logarithm.
-    pub(super) fn add(&mut self, platform: Option<&String>, change: f64) {
+    pub(in crate::compare) fn add(&mut self, platform: Option<&String>, change: f64) {
         let key = platform.cloned();
         let of_platform = self.0.entry(key).or_default();
         if of_platform.count.is_multiple_of(of_platform.stride.max(1)) {
@@ -39,7 +39,7 @@ impl ShiftTracker {
     }
 
     /// Returns the shifts of all platforms.
-    pub(super) fn shifts(self, minimum_change: f64) -> Vec<CommonShift> {
+    pub(in crate::compare) fn shifts(self, minimum_change: f64) -> Vec<CommonShift> {
         let shifts = self.0.into_iter().filter_map(|(platform, found)| {
             let shift = common_shift(platform.as_deref(), &found.changes, minimum_change)?;
             Some(CommonShift {

@@ -11,15 +11,15 @@ use super::condition::{condition, source_name_condition, time_range};
 use super::side::{Side, SideTerm, TermKind};
 
 /// Selection of the records of a side.
-pub(super) struct ResolvedSide {
+pub(in crate::compare) struct ResolvedSide {
     /// Tag of the version; `None` for the store as given.
-    pub(super) tag: Option<String>,
+    pub(in crate::compare) tag: Option<String>,
     /// SQL predicate over the columns of `records`.
-    pub(super) predicate: String,
+    pub(in crate::compare) predicate: String,
 }
 
 /// Names that terms can refer to.
-pub(super) struct StoreNames<'a> {
+pub(in crate::compare) struct StoreNames<'a> {
     context: &'a SessionContext,
     platforms: Vec<String>,
     tags: Vec<String>,
@@ -33,7 +33,10 @@ const MAX_LISTED_NAMES: usize = 12;
 
 impl<'a> StoreNames<'a> {
     /// Reads the names from a store.
-    pub(super) async fn load(store: &Store, context: &'a SessionContext) -> Result<Self> {
+    pub(in crate::compare) async fn load(
+        store: &Store,
+        context: &'a SessionContext,
+    ) -> Result<Self> {
         let tags = store.tags().await?.into_iter().map(|tag| tag.name);
         let labels = "SELECT DISTINCT concat(key, '=', value) AS name FROM labels";
         let platforms = "SELECT platform AS name FROM records GROUP BY platform";
@@ -50,7 +53,7 @@ impl<'a> StoreNames<'a> {
     ///
     /// # Errors
     /// [`Error::Unknown`] for an unknown name, [`Error::Ambiguous`] for a name of several kinds.
-    pub(super) async fn resolve(&self, side: &Side) -> Result<ResolvedSide> {
+    pub(in crate::compare) async fn resolve(&self, side: &Side) -> Result<ResolvedSide> {
         let mut tag = None;
         let mut conditions = Vec::new();
         for term in &side.terms {
@@ -168,7 +171,7 @@ impl<'a> StoreNames<'a> {
 }
 
 /// Opens the version of the store with a tag; without a tag returns the store.
-pub(super) async fn open_version(store: &Store, tag: Option<&str>) -> Result<Store> {
+pub(in crate::compare) async fn open_version(store: &Store, tag: Option<&str>) -> Result<Store> {
     match tag {
         Some(tag) => store.at(&At::Tag(tag.to_owned())).await,
         None => Ok(store.clone()),
