@@ -2,55 +2,54 @@
 
 use datafusion::prelude::SessionContext;
 
-/// Aggregate functions: alias and existing function.
-const AGGREGATES: [(&str, &str); 10] = [
-    ("approx_count_distinct", "approx_distinct"),
-    ("approx_quantile", "approx_percentile_cont"),
-    ("arbitrary", "first_value"),
-    ("argmax", "arg_max"),
-    ("argmin", "arg_min"),
-    ("first", "first_value"),
-    ("geometric_mean", "geomean"),
-    ("group_concat", "string_agg"),
-    ("last", "last_value"),
-    ("list", "array_agg"),
+/// Aggregate functions: existing function and its aliases.
+const AGGREGATES: [(&str, &[&str]); 9] = [
+    ("approx_distinct", &["approx_count_distinct"]),
+    ("approx_percentile_cont", &["approx_quantile"]),
+    ("arg_max", &["argmax"]),
+    ("arg_min", &["argmin"]),
+    ("array_agg", &["list"]),
+    ("first_value", &["arbitrary", "first"]),
+    ("geomean", &["geometric_mean"]),
+    ("last_value", &["last"]),
+    ("string_agg", &["group_concat"]),
 ];
 
-/// Scalar functions: alias and existing function.
-const SCALARS: [(&str, &str); 20] = [
-    ("ceiling", "ceil"),
-    ("datediff", "date_diff"),
-    ("gen_random_uuid", "uuid"),
-    ("lcase", "lower"),
-    ("list_mean", "array_avg"),
-    ("list_min", "array_min"),
-    ("list_pack", "make_array"),
-    ("list_value", "make_array"),
-    ("ord", "ascii"),
-    ("prefix", "starts_with"),
-    ("regexp_matches", "regexp_like"),
-    ("sign", "signum"),
-    ("str_split", "string_to_array"),
-    ("strftime", "to_char"),
-    ("string_split", "string_to_array"),
-    ("strlen", "octet_length"),
-    ("struct_extract", "get_field"),
-    ("suffix", "ends_with"),
-    ("typeof", "arrow_typeof"),
-    ("ucase", "upper"),
+/// Scalar functions: existing function and its aliases.
+const SCALARS: [(&str, &[&str]); 18] = [
+    ("array_avg", &["list_mean"]),
+    ("array_min", &["list_min"]),
+    ("arrow_typeof", &["typeof"]),
+    ("ascii", &["ord"]),
+    ("ceil", &["ceiling"]),
+    ("date_diff", &["datediff"]),
+    ("ends_with", &["suffix"]),
+    ("get_field", &["struct_extract"]),
+    ("lower", &["lcase"]),
+    ("make_array", &["list_pack", "list_value"]),
+    ("octet_length", &["strlen"]),
+    ("regexp_like", &["regexp_matches"]),
+    ("signum", &["sign"]),
+    ("starts_with", &["prefix"]),
+    ("string_to_array", &["str_split", "string_split"]),
+    ("to_char", &["strftime"]),
+    ("upper", &["ucase"]),
+    ("uuid", &["gen_random_uuid"]),
 ];
 
 /// Registers the aliases in a session that has DataFusion's functions.
 pub(super) fn register(context: &SessionContext) {
     let state = context.state();
-    for (alias, name) in AGGREGATES {
+    for (name, aliases) in AGGREGATES {
         if let Some(known) = state.aggregate_functions().get(name) {
-            context.register_udaf(known.as_ref().clone().with_aliases([alias]));
+            let aliases = aliases.iter().copied();
+            context.register_udaf(known.as_ref().clone().with_aliases(aliases));
         }
     }
-    for (alias, name) in SCALARS {
+    for (name, aliases) in SCALARS {
         if let Some(known) = state.scalar_functions().get(name) {
-            context.register_udf(known.as_ref().clone().with_aliases([alias]));
+            let aliases = aliases.iter().copied();
+            context.register_udf(known.as_ref().clone().with_aliases(aliases));
         }
     }
 }

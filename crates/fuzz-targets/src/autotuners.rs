@@ -29,7 +29,7 @@ fn read(format: Format, bytes: &[u8]) {
         };
         if let Event::Trial(trial) = event {
             let seconds = trial.time.as_ref().map(|time| time.seconds());
-            assert!(seconds.is_none_or(|seconds| seconds >= 0.0 && seconds < f64::INFINITY));
+            assert!(seconds.is_none_or(|seconds| (0.0..f64::INFINITY).contains(&seconds)));
             assert!(seconds.is_none() || trial.status == Status::Ok);
             assert!(trial.bytes.end <= bytes.len() as u64);
         }
