@@ -556,7 +556,7 @@ fn old_and_missing_stores_and_used_ports() {
 }
 
 #[test]
-fn ctrl_c_ends_the_server_and_its_queries() {
+fn a_signal_ends_the_server_and_its_queries() {
     let mut server = Server::sample();
     let mut client = server.client();
     let id = server.child.id().to_string();
@@ -564,7 +564,8 @@ fn ctrl_c_ends_the_server_and_its_queries() {
         std::thread::sleep(Duration::from_secs(1));
         assert!(
             Command::new("kill")
-                .args(["-INT", &id])
+                // SIGINT is ignored in background jobs of shells.
+                .args(["-TERM", &id])
                 .status()
                 .unwrap()
                 .success()
