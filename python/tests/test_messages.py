@@ -31,7 +31,7 @@ NOT_RAISED = (
 
 # Options in messages that only commands raise.
 # `--set NAME=VALUE` is an argument of that name.
-ONLY_COMMANDS = {"cert", "format", "gpus", "sample", "set", "store", "temp_dir", "tls_cert", "tls_key"}
+ONLY_COMMANDS = {"cert", "format", "gpus", "sample", "set", "store", "temp_dir", "tls_ca", "tls_cert", "tls_key"}
 
 
 def messages() -> Iterator[tuple[str, str]]:
