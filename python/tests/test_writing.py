@@ -188,7 +188,7 @@ def test_maintenance_and_exports(own: tsql.Store, tmp_path: Path) -> None:
 def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp_path: Path) -> None:
     found = store.compare("epyc-1t", "epyc-2t", allowed_regression=0.05, plot=tmp_path / "speedups.svg")
     assert found.all.pairs > 100 and found.all.speedup is not None and found.all.speedup > 1
-    assert found.rule == "runs" and found.unclear_reasons == {"no_floor": found.all.pairs}
+    assert found.rule == "runs" and found.unclear_reasons["no_floor"] > 200 and sum(found.unclear_reasons.values()) == found.all.pairs
     assert found.undecided == found.all.pairs and found.all.speedup_low is None
     ranks = store.compare("epyc-1t", "epyc-2t", rule="ranks")
     assert ranks.all.faster > 100 and ranks.all.speedup_low is not None
@@ -264,5 +264,5 @@ def _split() -> dict[str, Any]:
 
 
 def _plain() -> dict[str, Any]:
-    names = ("platform", "format", "threads", "part")
+    names = ("platform", "graph", "map", "format", "threads", "part")
     return {**dict.fromkeys(names), "labels": [], "strict": False, "dry_run": False, "replace": False}
