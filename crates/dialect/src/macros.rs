@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
-    visit_expressions_mut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    ObjectName, visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -116,7 +116,7 @@ fn parse_macro(call: &str, text: &str) -> Option<Macro> {
 }
 
 /// Returns all macros of a name, whatever their number of arguments.
-pub(crate) fn named(name: &str) -> impl Iterator<Item = &'static Macro> {
+pub(crate) fn with_name(name: &str) -> impl Iterator<Item = &'static Macro> {
     PARSED.iter().filter(move |known| known.name == name)
 }
 
@@ -126,12 +126,19 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the macro that a call stands for.
-pub(crate) fn find(name: &str, call: &Function, args: &[FunctionArg]) -> Option<&'static Macro> {
-    let known = named(name).find(|known| known.parameters.len() == args.len())?;
-    let are_values = args.iter().all(|arg| unnamed_value(arg).is_some());
-    let is_plain = call.filter.is_none() && call.over.is_none();
+pub(crate) fn find(
+    name: &str,
+    call: &Function,
+    list: &FunctionArgumentList,
+) -> Option<&'static Macro> {
+    let known = with_name(name).find(|known| known.parameters.len() == list.args.len())?;
+    let are_values = list.args.iter().all(|arg| unnamed_value(arg).is_some());
+    let has_no_modifiers = call.filter.is_none()
+        && call.over.is_none()
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty();
     let keeps_modifiers = matches!(known.expression, Expr::Function(_));
-    (are_values && (is_plain || keeps_modifiers)).then_some(known)
+    (are_values && (has_no_modifiers || keeps_modifiers)).then_some(known)
 }
 
 /// Returns an argument that is an expression without a name.

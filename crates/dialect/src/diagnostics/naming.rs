@@ -162,7 +162,7 @@ pub(super) fn unknown_function(message: &str, context: &SessionContext) -> Optio
     for name in macros::names() {
         known.insert(name);
     }
-    let calls: Vec<&str> = macros::named(name)
+    let calls: Vec<&str> = macros::with_name(name)
         .map(|known| known.call.as_str())
         .collect();
     if !calls.is_empty() {

@@ -46,7 +46,7 @@ fn find_rewrite(call: &Function) -> Option<CallRewrite> {
                 .all(|arg| matches!(arg, FunctionArg::Named { .. }));
             are_named.then_some(CallRewrite::Struct)
         }
-        (name, args) => macros::find(name, call, args).map(CallRewrite::Macro),
+        (name, _) => macros::find(name, call, list).map(CallRewrite::Macro),
     }
 }
 

@@ -345,8 +345,12 @@ fn calls_of_duckdb_are_calls_that_there_are_and_keep_their_names() {
             "SELECT (a + 1) % CASE WHEN b THEN 2 ELSE 3 END AS n",
         ),
         (
-            "SELECT mod(a, 2) OVER () AS n",
-            "SELECT mod(a, 2) OVER () AS n",
+            "SELECT mod(a, 2) OVER () AS n, mod(DISTINCT a, 2) AS m",
+            "SELECT mod(a, 2) OVER () AS n, mod(DISTINCT a, 2) AS m",
+        ),
+        (
+            "SELECT mod(b, a) AS n, regexp_full_match(p, x) AS m",
+            "SELECT b % a AS n, regexp_like(p, concat('^(?:', x, ')$')) AS m",
         ),
         (
             "SELECT {'a': 1}.a AS a, t.s['a'] AS b, t.s.a AS c FROM t",

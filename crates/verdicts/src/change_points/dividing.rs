@@ -33,16 +33,16 @@ pub(super) fn weak_points<R: SegmentRules>(
     points.into_iter().collect()
 }
 
-/// A piece of a window with its candidate.
-struct Piece {
+/// A segment of a window with its candidate.
+struct Segment {
     start: usize,
     end: usize,
     /// Position and size of the largest divergence.
     candidate: Option<(usize, f64)>,
 }
 
-/// Divides a window at the largest divergence of all its pieces until that one is not significant. The test compares
-/// both parts of the whole piece. Returns the points in ascending order.
+/// Divides a window at the largest divergence of all its segments until that one is not significant. The test compares
+/// both parts of the whole segment. Returns the points in ascending order.
 pub(super) fn divide<R: SegmentRules>(
     values: &[f64],
     p_limit: f64,
@@ -52,7 +52,7 @@ pub(super) fn divide<R: SegmentRules>(
     let mut candidate_of = |start: usize, end: usize| {
         let piece = values.get(start..end).unwrap_or_default();
         let found = largest_divergence(piece, min_segment, buffers);
-        Piece {
+        Segment {
             start,
             end,
             candidate: found.map(|(at, size)| (start + at, size)),

@@ -84,7 +84,7 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
     }
     let facts = reader.document().clone();
     drop(reader);
-    let mut told = ParseSummary {
+    let mut summary = ParseSummary {
         bytes: document.bytes.len() as u64,
         failed_records: rows.failed,
         unmeasured_records: rows.unmeasured,
@@ -93,7 +93,7 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
     let path = &document.input.path;
     let reasons = rows.rejected.iter();
     let reasons = reasons.map(|one| (path.clone(), one.line, one.reason.clone()));
-    told.rejects = reasons.collect();
+    summary.rejects = reasons.collect();
     let rejected = rejected_lines(&document.bytes, std::mem::take(&mut rows.rejected));
     let text_id = text_id(&document.bytes);
     let mut closed = document.to_segment(file.dataset());
@@ -108,10 +108,10 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
         text_id: Some(text_id),
         ..DocumentAttributes::default()
     };
-    told.closed.push(closed);
+    summary.closed.push(closed);
     let records = rows.finish(|environment| environment.to_environment(file, &facts));
     Ok(ParsedFile {
-        told,
+        summary,
         dataset: file.dataset(),
         records,
         rejected,

@@ -47,7 +47,7 @@ impl CommitBatch for PendingFiles {
     }
 
     fn add(&mut self, read: ParsedFile) -> ParseSummary {
-        if let Some(reading) = read.told.closed.first().map(|closed| &closed.reading) {
+        if let Some(reading) = read.summary.closed.first().map(|closed| &closed.reading) {
             let source_id = reading.source_id;
             for (platform, rows) in read.records {
                 self.records
@@ -62,7 +62,7 @@ impl CommitBatch for PendingFiles {
             let name = reading.name.clone();
             self.texts.entry(read.text_id).or_insert((name, read.bytes));
         }
-        read.told
+        read.summary
     }
 
     fn is_full(&self, files: usize) -> bool {

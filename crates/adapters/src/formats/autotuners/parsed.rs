@@ -21,7 +21,7 @@ pub(crate) struct TunerWork {
 /// A parsed file.
 pub(crate) struct ParsedFile {
     /// Summary for the report, with the segment for the ingest log.
-    pub(super) told: ParseSummary,
+    pub(super) summary: ParseSummary,
     pub(super) dataset: &'static str,
     /// Records of each platform.
     pub(super) records: Vec<(Arc<str>, Box<LogRows>)>,
