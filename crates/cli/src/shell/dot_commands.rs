@@ -173,7 +173,7 @@ async fn run_named_query(
     runner.run_named(name, &values, settings).await
 }
 
-/// Lists tables and views, with their descriptions.
+/// Lists all tables and views that match, with their descriptions, whatever `.maxrows` is.
 async fn tables(
     runner: &QueryRunner<'_>,
     settings: &mut Settings,
@@ -195,7 +195,10 @@ async fn tables(
         ("table", Arc::new(StringArray::from_iter_values(names))),
         ("doc", Arc::new(StringArray::from_iter_values(docs))),
     ];
-    list(settings, async |output| show(columns, output).await).await
+    let max_rows = settings.max_rows.take();
+    let listed = list(settings, async |output| show(columns, output).await).await;
+    settings.max_rows = max_rows;
+    listed
 }
 
 /// Describes the columns of a table of the store, or lists the columns of another table.
