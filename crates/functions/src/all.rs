@@ -8,7 +8,7 @@ use super::canonical_float::CANONICAL_FLOAT;
 use super::elements::ElementNamesFn;
 use super::scalar::Scalar;
 use super::{
-    aliases, array_agg, blocks, count_aggregates, count_distinct_dense, date_diff, date_trunc,
+    aliases, array_agg, blocks, checked_arithmetic, count_aggregates, count_distinct_dense, date_diff, date_trunc,
     digests, extreme_by, fill_sketch, first_by_order, float_extremes, histogram, hlo_cost,
     hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text, macro_speedup_score,
     median, merge_labels, metric, metric_lists, named_cast, node_feature, odd_repeats, open_sketch,
@@ -117,6 +117,9 @@ pub fn register(context: &SessionContext) {
     context.register_udf(date_trunc::udf());
     context.register_udf(CANONICAL_FLOAT.as_ref().clone());
     context.register_udf(named_cast::FUNCTION.clone());
+    for function in checked_arithmetic::all() {
+        context.register_udf(function);
+    }
     let by_order = [first_by_order::first_value(), first_by_order::last_value()];
     let aggregates = aggregates().into_iter().chain(sliding::udafs());
     for aggregate in aggregates.chain(by_order).chain(float_extremes::udafs()) {

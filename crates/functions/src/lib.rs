@@ -26,6 +26,7 @@ mod scalar;
 
 mod blocks;
 mod canonical_float;
+mod checked_arithmetic;
 mod count_aggregates;
 pub mod count_distinct_dense;
 mod date_diff;
@@ -83,6 +84,7 @@ mod workload_shape;
 
 pub use all::register;
 pub use canonical_float::{CANONICAL_FLOAT, has_floats};
+pub use checked_arithmetic::{checked_arithmetic, is_checked_arithmetic};
 pub use elements::ElementNames;
 pub use function_list::{Function, FunctionKind, function, functions};
 pub use integer_sum::{checked_total, sums_fit};

@@ -7,6 +7,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, Operator};
+use tsql_functions::is_checked_arithmetic;
 
 /// Functions that return a value or NULL for all values of their argument types.
 const TOTAL_FUNCTIONS: [&str; 29] = [
@@ -56,8 +57,8 @@ pub(crate) fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     may_fail || visited.is_err()
 }
 
-/// Returns whether an expression divides integers or decimals by a value that may be zero, or parses numbers or times
-/// from text. Such expressions fail for some rows of ordinary data.
+/// Returns whether an expression divides integers or decimals by a value that may be zero, computes integers that may
+/// exceed 64 bits, or parses numbers or times from text. Such expressions fail for some rows of ordinary data.
 pub(crate) fn has_fallible_operator(expr: &Expr, schema: &DFSchema) -> bool {
     let is_text = |kind: DataType| kind.is_string();
     let fails = expr.exists(|part| {
@@ -66,6 +67,7 @@ pub(crate) fn has_fallible_operator(expr: &Expr, schema: &DFSchema) -> bool {
                 let divides = matches!(binary.op, Operator::Divide | Operator::Modulo);
                 divides && !is_total_operator(part, binary, schema)
             }
+            Expr::ScalarFunction(call) => is_checked_arithmetic(call.name()),
             Expr::Cast(cast) => {
                 let is_read = cast.expr.get_type(schema).is_ok_and(is_text);
                 is_read && !is_text(cast.field.data_type().clone())
@@ -109,7 +111,8 @@ fn is_total(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 fn is_total_operator(expr: &Expr, binary: &BinaryExpr, schema: &DFSchema) -> bool {
-    // Integers wrap around and floats have infinities, but decimals and times overflow.
+    // Floats have infinities, but decimals and times overflow. Integers of ordinary data are far from the limits of 64
+    // bits, so rules may compute them for more rows.
     let kind = expr.get_type(schema);
     let (is_float, is_integer) = (
         kind.as_ref().is_ok_and(DataType::is_floating),

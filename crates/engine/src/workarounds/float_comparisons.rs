@@ -107,7 +107,7 @@ impl OptimizerRule for FloatComparisons {
 }
 
 /// Returns whether an expression has the same value for all rows.
-fn is_constant(expr: &Expr) -> bool {
+pub(super) fn is_constant(expr: &Expr) -> bool {
     !expr.any_column_refs() && !expr.contains_outer() && !expr.is_volatile()
 }
 

@@ -32,6 +32,7 @@
 //! | `a.k = b.k AND a.x > b.y` in a merge join | reads other columns than `x` and `y` | [`merge_join`] rewrites the filter with its columns |
 //! | `sum(x) FILTER (WHERE c) OVER (...)` | hides the filter from operators and workers | [`window_filters`] moves it into the argument |
 //! | `x * y` of two INT columns | wraps around | [`wide_integers`] multiplies in 64 bits |
+//! | `x + y` of two BIGINT columns | wraps around | [`checked_integers`] reports an error |
 //! | `lag(x, NULL)` | takes NULL as 0 | [`null_offsets`] makes it NULL |
 //! | `x RIGHT JOIN y ... WHERE y.z = 0 AND coalesce(x.v, 4) > y.v` | compares `x.v` with itself | [`filter_barrier`] stops filters by ambiguous names |
 //! | `... ORDER BY ... LIMIT 10` | ignores the order of scans, and truncates groups below a limit | [`limits`] restores both |
@@ -43,6 +44,7 @@
 mod aggregate_filters;
 mod boolean_tests;
 pub(crate) mod chains;
+mod checked_integers;
 mod correlated_aliases;
 mod correlated_scalars;
 mod distinct_from;
@@ -254,6 +256,23 @@ pub(crate) const RULES: &[Rule] = &[
             }),
             PlanningStep::Logical(Position::End, || {
                 Arc::new(float_comparisons::FloatComparisons {
+                    operands: float_comparisons::Operands::All,
+                })
+            }),
+        ],
+    },
+    Rule {
+        name: "checked_integers",
+        documentation: "Workaround: sums and products beyond BIGINT are errors",
+        scope: Scope::Every,
+        places: &[
+            PlanningStep::Logical(Position::Before("simplify_expressions"), || {
+                Arc::new(checked_integers::CheckedIntegers {
+                    operands: float_comparisons::Operands::Constant,
+                })
+            }),
+            PlanningStep::Logical(Position::End, || {
+                Arc::new(checked_integers::CheckedIntegers {
                     operands: float_comparisons::Operands::All,
                 })
             }),

@@ -32,7 +32,12 @@ struct Reproduction {
 }
 
 /// Rules with their own test below.
-const OTHERS: [&str; 3] = ["balanced_chains", "distinct_from", "range_offsets"];
+const OTHERS: [&str; 4] = [
+    "balanced_chains",
+    "checked_integers",
+    "distinct_from",
+    "range_offsets",
+];
 
 /// Rules without a reproduction, and the reason.
 const WITHOUT_REPRODUCTION: [(&str, &str); 2] = [
