@@ -212,14 +212,19 @@ fn metrics_have_canonical_names_and_units_beside_those_of_the_source() {
     assert_eq!(place.rows(sql), ["1500000.0"]);
     let sql = "SELECT all_cost_s FROM records WHERE dataset = 'autotvm01' ORDER BY line";
     assert_eq!(place.rows(sql), ["2.5", "2.5"]);
-    let names: Vec<String> = place.rows("SELECT name, unit FROM metric_names");
+    let names = place.rows(
+        "SELECT concat_ws('|', name, unit, sources, documentation) AS entry FROM metric_names ORDER BY entry",
+    );
     let wanted = tsql_formats::autotuners::readers::METRIC_NAMES.iter();
     let mut wanted: Vec<String> = wanted
-        .map(|metric| format!("{},{}", metric.name, metric.unit))
+        .map(|metric| {
+            let sources = metric.sources.join(", ");
+            format!("{}|{}|{sources}|{}", metric.name, metric.unit, metric.doc)
+        })
         .collect();
     wanted.sort();
-    assert_eq!(names.len(), wanted.len());
-    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    let names: Vec<&str> = names.iter().map(|name| name.trim_matches('"')).collect();
+    assert_eq!(names, wanted, "schemas/metric_names.toml differs");
 }
 
 #[test]

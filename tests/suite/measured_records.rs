@@ -403,3 +403,55 @@ fn stores_of_version_3_are_read_and_written() {
         }
     }
 }
+
+/// A metric keeps its text and unit, also on a failed record, and is exported as it was.
+#[test]
+fn metrics_of_own_timings_round_trip() {
+    let place = Place::new();
+    let lines = concat!(
+        r#"{"workload_key": ["mm"], "steps": {"T": 1}, "repeats_ns": [5000], "metrics": {"energy": {"value": 3.20, "unit": "mJ"}, "my_counter": [7, 8]}, "measured_at": 1700000000}"#,
+        "\n",
+        r#"{"workload_key": ["mm"], "steps": {"T": 2}, "error_no": 4, "metrics": {"compile_time": {"value": 812, "unit": "ms"}}}"#,
+        "\n",
+        // Another order of keys is stored as text.
+        r#"{"workload_key": ["mm"], "steps": {"T": 3}, "metrics": {"registers": 32}, "repeats_ns": [7]}"#,
+        "\n",
+        r#"{"workload_key": ["mm"], "steps": {"T": 4}, "repeats_ns": [7], "metrics": {"energy": 3}}"#,
+        "\n",
+    );
+    place.write("in/k80/own.jsonl", lines);
+    let ran = place.tsql(&["ingest", "in"]);
+    assert_eq!(ran.code, Some(1));
+    let reason = "own.jsonl:4: `metrics`: `energy` has no unit, expected one like `J`";
+    assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    let sql = "SELECT line, status, metric('energy'), metric('my_counter'), metric('compile_time'), metric('registers') \
+               FROM records ORDER BY line";
+    assert_eq!(
+        place.rows(sql),
+        ["1,ok,0.0032,7.0,,", "2,failed,,,0.812,", "3,ok,,,,32.0"]
+    );
+    let sql =
+        "SELECT line, name, index, raw_text, raw_unit FROM metrics ORDER BY line, name, index";
+    assert_eq!(
+        place.rows(sql),
+        [
+            "1,energy,0,3.20,mJ",
+            "1,my_counter,0,,",
+            "1,my_counter,1,,",
+            "2,compile_time,0,,ms",
+            "3,registers,0,,"
+        ]
+    );
+    assert_eq!(
+        place.rows("SELECT line FROM stored.records WHERE verbatim IS NOT NULL"),
+        ["3"]
+    );
+    place.assert_sound(&["in/k80/own.jsonl"]);
+    let ambiguous = "SELECT metric('energy') FROM records AS a JOIN records AS b USING (config_id)";
+    let ran = place.tsql(&[ambiguous]);
+    assert!(
+        ran.stderr.contains("is in several of the tables"),
+        "{}",
+        ran.stderr
+    );
+}

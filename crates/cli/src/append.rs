@@ -23,8 +23,8 @@ use super::store_options::StoreOptions;
 ///
 /// Lines are auto_scheduler (Ansor) JSON, or with --input-format AutoTVM or MetaSchedule lines, or `measured`: JSON
 /// objects whose keys are columns: workload_key, steps, repeats_ns or runtime_ns, error_no, error_message, baseline_ns,
-/// all_cost_s, measured_at, environment. Records are committed in batches; queries that start later see them. After a
-/// failure, send the stream again from its beginning: stored lines are skipped, so each record is stored once.
+/// metrics, all_cost_s, measured_at, environment. Records are committed in batches; queries that start later see them.
+/// After a failure, send the stream again from its beginning: stored lines are skipped, so each record is stored once.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tail -n +1 -f tuning.json | tsql append --stream resnet-a100 --platform a100\n  \

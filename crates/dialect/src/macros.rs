@@ -36,7 +36,7 @@ const DATE_PARTS: [(&str, &str); 17] = [
 /// Functions that are an expression over their arguments: call and expression. If the expression is a call, it has the
 /// modifiers of the original: DISTINCT, ORDER BY, FILTER, OVER. Functions
 /// with other names only are `aliases` of `tensorsql-functions`.
-const MACROS: [(&str, &str); 19] = [
+const MACROS: [(&str, &str); 20] = [
     ("count_if(c)", "count(CASE WHEN c THEN 1 END)"),
     ("countif(c)", "count(CASE WHEN c THEN 1 END)"),
     ("dayname(t)", "to_char(t, '%A')"),
@@ -61,6 +61,8 @@ const MACROS: [(&str, &str); 19] = [
         "array_sort(l, 'DESC', 'NULLS LAST')",
     ),
     ("listagg(x)", "string_agg(x, ',')"),
+    // The column of the only table in scope that has one.
+    ("metric(n)", "metric(metrics, n)"),
     ("mod(a, b)", "a % b"),
     ("monthname(t)", "to_char(t, '%B')"),
     // No match gives an empty text, as in DuckDB. A group of its own makes the list begin with the whole match.

@@ -35,6 +35,7 @@ mod named_format;
 pub mod naming;
 pub mod npy;
 pub mod npz;
+pub mod packed_metrics;
 mod parser;
 pub mod pickle;
 pub mod record_collector;

@@ -10,6 +10,8 @@ use tsql_codecs::identity::ProgramHash;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats::PackedRepeats;
 
+use crate::packed_metrics::PackedMetrics;
+
 /// Line that is not a record.
 #[derive(Debug)]
 pub struct OtherLine {
@@ -137,18 +139,6 @@ pub struct RecordDetails {
     pub metrics: Option<PackedMetrics>,
     /// Other facts of the record, as a JSON object.
     pub attributes: Option<String>,
-}
-
-/// Named numbers of a record in their order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PackedMetrics {
-    /// A line for each: canonical name, name, unit and kind (`i`, `f`, `n`) in the source, separated by tabs. Records of
-    /// a source have few different layouts.
-    pub layout: String,
-    /// The numbers in the units of the source.
-    pub values: Vec<f64>,
-    /// A line for each number whose text does not follow from its double and kind: index and text, separated by a tab.
-    pub texts: Option<String>,
 }
 
 /// Columns of `records` from which the result of a line is rebuilt.

@@ -5,6 +5,7 @@ use tsql_codecs::json;
 use tsql_codecs::number::Decimal;
 use tsql_codecs::repeats::{self, NANO_PLACES};
 
+use super::metrics;
 use crate::members::member_values;
 use crate::rows::{Environment, JsonWriter, Kernel, RecordDetails};
 
@@ -21,10 +22,11 @@ pub const VERSION: &str = "1";
 /// - `cpu_repeats_ns`: processor time of each repeat.
 /// - `disturbed_repeats`: list of repeats that are excluded.
 /// - `flags`: list of words.
+/// - `metrics`: object of named numbers with units ([`metrics`]).
 /// - `all_cost_s`: seconds spent on building and measuring.
 /// - `measured_at`: end of the measurement, in seconds since 1970 or as RFC 3339.
 /// - `environment`: object of `target` (string), `machine`, `settings` and `program` (objects).
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "workload_key",
     "steps",
     "program",
@@ -37,6 +39,7 @@ pub(super) const KEYS: [&str; 15] = [
     "cpu_repeats_ns",
     "disturbed_repeats",
     "flags",
+    "metrics",
     "all_cost_s",
     "measured_at",
     "environment",
@@ -119,6 +122,7 @@ impl<'a> MeasuredLine<'a> {
                     .and_then(repeats::pack),
                 disturbed_repeats: list("disturbed_repeats")?,
                 flags: value("flags").map(parse_flags).transpose()?,
+                metrics: value("metrics").map(metrics::parse).transpose()?,
                 ..RecordDetails::default()
             },
             environment: value("environment").unwrap_or("{}"),

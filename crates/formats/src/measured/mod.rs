@@ -14,6 +14,7 @@ pub mod disturbed_repeats;
 mod kernel;
 mod line;
 mod measured_writer;
+mod metrics;
 mod render;
 
 use std::collections::HashMap;

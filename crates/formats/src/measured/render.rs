@@ -6,6 +6,7 @@ use tsql_codecs::json;
 use tsql_codecs::number::{Decimal, write_integer};
 use tsql_codecs::repeats::{self, NANO_PLACES};
 
+use super::metrics;
 use crate::dumps::{write_line, write_list, write_number};
 use crate::rows::{Environment, Kernel, Measurement, RecordDetails};
 
@@ -83,6 +84,10 @@ fn write_spaced(
             json::write_ascii_string(flag, out);
             Some(())
         })?;
+    }
+    if let Some(packed) = &details.metrics {
+        write_key("metrics", out);
+        metrics::write(packed, out)?;
     }
     if let Some(all_cost) = measurement.all_cost {
         write_key("all_cost_s", out);

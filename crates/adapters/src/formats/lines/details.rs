@@ -1,11 +1,15 @@
 //! Columns that only some records fill: irregularities of a measurement, and its kernel.
 
-use arrow::array::{BinaryViewArray, ListArray, PrimitiveArray, RecordBatch, StringViewArray};
+use arrow::array::{
+    Array as _, AsArray as _, BinaryViewArray, ListArray, PrimitiveArray, RecordBatch,
+    StringViewArray,
+};
 use arrow::datatypes::Float64Type;
 use tsql_codecs::repeats::PackedRepeats;
 use tsql_error::Result;
 use tsql_formats::measured::disturbed_repeats::format_list;
 use tsql_formats::measured::split_flags;
+use tsql_formats::packed_metrics::PackedMetrics;
 use tsql_formats::rows::{self, Kernel};
 use tsql_schema::column;
 use tsql_schema::column::disturbed;
@@ -24,6 +28,9 @@ pub(super) struct DetailColumns<'a> {
     disturbed_texts: &'a StringViewArray,
     flags: &'a ListArray,
     flag_texts: &'a StringViewArray,
+    metric_layouts: &'a StringViewArray,
+    metric_values: &'a ListArray,
+    metric_texts: &'a StringViewArray,
 }
 
 impl<'a> DetailColumns<'a> {
@@ -40,6 +47,9 @@ impl<'a> DetailColumns<'a> {
             disturbed_texts: text("disturbed_repeats")?,
             flags: column::lists(batch, "flag_list")?,
             flag_texts: text("flags")?,
+            metric_layouts: text("metric_layout")?,
+            metric_values: column::lists(batch, "metric_values")?,
+            metric_texts: text("metric_texts")?,
         })
     }
 
@@ -59,8 +69,25 @@ impl<'a> DetailColumns<'a> {
                 .or_else(|| text(self.disturbed_texts)),
             flags: column::texts_at(self.flags, row)
                 .or_else(|| Some(split_flags(column::text_at(self.flag_texts, row)?))),
+            metrics: self.metrics_at(row),
             ..rows::RecordDetails::default()
         };
         (self.kernels.at(row).unwrap_or_default(), details)
+    }
+
+    fn metrics_at(&self, row: usize) -> Option<PackedMetrics> {
+        let layout = column::text_at(self.metric_layouts, row)?;
+        let values = self
+            .metric_values
+            .is_valid(row)
+            .then(|| self.metric_values.value(row));
+        let values = values
+            .as_ref()
+            .map(|list| list.as_primitive::<Float64Type>());
+        Some(PackedMetrics {
+            layout: layout.to_owned(),
+            values: values.map_or_else(Vec::new, |values| values.values().to_vec()),
+            texts: column::text_at(self.metric_texts, row).map(str::to_owned),
+        })
     }
 }

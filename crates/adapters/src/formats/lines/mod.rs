@@ -33,7 +33,7 @@ const COLUMNS: &str = "r.source_id, r.line, r.graph_id, r.environment_id, r.runt
     r.repeat_count, r.repeats, r.error_no, r.all_cost_digits, r.all_cost_exponent, r.measured_at_s, r.measured_at_fraction, \
     r.workload_index, r.verbatim, \
     r.error_message, r.baseline_ns, r.cpu_ns, r.cpu_repeats, r.disturbed_list, r.disturbed_repeats, \
-    r.flag_list, r.flags, r.dataset, c.sketch, c.params, c.program, c.build";
+    r.flag_list, r.flags, r.metric_layout, r.metric_values, r.metric_texts, r.dataset, c.sketch, c.params, c.program, c.build";
 
 const JOIN_CONFIGURATIONS: &str = "AS r LEFT JOIN stored.configurations AS c \
     ON c.graph_id = r.graph_id AND c.config_id = r.config_id";
