@@ -187,6 +187,8 @@ mod training_features;
 mod training_files;
 #[path = "suite/training_graphs.rs"]
 mod training_graphs;
+#[path = "suite/trend.rs"]
+mod trend;
 #[cfg(feature = "ui")]
 #[path = "suite/ui/mod.rs"]
 mod ui;

@@ -10,6 +10,7 @@ use tsql::corrections::{CorrectionOptions, Label};
 use tsql::graphnet::{self, ReportOptions, SubsetOptions};
 use tsql::notes::Subject;
 use tsql::optional_setting::OptionalSetting as _;
+use tsql::trend::TrendOptions;
 use tsql::{
     CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions,
     PublishOptions, Shard, VacuumOptions,
@@ -325,6 +326,35 @@ impl Store {
         let found = wait(py, move || async move {
             let found = store.compare(&a.parse()?, &b.parse()?, &options).await?;
             if let Some(path) = picture {
+                found.draw(&path, PICTURE_WIDTH)?;
+            }
+            Ok(found)
+        })?;
+        json(py, &found)
+    }
+
+    /// Searches the history of each program; a plot is drawn if a path is given and there are changes.
+    #[pyo3(signature = (by, predicate, minimum_change, last, picture))]
+    fn trend(
+        &self,
+        py: Python<'_>,
+        by: Option<String>,
+        predicate: Option<String>,
+        minimum_change: Option<f64>,
+        last: Option<usize>,
+        picture: Option<PathBuf>,
+    ) -> PyResult<String> {
+        let options = TrendOptions::default()
+            .set_if(predicate, TrendOptions::predicate)
+            .set_if(minimum_change, TrendOptions::minimum_change)
+            .set_if(last, TrendOptions::last);
+        let store = self.get(py)?;
+        let found = wait(py, move || async move {
+            let order = by.map(|by| by.parse()).transpose()?;
+            let found = store
+                .trend(&options.set_if(order, TrendOptions::order))
+                .await?;
+            if let Some(path) = picture.filter(|_| !found.changes.is_empty()) {
                 found.draw(&path, PICTURE_WIDTH)?;
             }
             Ok(found)

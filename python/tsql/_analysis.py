@@ -12,12 +12,14 @@ from ._deprecated import earlier_arguments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from . import _comparison_reports, _score_reports
+    from . import _comparison_reports, _score_reports, _trend_reports
     from ._comparison_reports import Comparison
     from ._score_reports import Scored, ScoreReport, Subset
+    from ._trend_reports import Trend
 else:
     _comparison_reports = lazy_module("_comparison_reports")
     _score_reports = lazy_module("_score_reports")
+    _trend_reports = lazy_module("_trend_reports")
 
 Path = str | PathLike[str]
 
@@ -82,6 +84,41 @@ class AnalysisMethods:
             a, b, where, all, minimum_change, allowed_regression, top, path, rule == "ranks", list(anchors)
         )
         return decoded(_comparison_reports.Comparison, found)
+
+    def trend(
+        self,
+        *,
+        by: str | None = None,
+        where: str | None = None,
+        minimum_change: float | None = None,
+        last: int | None = None,
+        plot: Path | None = None,
+    ) -> Trend:
+        """Searches the history of each program for places where its level changed.
+
+        A program is a graph and a configuration on a platform. It has one value for each place, and needs six.
+
+        Args:
+            by: Places: `"day"`, `"source"` or the key of a label. The default is the label `commit` if the store has it,
+                else days, else sources.
+            where: SQL predicate over `records`.
+            minimum_change: Minimum change between two levels as a fraction; the default is 0.02.
+            last: Number of places of each platform, counted from the newest, whose changes are returned.
+            plot: File for a plot of the largest changes: `NAME.svg` or `NAME.png`.
+
+        Returns:
+            Changes of programs, and the places where they changed, newest first.
+
+        Raises:
+            tsql.errors.EmptyError: If no record has a place.
+
+        Examples:
+            >>> import tsql
+            >>> tsql.sample().trend(by="source").changes
+            []
+        """
+        path = None if plot is None else fspath(plot)
+        return decoded(_trend_reports.Trend, self._native.trend(by, where, minimum_change, last, path))
 
     def report_graphnet(
         self,

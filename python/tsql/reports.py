@@ -64,6 +64,7 @@ from ._training_files import (
     TrainingFilesVerified,
     TrainingManifest,
 )
+from ._trend_reports import ProgramChange, Trend, TrendEvent
 from .measure import Finding, Template, Timing
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "PredictionScoreRow",
     "PredictionScores",
     "Probe",
+    "ProgramChange",
     "Published",
     "PublishedTable",
     "Regression",
@@ -134,6 +136,8 @@ __all__ = [
     "Timing",
     "TrainingFilesVerified",
     "TrainingManifest",
+    "Trend",
+    "TrendEvent",
     "Verified",
     "Version",
     "WorkerStatus",

@@ -8,6 +8,7 @@ use tsql_ml::splits::{CreatedSplit, LeakLevel, PartCount, Split, SplitLeaks, Spl
 use tsql_ml::training::{
     RowsOptions, TrainingFilesOptions, TrainingFilesVerified, TrainingManifest, TrainingRows,
 };
+use tsql_ml::trend::{Trend, TrendOptions};
 
 use super::Store;
 use crate::error::Result;
@@ -149,6 +150,23 @@ impl Store {
         options: &CompareOptions,
     ) -> Result<Comparison> {
         tsql_ml::compare::compare(self, a, b, options).await
+    }
+
+    /// Searches the history of each program for places where its level changed.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let store = tsql::Store::demo().await?;
+    /// let options = tsql::trend::TrendOptions::default().order("source".parse()?);
+    /// let found = store.trend(&options).await?;
+    /// assert_eq!(found.changes.len(), 0);
+    /// # Ok::<(), tsql::Error>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As [`trend`](tsql_ml::trend::trend).
+    pub async fn trend(&self, options: &TrendOptions) -> Result<Trend> {
+        tsql_ml::trend::trend(self, options).await
     }
 
     /// Scores predictions, in the table of `scoring`: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in

@@ -78,6 +78,7 @@ mod security;
 #[cfg(feature = "flight")]
 mod serve;
 mod shell;
+mod short_values;
 mod signals;
 mod split;
 mod sql;
@@ -88,6 +89,7 @@ mod store_options;
 mod subset;
 mod tables;
 mod tag;
+mod trend;
 #[cfg(feature = "ui")]
 mod ui;
 mod vacuum;
@@ -202,6 +204,7 @@ enum Command {
     Publish(publish::Publish),
     Verify(verify::Verify),
     Compare(compare::Compare),
+    Trend(trend::TrendArgs),
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
@@ -383,6 +386,7 @@ async fn run_command(
         Some(Command::Publish(command)) => publish::run(place, command).await,
         Some(Command::Verify(command)) => verify::run(command).await,
         Some(Command::Compare(command)) => compare::run(place, command).await,
+        Some(Command::Trend(command)) => trend::run(place, command).await,
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,

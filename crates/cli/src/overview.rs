@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
         "Query",
         &["queries", "tables", "describe", "functions", "plot"],
     ),
-    ("Analyze", &["compare", "score", "report", "diff"]),
+    ("Analyze", &["compare", "trend", "score", "report", "diff"]),
     (
         "Build datasets",
         &["split", "subset", "tag", "note", "batch"],

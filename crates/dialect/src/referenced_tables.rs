@@ -15,6 +15,12 @@ use tsql_schema::Table;
 /// Schema of the stored columns.
 pub const STORED: &str = "stored";
 
+/// Table function that returns noise floors.
+pub const NOISE_FLOORS: &str = "noise_floors";
+
+/// Tables and views that [`NOISE_FLOORS`] is computed from.
+const NOISE_FLOOR_SOURCES: &str = "SELECT 1 FROM records, environments, labels";
+
 /// Names of tables and views: tables by their folder names, views by their SQL names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReferencedTables {
@@ -54,6 +60,9 @@ impl ReferencedTables {
                 let name = reference.table();
                 if name.contains("://") {
                     names.urls.insert(name.to_owned());
+                }
+                if name == NOISE_FLOORS {
+                    waiting.push(NOISE_FLOOR_SOURCES.to_owned());
                 }
                 let stored = reference.schema() == Some(STORED);
                 let is_named =

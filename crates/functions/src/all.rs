@@ -8,13 +8,14 @@ use super::canonical_float::CANONICAL_FLOAT;
 use super::elements::ElementNamesFn;
 use super::scalar::Scalar;
 use super::{
-    aliases, array_agg, blocks, checked_arithmetic, count_aggregates, count_distinct_dense, date_diff, date_trunc,
-    digests, extreme_by, fill_sketch, first_by_order, float_extremes, histogram, hlo_cost,
-    hlo_opcode, json_text, keys, khop, len, list_statistics, lossy_text, macro_speedup_score,
-    median, merge_labels, metric, metric_lists, named_cast, node_feature, odd_repeats, open_sketch,
-    packed_repeats, part_in_table, part_of_split, percentile_cont, pooled, scaled, schedule,
-    segments, sketch_params, sliding, speedup, split, task_bytes, time_at, unpack_calls,
-    unpack_checks, unpack_graph, unpack_tasks, unpack_tensors, workload, workload_shape,
+    aliases, array_agg, blocks, change_points, checked_arithmetic, count_aggregates,
+    count_distinct_dense, date_diff, date_trunc, digests, extreme_by, fill_sketch, first_by_order,
+    float_extremes, histogram, hlo_cost, hlo_opcode, json_text, keys, khop, len, list_statistics,
+    lossy_text, macro_speedup_score, median, merge_labels, metric, metric_lists, named_cast,
+    node_feature, odd_repeats, open_sketch, packed_repeats, part_in_table, part_of_split,
+    percentile_cont, pooled, scaled, schedule, segments, sketch_params, sliding, speedup, split,
+    task_bytes, time_at, unpack_calls, unpack_checks, unpack_graph, unpack_tasks, unpack_tensors,
+    workload, workload_shape,
 };
 
 /// All scalar functions.
@@ -23,6 +24,7 @@ pub(super) fn scalars() -> Vec<Scalar> {
         blocks::kind_udf(),
         blocks::nodes_udf(),
         blocks::runs_udf(),
+        change_points::of_list(),
         date_diff::function(),
         fill_sketch::function(),
         hlo_cost::byte_count_udf(),
@@ -92,7 +94,12 @@ pub(super) fn aggregates() -> Vec<AggregateUDF> {
         .chain([count_distinct_dense::aggregate()])
         .chain(features())
         .map(AggregateUDF::from)
-        .chain([array_agg::udaf(), median::udaf(), percentile_cont::udaf()])
+        .chain([
+            array_agg::udaf(),
+            change_points::aggregate(),
+            median::udaf(),
+            percentile_cont::udaf(),
+        ])
         .collect()
 }
 

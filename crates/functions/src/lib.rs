@@ -26,6 +26,7 @@ mod scalar;
 
 mod blocks;
 mod canonical_float;
+mod change_points;
 mod checked_arithmetic;
 mod count_aggregates;
 pub mod count_distinct_dense;

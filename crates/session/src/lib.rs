@@ -33,6 +33,7 @@ mod function_tests;
 pub mod key_columns;
 mod library;
 mod live_session;
+pub mod noise;
 mod plain_types;
 mod query_threads;
 mod read_only_sql;

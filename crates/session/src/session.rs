@@ -14,6 +14,7 @@ use tsql_schema::Table;
 use tsql_store::{SCHEMES, Snapshot, SnapshotCache, Snapshots, Store, Versions, objects_at};
 use url::Url;
 
+use super::noise;
 use super::retracted::retracted_views;
 use super::view::plan_view;
 
@@ -234,11 +235,18 @@ pub(super) async fn show_versions(
     Ok(())
 }
 
-#[cfg(feature = "cluster")]
+/// Creates a session with the functions of tsql, without tables.
 pub(super) fn new_engine_context(
     store: &Store,
     options: &SessionOptions,
 ) -> Result<SessionContext> {
+    let context = engine_context(store, options)?;
+    noise::register(&context);
+    Ok(context)
+}
+
+#[cfg(feature = "cluster")]
+fn engine_context(store: &Store, options: &SessionOptions) -> Result<SessionContext> {
     let Some(workers) = &options.workers else {
         return new_context(options.limits());
     };
@@ -260,10 +268,7 @@ pub(super) fn new_engine_context(
 }
 
 #[cfg(not(feature = "cluster"))]
-pub(super) fn new_engine_context(
-    _store: &Store,
-    options: &SessionOptions,
-) -> Result<SessionContext> {
+fn engine_context(_store: &Store, options: &SessionOptions) -> Result<SessionContext> {
     new_context(options.limits())
 }
 

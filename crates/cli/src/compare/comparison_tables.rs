@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int16Array, Int64Array, StringArray};
+use arrow::array::{ArrayRef, Int16Array, Int64Array, StringArray};
 use tsql_ml::compare::{Change, Comparison, Rule, Summary};
 
-/// Maximum number of characters of a key or of steps in tables for people.
-const MAX_CHARS: usize = 36;
+use crate::short_values::{format_number, truncate};
 
 /// A row: kind, name, number of pairs, and their summary.
 type Row<'a> = (&'static str, Option<&'a str>, u64, Option<&'a Summary>);
@@ -181,21 +180,4 @@ pub(super) fn largest(found: &Comparison) -> Vec<(&'static str, ArrayRef)> {
 fn both(a: Option<usize>, b: Option<usize>) -> Option<String> {
     let (a, b) = a.zip(b)?;
     Some(format!("{a}, {b}"))
-}
-
-/// Cuts a long text to [`MAX_CHARS`] characters and an ellipsis.
-fn truncate(text: &str) -> String {
-    let mut characters = text.chars();
-    let begin: String = characters.by_ref().take(MAX_CHARS).collect();
-    if characters.next().is_none() {
-        return begin;
-    }
-    begin + "…"
-}
-
-/// Returns a column of numbers, with four significant digits if `rounded`.
-fn format_number(numbers: impl Iterator<Item = Option<f64>>, rounded: bool) -> Float64Array {
-    let digits = |number: f64| format!("{number:.3e}").parse().unwrap_or(number);
-    let numbers = numbers.map(|number| if rounded { number.map(digits) } else { number });
-    numbers.collect()
 }

@@ -7,6 +7,7 @@ use tsql_plot::{PlotOptions, SpeedupBin, SpeedupRow, Speedups, speedups};
 use tsql_store::atomic_output::write_output;
 
 use super::comparison::{Comparison, PairGroup, Summary};
+use crate::plot_file::is_png;
 
 impl Comparison {
     /// Draws the distribution of speedups, and the mean of each operator and network with its interval, into a file.
@@ -16,21 +17,7 @@ impl Comparison {
     /// [`Error::Argument`] for another extension, [`Error::Io`] if the file cannot be written, [`Error::Drawing`] in a
     /// build without the feature `plot`.
     pub fn draw(&self, path: &Path, png_width: u32) -> Result<()> {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_png = match ending.map(str::to_ascii_lowercase).as_deref() {
-            Some("png") => true,
-            Some("svg") => false,
-            _ => {
-                let reason = format!(
-                    "`{}` has no known extension\nhint: FILE.svg or FILE.png",
-                    path.display()
-                );
-                return Err(Error::Argument {
-                    name: "path",
-                    reason,
-                });
-            }
-        };
+        let is_png = is_png(path)?;
         let title = format!("{} against {}", self.b.name, self.a.name);
         let page = PlotOptions::new(&title, "pairs").with_png_width(png_width);
         let bins = self.histogram.iter().map(|bin| SpeedupBin {

@@ -302,6 +302,6 @@ impl PairTally {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde hands on a reference"
 )]
-fn as_text<S: Serializer>(id: &i64, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_text<S: Serializer>(id: &i64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(id)
 }

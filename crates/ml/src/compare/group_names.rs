@@ -73,20 +73,48 @@ pub(super) async fn name_changes<const N: usize>(
     lists: [&mut Vec<Change>; N],
 ) -> Result<()> {
     let all = || lists.iter().flat_map(|list| list.iter());
-    let graphs: HashSet<i64> = all().map(|change| change.graph_id).collect();
-    let configs: HashSet<i64> = all().map(|change| change.config_id).collect();
-    if graphs.is_empty() {
-        return Ok(());
-    }
-    let keys = "SELECT graph_id AS id, arrow_cast(workload_key, 'Utf8View') AS name FROM graphs";
-    let steps = "SELECT config_id AS id, arrow_cast(steps, 'Utf8View') AS name FROM configurations";
-    let keys = names(context, keys, "graph_id", &graphs).await?;
-    let steps = names(context, steps, "config_id", &configs).await?;
+    let programs = all().map(|change| (change.graph_id, change.config_id));
+    let names = program_names(context, programs.collect()).await?;
     for change in lists.into_iter().flatten() {
-        change.workload_key = keys.get(&change.graph_id).cloned().unwrap_or_default();
-        change.steps = steps.get(&change.config_id).cloned();
+        change.workload_key = names.workload_key(change.graph_id);
+        change.steps = names.steps(change.config_id);
     }
     Ok(())
+}
+
+/// Workload keys and steps of programs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProgramNames {
+    workload_keys: HashMap<i64, String>,
+    steps: HashMap<i64, String>,
+}
+
+impl ProgramNames {
+    pub(crate) fn workload_key(&self, graph_id: i64) -> String {
+        let key = self.workload_keys.get(&graph_id);
+        key.cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn steps(&self, config_id: i64) -> Option<String> {
+        self.steps.get(&config_id).cloned()
+    }
+}
+
+/// Reads the names of graphs and configurations.
+pub(crate) async fn program_names(
+    context: &SessionContext,
+    programs: Vec<(i64, i64)>,
+) -> Result<ProgramNames> {
+    if programs.is_empty() {
+        return Ok(ProgramNames::default());
+    }
+    let (graphs, configs): (HashSet<i64>, HashSet<i64>) = programs.into_iter().unzip();
+    let keys = "SELECT graph_id AS id, arrow_cast(workload_key, 'Utf8View') AS name FROM graphs";
+    let steps = "SELECT config_id AS id, arrow_cast(steps, 'Utf8View') AS name FROM configurations";
+    Ok(ProgramNames {
+        workload_keys: names(context, keys, "graph_id", &graphs).await?,
+        steps: names(context, steps, "config_id", &configs).await?,
+    })
 }
 
 /// Returns the graphs of control programs: by operator, workload name or workload key.

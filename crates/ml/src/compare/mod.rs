@@ -17,32 +17,34 @@
 mod chart;
 mod comparison;
 mod group_names;
-mod noise;
 mod options;
 mod pair_result;
 mod pairing;
 mod records;
 mod report;
+mod self_check;
 mod sides;
 
 use datafusion::prelude::SessionContext;
 use tsql_error::{Error, Result};
+use tsql_session::noise::{FloorSelection, RepeatedRecords, read_repeated_records};
 use tsql_session::{SessionOptions, open_session_with, run_read_only};
 use tsql_store::Store;
 
-use noise::floor_query::{FloorSelection, RepeatedRecords, read_repeated_records};
 use pairing::pair_counter::{CountedPairs, PairCounter};
 use pairing::rule_context::RuleContext;
 use records::RecordReader;
 use sides::compared_side::summarize_side;
 use sides::resolve_side::{StoreNames, open_version};
 
+pub(crate) use comparison::as_text;
 pub use comparison::{
     Change, ComparedSide, Comparison, PairGroup, Regression, SpeedupRange, Summary,
 };
-pub use noise::self_check::{CheckedClass, SelfCheck, check_rule};
+pub(crate) use group_names::program_names;
 pub use options::{CompareOptions, RecordChoice, Rule};
 pub use report::GITHUB_MARKER;
+pub use self_check::{CheckedClass, SelfCheck, check_rule};
 pub use sides::side::Side;
 
 /// Compares the records of two sides: `b` relative to `a`.
@@ -115,7 +117,7 @@ pub async fn compare(
     let CountedPairs { mut found, graphs } = counting.finish(options)?;
     (found.a, found.b, found.is_by_platform) = (a, b, is_by_platform);
     found.floors = floors;
-    found.floor_date = noise.newest_us.and_then(date);
+    found.floor_date = noise.newest_us().and_then(date);
     check_not_empty(&found)?;
     if !options.anchors.is_empty() && found.anchors.is_empty() {
         let reason = format!("no pair of {}", options.anchors.join(", "));
@@ -151,7 +153,7 @@ async fn read_noise(
     platforms.sort();
     platforms.dedup();
     let selection = FloorSelection {
-        platforms: &platforms,
+        platforms: Some(&platforms),
         sides: predicates.unwrap_or(["false", "false"]),
         predicate: "true",
     };

@@ -2,19 +2,17 @@
 
 use std::path::Path;
 
-use tsql_error::{Error, Result};
+use tsql_error::Result;
 
 use super::comparison::Comparison;
+use crate::plot_file::cannot_draw;
 
 impl Comparison {
     /// Not supported.
     ///
-    ///
     /// # Errors
-    /// [`Error::Drawing`], always.
+    /// [`tsql_error::Error::Drawing`], always.
     pub fn draw(&self, _: &Path, _: u32) -> Result<()> {
-        let reason =
-            "this build of tsql cannot draw plots\nhint: use a build with the feature `plot`";
-        Err(Error::Drawing(reason.to_owned()))
+        Err(cannot_draw())
     }
 }

@@ -10,9 +10,8 @@ use datafusion::prelude::{SessionContext, col, lit};
 use futures::StreamExt as _;
 use tsql_dialect::plan_query;
 use tsql_error::{Error, Result};
-use tsql_metrics::change::SPOILING_FLAGS;
-use tsql_metrics::median::median;
 use tsql_schema::column;
+use tsql_session::noise::{RecordPosition, day_of, level, spoiled_expression};
 use tsql_verdicts::verdict::{Run, SideRuns};
 
 use super::options::RecordChoice;
@@ -25,9 +24,6 @@ pub(super) struct PairKey {
     /// `None` if pairs are not compared by platform.
     pub(super) platform: Option<String>,
 }
-
-/// Time in microseconds, file and line of a record.
-pub(super) type RecordPosition = (Option<i64>, i64, i64);
 
 /// Combined records of a configuration on one side.
 #[derive(Clone, Debug, Default)]
@@ -98,22 +94,6 @@ impl SideRecord {
             None => {}
         }
         self.repeats_ns.extend(repeats);
-    }
-}
-
-/// Level of a run: the natural logarithm of the median of its repeats in nanoseconds. `None` without repeats.
-pub(super) fn level(repeats_ns: &[f64]) -> Option<f64> {
-    median(repeats_ns).map(|median| median.value.ln())
-}
-
-/// Identity of the day of a record: its date in UTC, or else its source.
-pub(super) fn day_of((time_us, source_id, _): RecordPosition) -> u64 {
-    /// Microseconds of a day.
-    const DAY_US: i64 = 86_400_000_000;
-    match time_us {
-        Some(time_us) => time_us.div_euclid(DAY_US).cast_unsigned(),
-        // Dates are small numbers, source ids are hashes.
-        None => source_id.cast_unsigned() | (1 << 63),
     }
 }
 
@@ -234,12 +214,6 @@ async fn side_records(
          FROM records WHERE ({predicate}) AND (error_no <> 0 OR runtime_ns > 0)"
     );
     plan_query(context, &sql).await
-}
-
-/// SQL expression over `records` for the flags that spoil a record.
-pub(super) fn spoiled_expression() -> String {
-    let spoiling = SPOILING_FLAGS.map(|flag| format!("'{flag}'")).join(", ");
-    format!("coalesce(array_has_any(flags, [{spoiling}]), false)")
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Replacement of the plots in a build without the feature `plot`.
 
-use tsql_error::{Error, Result};
+use tsql_error::Result;
 
 use super::scores::Report;
+use crate::plot_file::cannot_draw;
 
 /// Placeholder of a plot; never created.
 pub(super) struct Image {
@@ -13,8 +14,7 @@ pub(super) struct Image {
 /// Not supported.
 ///
 /// # Errors
-/// [`Error::Drawing`], always.
+/// [`tsql_error::Error::Drawing`], always.
 pub(super) fn draw_plots(_: &Report, _: u32) -> Result<Vec<(&'static str, Image)>> {
-    let reason = "this build of tsql cannot draw plots\nhint: use a build with the feature `plot`";
-    Err(Error::Drawing(reason.to_owned()))
+    Err(cannot_draw())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use datafusion::prelude::SessionContext;
 use serde::Serialize;
 use tsql_error::{Error, Result};
+use tsql_session::noise::{FloorSelection, read_repeated_records};
 use tsql_session::{SessionOptions, open_session_with};
 use tsql_store::Store;
 use tsql_verdicts::calibration::{InjectedChange, calibrate};
@@ -12,7 +13,6 @@ use tsql_verdicts::floor::MIN_PAIRS;
 use tsql_verdicts::floor_classes::FloorClass;
 use tsql_verdicts::run_test::ALPHA;
 
-use super::floor_query::{FloorSelection, read_repeated_records};
 use crate::compare::options::CompareOptions;
 use crate::compare::sides::compared_side::summarize_side;
 use crate::compare::sides::resolve_side::{StoreNames, open_version};
@@ -82,7 +82,7 @@ pub async fn check_rule(
     let name = side.map_or_else(|| "the store".to_owned(), Side::to_string);
     let records = summarize_side(&context, &name, &predicate).await?;
     let selection = FloorSelection {
-        platforms: &records.platforms,
+        platforms: Some(&records.platforms),
         sides: ["false", "false"],
         predicate: &predicate,
     };

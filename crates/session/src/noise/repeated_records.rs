@@ -1,9 +1,9 @@
 //! Pairs of repeated records, from which floors are fitted.
 //!
-//! A pair is two records of one configuration, program and platform that did not fail and have no spoiling flag. Both are
-//! in the same sides of the comparison: another pair may hold the change that is looked for.
+//! A pair is two records of one configuration, program and platform that did not fail and have no spoiling flag. In a
+//! comparison both are in the same sides: another pair may hold the change that is looked for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use arrow::array::{Array as _, AsArray as _, RecordBatch};
@@ -16,7 +16,7 @@ use tsql_schema::column;
 use tsql_verdicts::floor_classes::{DayRelation, FloorPairs};
 use tsql_verdicts::pair_selection::select_pairs;
 
-use crate::compare::records::{RecordPosition, day_of, level, spoiled_expression};
+use super::runs::{RecordPosition, day_of, level, spoiled_expression};
 
 /// Maximum number of records that are searched for repeated ones. In a larger store a fixed fraction of the
 /// configurations is searched, chosen by their id.
@@ -24,20 +24,33 @@ const MAX_SEARCHED_RECORDS: u64 = 4_000_000;
 
 /// Pairs of repeated records.
 #[derive(Clone, Debug, Default)]
-pub(in crate::compare) struct RepeatedRecords {
-    pub(in crate::compare) pairs: FloorPairs,
-    /// Time of the newest record of a pair, in microseconds since 1970.
-    pub(in crate::compare) newest_us: Option<i64>,
+pub struct RepeatedRecords {
+    /// The pairs, by class.
+    pub pairs: FloorPairs,
+    /// Time of the newest record of a pair by platform, in microseconds since 1970.
+    newest_us: BTreeMap<String, i64>,
+}
+
+impl RepeatedRecords {
+    /// Returns the time of the newest record of a pair on a platform, in microseconds since 1970.
+    pub fn newest_on(&self, platform: &str) -> Option<i64> {
+        self.newest_us.get(platform).copied()
+    }
+
+    /// Returns the time of the newest record of a pair, in microseconds since 1970.
+    pub fn newest_us(&self) -> Option<i64> {
+        self.newest_us.values().copied().max()
+    }
 }
 
 /// Selection of the records.
-pub(in crate::compare) struct FloorSelection<'a> {
-    /// Platforms.
-    pub(in crate::compare) platforms: &'a [String],
+pub struct FloorSelection<'a> {
+    /// Platforms; `None` for all.
+    pub platforms: Option<&'a [String]>,
     /// SQL predicates of both sides.
-    pub(in crate::compare) sides: [&'a str; 2],
+    pub sides: [&'a str; 2],
     /// SQL predicate of all records.
-    pub(in crate::compare) predicate: &'a str,
+    pub predicate: &'a str,
 }
 
 /// A record of the configuration that is being read.
@@ -50,18 +63,23 @@ struct RepeatedRecord {
 }
 
 /// Reads the pairs of a store.
-pub(in crate::compare) async fn read_repeated_records(
+///
+/// # Errors
+/// [`Error::Query`] for an invalid predicate, and failures of the storage.
+pub async fn read_repeated_records(
     context: &SessionContext,
     selection: &FloorSelection<'_>,
 ) -> Result<RepeatedRecords> {
-    let platforms = selection.platforms.iter();
-    let platforms: Vec<String> = platforms
-        .map(|platform| format!("'{}'", platform.replace('\'', "''")))
-        .collect();
-    if platforms.is_empty() {
-        return Ok(RepeatedRecords::default());
-    }
-    let platforms = format!("platform IN ({})", platforms.join(", "));
+    let platforms = match selection.platforms {
+        Some([]) => return Ok(RepeatedRecords::default()),
+        Some(platforms) => {
+            let quoted = platforms
+                .iter()
+                .map(|platform| format!("'{}'", platform.replace('\'', "''")));
+            format!("platform IN ({})", quoted.collect::<Vec<_>>().join(", "))
+        }
+        None => "true".to_owned(),
+    };
     let fraction = searched_fraction(context, &platforms).await?;
     let [in_a, in_b] = selection.sides;
     let predicate = selection.predicate;
@@ -200,7 +218,12 @@ impl PairReader {
                 };
                 let levels = [one.level, other.level];
                 self.found.pairs.add(&platform, levels, days);
-                self.found.newest_us = self.found.newest_us.max(one.at.0.max(other.at.0));
+                let Some(newest) = one.at.0.max(other.at.0) else {
+                    continue;
+                };
+                let known = self.found.newest_us.entry(platform.clone());
+                let known = known.or_insert(newest);
+                *known = newest.max(*known);
             }
         }
     }

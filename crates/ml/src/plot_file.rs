@@ -1,0 +1,35 @@
+//! Files for plots.
+
+#[cfg(feature = "plot")]
+use std::path::Path;
+
+use tsql_error::Error;
+#[cfg(feature = "plot")]
+use tsql_error::Result;
+
+/// Returns whether the extension of a path selects PNG; otherwise it selects SVG.
+///
+/// # Errors
+/// [`Error::Argument`] for another extension.
+#[cfg(feature = "plot")]
+pub(crate) fn is_png(path: &Path) -> Result<bool> {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("png") => Ok(true),
+        Some("svg") => Ok(false),
+        _ => Err(Error::Argument {
+            name: "path",
+            reason: format!(
+                "`{}` has no known extension\nhint: FILE.svg or FILE.png",
+                path.display()
+            ),
+        }),
+    }
+}
+
+/// Returns the error of a build without the feature `plot`.
+#[cfg(not(feature = "plot"))]
+pub(crate) fn cannot_draw() -> Error {
+    let reason = "this build of tsql cannot draw plots\nhint: use a build with the feature `plot`";
+    Error::Drawing(reason.to_owned())
+}

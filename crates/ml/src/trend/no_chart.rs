@@ -1,0 +1,18 @@
+//! Replacement of the plot in a build without the feature `plot`.
+
+use std::path::Path;
+
+use tsql_error::Result;
+
+use super::report::Trend;
+use crate::plot_file::cannot_draw;
+
+impl Trend {
+    /// Not supported.
+    ///
+    /// # Errors
+    /// [`tsql_error::Error::Drawing`], always.
+    pub fn draw(&self, _: &Path, _: u32) -> Result<()> {
+        Err(cannot_draw())
+    }
+}
