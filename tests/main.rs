@@ -122,6 +122,9 @@ mod notes;
 mod outages;
 #[path = "suite/output_safety.rs"]
 mod output_safety;
+#[cfg(all(target_os = "linux", feature = "measure"))]
+#[path = "suite/pair.rs"]
+mod pair;
 #[cfg(unix)]
 #[path = "suite/pipes.rs"]
 mod pipes;

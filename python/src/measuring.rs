@@ -16,8 +16,8 @@ use tokio::sync::Mutex;
 use tsql::Error;
 use tsql::optional_setting::OptionalSetting as _;
 use tsql::trials::{
-    self, Cache, Event, ExecOptions, LoadedProgram, MeasureOptions, Recording, RecordingOptions,
-    Search, Settings, TimedCall,
+    self, Cache, Event, ExecOptions, LoadedProgram, MeasureOptions, PairOptions, Recording,
+    RecordingOptions, Search, Settings, TimedCall,
 };
 
 use crate::append::format_of;
@@ -136,6 +136,38 @@ impl ExecArgs {
     }
 }
 
+/// Options of two commands in turn, passed by Python.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct PairArgs {
+    base: Vec<OsString>,
+    head: Vec<OsString>,
+    platform: String,
+    format: String,
+    name: Option<String>,
+    labels: Vec<(String, String)>,
+    blocks: usize,
+    budget_s: Option<f64>,
+    minimum_change: Option<f64>,
+}
+
+impl PairArgs {
+    fn options(self, py: Python<'_>) -> PyResult<PairOptions> {
+        let budget = self
+            .budget_s
+            .map(|budget| seconds(py, budget))
+            .transpose()?;
+        let options = PairOptions::new(self.base, self.head, self.platform)
+            .format(format_of(py, self.format)?)
+            .blocks(self.blocks)
+            .labels(self.labels)
+            .set_if(self.name, PairOptions::name)
+            .set_if(budget, PairOptions::budget)
+            .set_if(self.minimum_change, PairOptions::minimum_change);
+        Ok(options)
+    }
+}
+
 /// A run with progress reports, which stops if the caller is interrupted.
 #[derive(Default)]
 struct MonitoredRun {
@@ -249,6 +281,16 @@ impl Store {
         let store = self.get(py)?;
         watched.wait(py, None, move || async move {
             store.measure_exec(&options).await
+        })
+    }
+
+    /// Runs two commands in turn and compares their records; returns the report as JSON.
+    fn measure_pair(&self, py: Python<'_>, how: PairArgs) -> PyResult<String> {
+        let watched = MonitoredRun::default();
+        let options = how.options(py)?.stop(Arc::clone(&watched.stop));
+        let store = self.get(py)?;
+        watched.wait(py, None, move || async move {
+            store.measure_pair(&options).await
         })
     }
 

@@ -156,6 +156,94 @@ class Executed:
     stored: Ingested
 
 
+@dataclass(frozen=True)
+class PairRun:
+    """A run of a command in `Store.measure_pair`.
+
+    Attributes:
+        side: `"base"` or `"head"`.
+        block: Number of its block, from 1.
+        position: Position in the block, 1 to 4.
+        stream: Stream of the records.
+        exit_code: Exit code; `None` after a signal.
+        records: Number of records.
+        rejects: Number of rejected lines.
+        is_failed: Whether the command failed, which ends the schedule.
+    """
+
+    side: str
+    block: int
+    position: int
+    stream: str
+    exit_code: int | None
+    records: int
+    rejects: int
+    is_failed: bool
+
+
+@dataclass(frozen=True)
+class PairProgram:
+    """A program with its change from base to head.
+
+    Attributes:
+        workload_key: Workload key of the graph.
+        steps: Steps of the configuration.
+        verdict: `"faster"`, `"slower"`, `"same"` or `"unclear"`; `"failed"` if head fails and base does not, `"fixed"`
+            the other way round, `"failing"` if both fail, and `"missing"` if a side did not time it.
+        blocks: Number of complete blocks.
+        base_ns: Time of base, as the geometric mean of its runs in nanoseconds.
+        head_ns: Time of head.
+        change: Time of head over time of base, minus 1: 0.03 is 3 % slower.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound of its 95 % interval.
+        p: p-value over all looks.
+        p_corrected: p-value corrected for all programs.
+        detectable: Change that the test finds with a probability of 80 %, as a fraction.
+    """
+
+    workload_key: str
+    steps: str
+    verdict: str
+    blocks: int
+    base_ns: float | None
+    head_ns: float | None
+    change: float | None
+    low: float | None
+    high: float | None
+    p: float
+    p_corrected: float
+    detectable: float | None
+
+
+@dataclass(frozen=True)
+class MeasuredPair:
+    """Report of `Store.measure_pair`.
+
+    Attributes:
+        version: Version of this document.
+        pair: Value of the label `pair` of all sources.
+        minimum_change: Minimum change that is significant, as a fraction.
+        runs: The runs, in their order.
+        is_out_of_budget: Whether the budget ended before all programs were decided.
+        looks: Number of looks at the results.
+        change: Mean change over all programs, as a fraction.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound of its 95 % interval.
+        programs: Programs, the slowest change first.
+    """
+
+    version: int
+    pair: str
+    minimum_change: float
+    runs: list[PairRun]
+    is_out_of_budget: bool
+    looks: int
+    change: float | None
+    low: float | None
+    high: float | None
+    programs: list[PairProgram]
+
+
 def _median(trial: MeasuredTrial) -> float:
     return trial.median_ns or 0.0
 

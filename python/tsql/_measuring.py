@@ -15,7 +15,7 @@ from ._progress import ProgressCallback, ProgressReport
 if TYPE_CHECKING:
     from . import _ingest_reports, _measure_reports
     from ._ingest_reports import Resumed
-    from ._measure_reports import Executed, Measured, MeasuredAgain
+    from ._measure_reports import Executed, Measured, MeasuredAgain, MeasuredPair
 else:
     _ingest_reports = lazy_module("_ingest_reports")
     _measure_reports = lazy_module("_measure_reports")
@@ -267,6 +267,60 @@ class MeasuringMethods:
             "commit_records": commit_records,
         }
         return decoded(_measure_reports.Executed, self._native.measure_exec(how))
+
+    def measure_pair(
+        self,
+        base: Sequence[str | PathLike[str]],
+        head: Sequence[str | PathLike[str]],
+        *,
+        platform: str,
+        format: str = "measured",
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        blocks: int = 4,
+        budget_s: float | None = None,
+        minimum_change: float | None = None,
+    ) -> MeasuredPair:
+        """Runs two commands in turn, stores their records, and tests each program for a change.
+
+        The schedule has blocks of four runs, A B B A and B A A B in turn, with a new process for each run. The records
+        have the labels `pair`, `side`, `block` and `position`.
+
+        Args:
+            base: Command of the baseline: program and arguments.
+            head: Command of the build that is compared with it.
+            platform: Platform of the records.
+            format: Format of the records: `measured` (JSON objects whose keys are columns) or `tenset`.
+            name: Name of the runs, which becomes part of the names of the sources.
+            labels: Labels of the runs, for the table `labels`.
+            blocks: Number of blocks, at least 4. With a budget, the schedule has up to 12.
+            budget_s: Time for measuring until all programs are decided, in seconds.
+            minimum_change: Minimum change that is significant, as a fraction; the default is 0.02.
+
+        Returns:
+            Changes of the programs, and the runs.
+
+        Examples:
+            >>> import sys, tsql
+            >>> record = '{"workload_key": ["mm"], "steps": {"TILE": 8}, "repeats_ns": [4210]}'
+            >>> store = tsql.create("memory:")
+            >>> command = [sys.executable, "-c", f"print('{record}')"]
+            >>> pair = store.measure_pair(command, command, platform="a100")
+            >>> len(pair.runs), pair.programs[0].verdict
+            (16, 'same')
+        """
+        how = {
+            "base": [fspath(word) for word in base],
+            "head": [fspath(word) for word in head],
+            "platform": platform,
+            "format": format,
+            "name": name,
+            "labels": pairs(labels),
+            "blocks": blocks,
+            "budget_s": budget_s,
+            "minimum_change": minimum_change,
+        }
+        return decoded(_measure_reports.MeasuredPair, self._native.measure_pair(how))
 
     def resume_measured(self) -> Resumed:
         """Stores measurements of interrupted runs. `measure` does this first, too.

@@ -1,8 +1,8 @@
 //! Measurements of kernels into a store.
 
 use tsql_dataset::trials::{
-    ExecOptions, Executed, LoadedProgram, MeasureOptions, Measured, MeasuredAgain, Recording,
-    RecordingOptions, RepeatableRecords, Resumed,
+    ExecOptions, Executed, LoadedProgram, MeasureOptions, Measured, MeasuredAgain, PairOptions,
+    PairReport, Recording, RecordingOptions, RepeatableRecords, Resumed,
 };
 
 use super::Store;
@@ -18,6 +18,14 @@ impl Store {
     /// If the program cannot be started, and failures of the store.
     pub async fn measure_exec(&self, options: &ExecOptions) -> Result<Executed> {
         tsql_dataset::trials::measure_exec(self, options).await
+    }
+
+    /// Runs two commands in turn, stores their records, and tests each program for a change from one to the other.
+    ///
+    /// # Errors
+    /// [`crate::Error::Argument`] for fewer than four blocks, and as [`Store::measure_exec`].
+    pub async fn measure_pair(&self, options: &PairOptions) -> Result<PairReport> {
+        tsql_dataset::trials::measure_pair(self, options).await
     }
 
     /// Finds records that can be measured again: those selected by `predicate` (SQL over the columns of

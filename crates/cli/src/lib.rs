@@ -215,6 +215,8 @@ enum Command {
     Worker(worker::Worker),
     #[cfg(all(feature = "measure", target_os = "linux"))]
     Measure(measure::Measure),
+    #[cfg(all(feature = "measure", target_os = "linux"))]
+    Gate(measure::Gate),
 }
 
 impl Cli {
@@ -397,5 +399,7 @@ async fn run_command(
         Some(Command::Worker(command)) => worker::run(place, command).await,
         #[cfg(all(feature = "measure", target_os = "linux"))]
         Some(Command::Measure(command)) => measure::run(place, command).await,
+        #[cfg(all(feature = "measure", target_os = "linux"))]
+        Some(Command::Gate(command)) => measure::run_gate(place, command).await,
     }
 }

@@ -22,7 +22,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
     ),
     ("Write data", &["export", "publish", "verify", "copy"]),
     ("Correct", &["correct", "retract", "restore"]),
-    ("Measure", &["measure"]),
+    ("Measure", &["measure", "gate"]),
     (
         "Maintain",
         &["init", "check", "optimize", "vacuum", "history", "store"],

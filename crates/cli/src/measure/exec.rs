@@ -54,11 +54,20 @@ pub(super) struct Exec {
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum LineKind {
+pub(super) enum LineKind {
     /// JSON objects whose keys are columns, as in `tsql append --input-format measured`
     Measured,
     /// auto_scheduler (Ansor) lines
     Tenset,
+}
+
+impl LineKind {
+    pub(super) fn format(self) -> StreamFormat {
+        match self {
+            Self::Measured => StreamFormat::MEASURED,
+            Self::Tenset => StreamFormat::TENSET,
+        }
+    }
 }
 
 pub(super) async fn run(
@@ -68,10 +77,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     report_resumed(&resume_measured(store).await?);
     let options = ExecOptions::new(command.command, command.platform)
-        .format(match command.input_format {
-            LineKind::Measured => StreamFormat::MEASURED,
-            LineKind::Tenset => StreamFormat::TENSET,
-        })
+        .format(command.input_format.format())
         .commit_every(command.commit_every)
         .commit_records(command.commit_records)
         .stop(Arc::clone(stop))

@@ -4,6 +4,7 @@ mod bench;
 mod change_table;
 mod doctor;
 mod exec;
+mod pair;
 mod repeat;
 mod resume;
 mod run;
@@ -32,6 +33,7 @@ use super::store_options::StoreOptions;
     tsql measure run matmul --trials 200\n  \
     tsql measure run kernel.toml --search grid --skip-existing\n  \
     tsql measure exec --platform a100 -- python3 tune.py\n  \
+    tsql measure pair --platform a100 ./old/bench ./new/bench\n  \
     tsql measure repeat --where \"error_no = 0 AND platform = 'epyc-7452'\" \\\n      \
     --limit 20\n  \
     tsql measure doctor")]
@@ -44,12 +46,20 @@ pub(super) struct Measure {
 enum Command {
     Run(run::Run),
     Exec(exec::Exec),
+    Pair(pair::Pair),
     Repeat(repeat::Repeat),
     Template(template::Template),
     Doctor(doctor::Doctor),
     Env(doctor::Env),
     Devices(doctor::Devices),
     Resume(resume::Resume),
+}
+
+pub(super) use pair::Gate;
+
+pub(super) async fn run_gate(place: &StoreOptions, command: Gate) -> Result<u8, Failure> {
+    let store = place.open_or_create().await?;
+    pair::run_gate(&store, command, &stop_on_ctrl_c()).await
 }
 
 /// Runs as a process that builds or times kernels, if the arguments request one. Returns its exit code then.
@@ -84,6 +94,7 @@ pub(super) async fn run(place: &StoreOptions, command: Measure) -> Result<u8, Fa
     match (command.command, loaded) {
         (Command::Run(command), Some(loaded)) => run::run(&store, &command, loaded, &stop).await,
         (Command::Exec(command), _) => exec::run(&store, command, &stop).await,
+        (Command::Pair(command), _) => pair::run(&store, command, &stop).await,
         (Command::Repeat(command), _) => repeat::run(&store, &command, &stop).await,
         _ => resume::run(&store).await,
     }

@@ -52,6 +52,8 @@ pub struct ExecOptions {
     pub(crate) commit_every: Duration,
     /// Sets the number of records per commit. Defaults to 10,000.
     pub(crate) commit_records: u64,
+    #[setters(skip)]
+    pub(crate) environment: Vec<(OsString, OsString)>,
     /// Sets a stop flag. Once it is set, measured records are stored and the command receives SIGINT.
     pub(crate) stop: Arc<AtomicBool>,
     #[setters(skip)]
@@ -73,6 +75,7 @@ impl ExecOptions {
             log: None,
             commit_every: Duration::from_secs(5),
             commit_records: 10_000,
+            environment: Vec::new(),
             stop: Arc::default(),
             is_told_to_stop: true,
         }
@@ -80,6 +83,12 @@ impl ExecOptions {
 
     label_setters! {
         /// Adds a label to the records' source.
+    }
+
+    /// Adds a variable to the environment of the command.
+    pub fn environment(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
     }
 
     /// Sends no SIGINT, because the command receives it from the terminal.
@@ -151,6 +160,12 @@ fn run_command(store: &Store, options: &ExecOptions, runtime: &Handle) -> Result
         .map(|log| follow_log(log.clone(), sender.clone(), Arc::clone(&ended)));
     let started = Command::new(program)
         .args(arguments)
+        .envs(
+            options
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        )
         .stdout(Stdio::piped())
         .spawn();
     let mut child = started.map_err(Error::io(PathBuf::from(program)))?;

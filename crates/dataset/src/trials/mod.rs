@@ -33,6 +33,7 @@ mod measure;
 mod measure_again;
 mod measured_configs;
 mod options;
+mod pair;
 mod plan;
 mod record_comparison;
 mod record_line;
@@ -50,6 +51,10 @@ pub use measure_again::{
     MeasuredAgain, RepeatableRecords, RepeatedRecord, find_repeatable, measure_again,
 };
 pub use options::{MeasureOptions, Progress};
+pub use pair::{
+    PAIR_LOOKS, PROGRAMS_VARIABLE, PairOptions, PairProgram, PairProgress, PairReport, PairRun,
+    SIDE_VARIABLE, measure_pair,
+};
 pub use plan::{SearchPlan, TrialPlan};
 pub use record_sink::Resumed;
 pub use recording::{

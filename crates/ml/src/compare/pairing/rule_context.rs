@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use tsql_metrics::change::RepeatPair;
+use tsql_session::noise::level;
 use tsql_verdicts::floor_classes::{ClassFloor, Floors, combine_floors};
 use tsql_verdicts::verdict::{SideRuns, test_sides};
 
 use crate::compare::options::Rule;
 use crate::compare::pair_result::{ComparedPair, PairOutcome};
-use crate::compare::records::{PairKey, SideRecord, level};
+use crate::compare::records::{PairKey, SideRecord};
 
 /// Everything that the comparison of a pair needs beside its records.
 #[derive(Debug, Default)]
