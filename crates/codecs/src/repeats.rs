@@ -10,6 +10,8 @@
 //!   or    digits (zigzag)               explicit = 1: all n, if the mean does not give the sum
 //!
 //! varint  RAW, then n doubles (s)       if they have no common unit within 18 digits
+//! varint  STATED, the runtime (ns),
+//!         then n doubles (s)            if the source states another runtime than the mean, such as the median
 //! ```
 //!
 //! Bits are used instead of bytes because differences of a percent or two have 14 to 17 bits. The width
@@ -28,6 +30,9 @@ const ROUND_BY_TRUNCATION_LIMIT: f64 = 1_125_899_906_842_624.0;
 
 /// Header value before raw doubles. No exponent is this large.
 const RAW: i64 = 1 << 20;
+
+/// Header value before a stated runtime and raw doubles.
+const STATED: i64 = RAW + 2;
 
 /// Maximum number of repeats of a measurement; a line has at most 16 MiB.
 ///
@@ -49,6 +54,24 @@ pub fn pack(costs: &[Decimal]) -> Option<PackedRepeats> {
         return None;
     }
     pack_in_units(costs).or_else(|| Some(pack_raw(costs)))
+}
+
+/// Packs `costs` (seconds) beside a stated run time that is not their mean, such as their median. Returns `None` for an
+/// empty list.
+pub fn pack_beside(stated_ns: f64, costs: &[Decimal]) -> Option<PackedRepeats> {
+    if costs.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(costs.len() * 8 + 11);
+    varint::write(STATED, &mut bytes);
+    bytes.extend_from_slice(&stated_ns.to_le_bytes());
+    for cost in costs {
+        bytes.extend_from_slice(&cost.to_f64(0).to_le_bytes());
+    }
+    Some(PackedRepeats {
+        runtime_ns: stated_ns,
+        bytes: Some(bytes),
+    })
 }
 
 fn pack_raw(costs: &[Decimal]) -> PackedRepeats {
@@ -121,7 +144,10 @@ pub fn unpack(
     };
     let head = varint::read(&mut bytes)?;
     let count = checked_count(count)?;
-    if head == RAW {
+    if head == STATED {
+        read_double(&mut bytes)?;
+    }
+    if head == RAW || head == STATED {
         let (doubles, rest) = bytes.as_chunks::<8>();
         costs.extend(
             doubles
@@ -148,7 +174,14 @@ pub fn unpack(
     Some(())
 }
 
-/// Returns whether the runtime is the mean of its repeats, as computed by [`pack`].
+/// Reads a double.
+fn read_double(bytes: &mut &[u8]) -> Option<f64> {
+    let (double, rest) = bytes.split_first_chunk::<8>()?;
+    *bytes = rest;
+    Some(f64::from_le_bytes(*double))
+}
+
+/// Returns whether the runtime is the mean of its repeats, as computed by [`pack`], or the one that is stated beside them.
 pub fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
     let Some(form) = RepeatsEncoding::parse(runtime_ns, count, bytes) else {
         return false;
@@ -157,7 +190,11 @@ pub fn is_mean(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> bool {
         return runtime_ns.is_finite();
     }
     let mut costs = Vec::new();
-    let packed = unpack(runtime_ns, count, bytes, &mut costs).and_then(|()| pack(&costs));
+    let unpacked = unpack(runtime_ns, count, bytes, &mut costs);
+    if let RepeatsEncoding::Stated(stated_ns) = form {
+        return unpacked.is_some() && stated_ns == runtime_ns;
+    }
+    let packed = unpacked.and_then(|()| pack(&costs));
     packed.is_some_and(|packed| match form {
         // Doubles have lost the last digits of the written values.
         RepeatsEncoding::Raw => (packed.runtime_ns - runtime_ns).abs() <= runtime_ns.abs() * 1e-12,
@@ -174,7 +211,7 @@ pub fn unpack_ns(
 ) -> Option<()> {
     match RepeatsEncoding::parse(runtime_ns, count, bytes)? {
         RepeatsEncoding::One => repeats.push(runtime_ns),
-        RepeatsEncoding::Raw => {
+        RepeatsEncoding::Raw | RepeatsEncoding::Stated(_) => {
             let mut costs = Vec::new();
             unpack(runtime_ns, count, bytes, &mut costs)?;
             repeats.extend(costs.into_iter().map(|cost| cost.to_f64(NANO_PLACES)));
@@ -194,7 +231,7 @@ pub fn unpack_ns(
 pub fn minimum_ns(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
     match RepeatsEncoding::parse(runtime_ns, count, bytes)? {
         RepeatsEncoding::One => Some(runtime_ns),
-        RepeatsEncoding::Raw => {
+        RepeatsEncoding::Raw | RepeatsEncoding::Stated(_) => {
             let mut repeats = Vec::new();
             unpack_ns(runtime_ns, count, bytes, &mut repeats)?;
             repeats.into_iter().min_by(f64::total_cmp)
@@ -234,7 +271,7 @@ pub fn noise(runtime_ns: f64, count: i32, bytes: Option<&[u8]>) -> Option<f64> {
             let variance = (squares - sum * sum * inverse_count) * inverse_count;
             Some(variance.max(0.0).sqrt() / mean)
         }
-        RepeatsEncoding::Differences(_) | RepeatsEncoding::Raw => {
+        RepeatsEncoding::Differences(_) | RepeatsEncoding::Raw | RepeatsEncoding::Stated(_) => {
             noise_of_all(runtime_ns, count, bytes)
         }
     }
@@ -252,6 +289,8 @@ enum RepeatsEncoding<'a> {
     One,
     /// Raw doubles.
     Raw,
+    /// Raw doubles beside a stated runtime, in nanoseconds.
+    Stated(f64),
     Differences(Differences<'a>),
 }
 
@@ -276,6 +315,9 @@ impl<'a> RepeatsEncoding<'a> {
         let head = varint::read(&mut bytes)?;
         if head == RAW {
             return Some(Self::Raw);
+        }
+        if head == STATED {
+            return read_double(&mut bytes).map(Self::Stated);
         }
         let exponent = i32::try_from(head >> 1).ok()?;
         let stored_count = checked_count(count)?;
@@ -357,119 +399,4 @@ fn rounded_mean(total: i64, count: i64) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn decimals(texts: &[&str]) -> Vec<Decimal> {
-        texts
-            .iter()
-            .map(|text| Decimal::parse(text.as_bytes()).unwrap())
-            .collect()
-    }
-
-    fn round_trip(costs: &[Decimal]) -> PackedRepeats {
-        let packed = pack(costs).unwrap();
-        let mut unpacked = Vec::new();
-        let count = i32::try_from(costs.len()).unwrap();
-        unpack(
-            packed.runtime_ns,
-            count,
-            packed.bytes.as_deref(),
-            &mut unpacked,
-        )
-        .unwrap();
-        assert!(is_mean(packed.runtime_ns, count, packed.bytes.as_deref()));
-        assert_eq!(unpacked, costs);
-        let mut repeats = Vec::new();
-        unpack_ns(
-            packed.runtime_ns,
-            count,
-            packed.bytes.as_deref(),
-            &mut repeats,
-        )
-        .unwrap();
-        let nanoseconds: Vec<f64> = costs.iter().map(|cost| cost.to_f64(NANO_PLACES)).collect();
-        assert_eq!(repeats, nanoseconds);
-        let (runtime_ns, bytes) = (packed.runtime_ns, packed.bytes.as_deref());
-        let minimum = nanoseconds.iter().copied().min_by(f64::total_cmp);
-        assert_eq!(minimum_ns(runtime_ns, count, bytes), minimum);
-        let noise = noise(runtime_ns, count, bytes).unwrap();
-        assert!(
-            (noise - stats::coefficient_of_variation(&nanoseconds)).abs() < 1e-12 * noise.max(1.0)
-        );
-        packed
-    }
-
-    #[test]
-    fn a_runtime_other_than_the_mean_is_marked() {
-        for texts in [
-            &["0.0136712", "0.0128171", "0.0131435"][..],
-            &["1e-5", "3.5e-5"],
-        ] {
-            let packed = round_trip(&decimals(texts));
-            let count = i32::try_from(texts.len()).unwrap();
-            // Doubling the runtime would yield a valid mean again.
-            for bit in 0..52 {
-                let damaged = f64::from_bits(packed.runtime_ns.to_bits() ^ (1 << bit));
-                let bytes = packed.bytes.as_deref();
-                assert!(!is_mean(damaged, count, bytes), "{texts:?} {bit}");
-            }
-        }
-        assert!(is_mean(5.5, 1, None) && !is_mean(5.5, 2, None) && !is_mean(5.5, 0, None));
-    }
-
-    #[test]
-    fn one_repeat_is_its_runtime() {
-        let packed = round_trip(&decimals(&["2.34567e-05"]));
-        assert_eq!(
-            packed,
-            PackedRepeats {
-                runtime_ns: 23456.7,
-                bytes: None
-            }
-        );
-    }
-
-    #[test]
-    fn three_repeats_take_two_differences() {
-        let packed = round_trip(&decimals(&["0.0136712", "0.0128171", "0.0131435"]));
-        assert_eq!(
-            packed.runtime_ns.to_bits(),
-            (39_631_800.0_f64 / 3.0).to_bits()
-        );
-        assert_eq!(packed.bytes.unwrap().len(), 1 + 4);
-    }
-
-    #[test]
-    fn seventeen_digits_are_stored_explicitly() {
-        round_trip(&decimals(&[
-            "0.00012345678901234567",
-            "0.00012345678901234511",
-        ]));
-        round_trip(&decimals(&["0.12345678901234567"]));
-        round_trip(&decimals(&[
-            "0.00012345678901234567",
-            "0.9876543210987654",
-            "12",
-        ]));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn repeats_come_back_exactly(
-            digits in proptest::collection::vec(1_i64..1_000_000, 1..40),
-            exponents in proptest::collection::vec(-9_i32..-3, 40),
-        ) {
-            let costs: Vec<Decimal> = digits.iter().zip(exponents)
-                .map(|(&digits, exponent)| Decimal { digits, exponent }.trim_zeros()).collect();
-            round_trip(&costs);
-        }
-
-        #[test]
-        fn no_bytes_make_unpack_panic(runtime in 0.0_f64..1e12, count in 0_i32..50, bytes: Vec<u8>) {
-            let _ = unpack(runtime, count, Some(&bytes), &mut Vec::new());
-            let _ = unpack_ns(runtime, count, Some(&bytes), &mut Vec::new());
-            let _ = (minimum_ns(runtime, count, Some(&bytes)), noise(runtime, count, Some(&bytes)));
-        }
-    }
-}
+mod tests;
