@@ -67,6 +67,8 @@ pub struct Document {
     pub end: End,
     /// Counters.
     pub counts: Counts,
+    /// Whether the content shows that the file was edited or shortened.
+    pub is_edited: bool,
 }
 
 impl Document {
@@ -82,6 +84,7 @@ impl Document {
             coverage,
             end: End::Unread,
             counts: Counts::default(),
+            is_edited: false,
         }
     }
 }
@@ -115,4 +118,6 @@ pub enum Event {
     },
     /// A part that could not be read. The reader goes on behind it.
     Rejected(Rejected),
+    /// An irregularity of a part that was read, such as a list that was shortened.
+    Warning(Rejected),
 }

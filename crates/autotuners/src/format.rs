@@ -43,6 +43,74 @@ pub enum Format {
     AutoTvm01,
     /// A table with a mapping of its columns.
     Table,
+    /// Google Benchmark, JSON.
+    GoogleBenchmark,
+    /// Samples of Criterion (`sample.json`).
+    CriterionSample,
+    /// Another file of a folder of Criterion; no trials.
+    CriterionPart,
+    /// Messages of cargo-criterion.
+    CargoCriterion,
+    /// pytest-benchmark, JSON.
+    PytestBenchmark,
+    /// hyperfine, JSON.
+    Hyperfine,
+    /// Results of asv (airspeed velocity).
+    Asv,
+    /// Machine or benchmarks of asv; no trials.
+    AsvPart,
+    /// JMH, JSON.
+    Jmh,
+    /// BenchmarkDotNet, JSON.
+    BenchmarkDotNet,
+    /// Table of the PyTorch operator benchmark.
+    OperatorBenchmark,
+    /// Records of the PyTorch benchmark dashboard.
+    PytorchDashboard,
+    /// Table of Liger-Kernel.
+    Liger,
+    /// Table of `triton.testing.perf_report`.
+    PerfReport,
+    /// Table of SGLang's tilelang kernels.
+    Tilelang,
+    /// History of github-action-benchmark.
+    GithubAction,
+}
+
+impl Format {
+    /// Returns whether the format is of a general benchmark tool.
+    #[must_use]
+    pub fn is_benchmark(self) -> bool {
+        matches!(
+            self,
+            Self::GoogleBenchmark
+                | Self::CriterionSample
+                | Self::CriterionPart
+                | Self::CargoCriterion
+                | Self::PytestBenchmark
+                | Self::Hyperfine
+                | Self::Asv
+                | Self::AsvPart
+                | Self::Jmh
+                | Self::BenchmarkDotNet
+                | Self::OperatorBenchmark
+                | Self::PytorchDashboard
+                | Self::Liger
+                | Self::PerfReport
+                | Self::Tilelang
+                | Self::GithubAction
+        )
+    }
+
+    /// Returns the paths of the files, relative to the folder of a file, that name its records.
+    #[must_use]
+    pub fn companions(self) -> &'static [&'static str] {
+        match self {
+            Self::CriterionSample => &["benchmark.json", "estimates.json"],
+            Self::Asv => &["../benchmarks.json"],
+            _ => &[],
+        }
+    }
 }
 
 /// Kind of a file of an autotuner without records.
@@ -60,6 +128,8 @@ pub enum NoRecords {
     FlashInferTactics,
     /// Properties of a device (NeuSight).
     DeviceDescription,
+    /// File of asv without results.
+    AsvWithoutResults,
 }
 
 impl NoRecords {
@@ -75,6 +145,7 @@ impl NoRecords {
             Self::FlashInferSolution => "a solution of FlashInfer-Bench, without evaluations",
             Self::FlashInferTactics => "tactics that FlashInfer chose, without times",
             Self::DeviceDescription => "a description of a device, without times",
+            Self::AsvWithoutResults => "a file of asv, without results",
         }
     }
 }

@@ -37,7 +37,7 @@ pub use json::parse_json;
 pub use mapping::{ColumnRole, Mapping, MetricColumn};
 pub use metrics::{METRIC_NAMES, MetricName, Scale, base_unit, canonical_name};
 pub use model::{FailureKind, Graph, Metric, MetricKind, Origin, Repeats, Sourced, Status, Trial};
-pub use output::ReadOptions;
+pub use output::{ReadOptions, RunOptions};
 pub use quantity::{Time, TimeUnit};
 pub use reader::{Reader, decompress};
 pub use space::{

@@ -188,6 +188,8 @@ pub struct Trial {
     pub timestamp: Option<String>,
     /// Other facts of the trial, verbatim: generation, log, launch sizes.
     pub attributes: Fields,
+    /// Facts of the run that measured it, which may differ within a file: commit, statistic, version.
+    pub run: Fields,
 }
 
 impl Trial {
@@ -206,6 +208,7 @@ impl Trial {
             metrics: Vec::new(),
             timestamp: None,
             attributes: Fields::new(),
+            run: Fields::new(),
         }
     }
 

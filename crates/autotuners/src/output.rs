@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::document::{Document, Event, Rejected};
 use crate::error::Error;
+use crate::json::parse;
 use crate::mapping::Mapping;
 use crate::model::{Graph, Origin, Sourced, Status, Trial};
 use crate::value::{Fields, Value};
@@ -22,6 +23,21 @@ pub struct ReadOptions {
     pub platform: Option<String>,
     /// Mapping of the columns, for [`crate::Format::Table`].
     pub mapping: Option<Mapping>,
+    /// Facts of the run that the file may lack.
+    pub run: RunOptions,
+    /// Content of the files beside this one that [`crate::Format::companions`] names.
+    pub companions: Vec<(String, Vec<u8>)>,
+}
+
+/// Facts of the run of a benchmark, given by the caller. They win over the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Commit of the measured code.
+    pub commit: Option<String>,
+    /// Time of the measurement, with its zone.
+    pub measured_at: Option<String>,
+    /// Names of parameters that belong to the graph, not to the configuration.
+    pub graph_parameters: Vec<String>,
 }
 
 impl ReadOptions {
@@ -33,6 +49,13 @@ impl ReadOptions {
             name = name.strip_suffix(extension).unwrap_or(name);
         }
         Some(name.to_owned())
+    }
+
+    /// Content of a file beside this one, as JSON.
+    pub(crate) fn companion(&self, name: &str) -> Option<Value> {
+        let mut companions = self.companions.iter();
+        let (_, content) = companions.find(|(known, _)| known == name)?;
+        parse(content).ok()
     }
 
     /// Name of the folder of the file.
@@ -64,6 +87,7 @@ impl Output {
         } else if trial.platform.is_none() {
             trial.platform.clone_from(&self.document.device);
         }
+        self.apply_run_options(&mut trial);
         let counts = &mut self.document.counts;
         trial.ordinal = counts.trials;
         counts.trials += 1;
@@ -93,9 +117,47 @@ impl Output {
         }));
     }
 
+    /// Reports that a part of the file shows that it was edited.
+    pub(crate) fn warn_edited(&mut self, line: u64, reason: impl Into<String>) {
+        self.document.is_edited = true;
+        self.events.push_back(Event::Warning(Rejected {
+            line,
+            reason: reason.into(),
+        }));
+    }
+
     /// Sets a fact of the header.
     pub(crate) fn setting(&mut self, name: &str, value: Value) {
         self.document.settings.push((name.to_owned(), value));
+    }
+
+    /// Sets the facts of the run that the caller gives, and moves parameters to the graph.
+    fn apply_run_options(&self, trial: &mut Trial) {
+        let given = &self.options.run;
+        if let Some(commit) = &given.commit {
+            trial.run.retain(|(name, _)| name != "commit");
+            trial.run.push(("commit".to_owned(), Value::text(commit)));
+            trial
+                .run
+                .push(("commit_from".to_owned(), Value::text("option")));
+        }
+        if let Some(time) = &given.measured_at {
+            trial.timestamp = Some(time.clone());
+            trial
+                .run
+                .push(("measured_at".to_owned(), Value::text(time)));
+        }
+        if !given.graph_parameters.is_empty() {
+            let parameters = std::mem::take(&mut trial.configuration);
+            let is_moved = |(name, _): &(String, Value)| given.graph_parameters.contains(name);
+            let (moved, others): (Fields, Fields) = parameters.into_iter().partition(is_moved);
+            trial.configuration = others;
+            let names = &mut trial.graph.parameters;
+            names.retain(|name| !moved.iter().any(|(other, _)| other == name));
+            if self.options.problem.is_empty() {
+                trial.graph.problem.extend(moved);
+            }
+        }
     }
 
     fn complete(&self, graph: &mut Graph) {

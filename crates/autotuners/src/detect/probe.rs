@@ -34,16 +34,22 @@ impl<'a> Probe<'a> {
         Self { fields, beginning }
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|(key, _)| key == name)
     }
 
-    fn value(&self, name: &str) -> Option<&Value> {
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
         self.fields.iter().find(|(key, _)| key == name)?.1.as_ref()
     }
 
+    /// Returns whether there is a field and no field has another name than these.
+    pub(super) fn only(&self, names: &[&str]) -> bool {
+        let mut fields = self.fields.iter();
+        !self.fields.is_empty() && fields.all(|(name, _)| names.contains(&name.as_str()))
+    }
+
     /// Returns whether the beginning has these bytes, for values that were cut.
-    fn mentions(&self, text: &str) -> bool {
+    pub(super) fn mentions(&self, text: &str) -> bool {
         let text = text.as_bytes();
         self.beginning
             .windows(text.len())

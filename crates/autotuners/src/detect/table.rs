@@ -33,6 +33,8 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Detected> {
         Format::FlashInferCsv
     } else if aiter::is_header(&header) {
         Format::Aiter
+    } else if let Some(format) = super::benchmarks::table(&header) {
+        format
     } else if aiter::is_work_list(&header) {
         return Some(Detected::NoRecords(NoRecords::ShapesToTune));
     } else {

@@ -27,6 +27,16 @@ pub(super) trait ElementFormat {
         span: &Span,
         output: &mut Output,
     ) -> Result<(), String>;
+
+    /// Returns whether text may precede the document, such as the name of a variable.
+    fn has_preamble(&self) -> bool {
+        false
+    }
+
+    /// Takes the end of the document. An error rejects the file.
+    fn finish(&mut self, _output: &mut Output) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Reads such a document.
@@ -122,8 +132,29 @@ fn truncated(line: u64, output: &mut Output) -> bool {
 
 impl<R: BufRead, F: ElementFormat> FormatReader for Elements<R, F> {
     fn step(&mut self, output: &mut Output) -> Result<bool, Error> {
+        let more = self.read_on(output)?;
+        if !more {
+            let finished = self.format.finish(output);
+            finished.map_err(|reason| Error::header(1, reason))?;
+        }
+        Ok(more)
+    }
+}
+
+impl<R: BufRead, F: ElementFormat> Elements<R, F> {
+    fn read_on(&mut self, output: &mut Output) -> Result<bool, Error> {
         match self.state {
             State::Start => {
+                if self.format.has_preamble() {
+                    self.stream.pass_to(b'{')?;
+                }
+                if self.format.opens("") == Some(b'[') {
+                    if !self.stream.open(b'[')? {
+                        return Err(Error::header(self.stream.line(), "expected a list"));
+                    }
+                    self.state = State::Elements(b']', true);
+                    return Ok(true);
+                }
                 if !self.stream.open(b'{')? {
                     return Err(Error::header(self.stream.line(), "expected an object"));
                 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod aiter;
 mod autotvm;
+mod benchmarks;
 mod elements;
 mod flashinfer_bench;
 mod flashinfer_csv;
@@ -103,6 +104,7 @@ pub(crate) fn open<'a>(
             ),
             None => (Box::new(mapped::NoMapping), mapped::document()),
         },
+        benchmark => benchmarks::open(benchmark, input),
     }
 }
 

@@ -136,6 +136,32 @@ impl<R: Read> JsonStream<R> {
         Ok(found)
     }
 
+    /// Passes all bytes before the first one of this value.
+    pub(crate) fn pass_to(&mut self, byte: u8) -> io::Result<()> {
+        while let Some(next) = self.peek()? {
+            if next == byte {
+                break;
+            }
+            self.advance(1);
+        }
+        Ok(())
+    }
+
+    /// Passes the rest of a line.
+    pub(crate) fn pass_line(&mut self) -> io::Result<()> {
+        loop {
+            let rest = self.rest();
+            if let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                self.advance(end + 1);
+                return Ok(());
+            }
+            self.advance(rest.len());
+            if !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+
     /// Parses the next value.
     pub(crate) fn read_value(&mut self) -> io::Result<Result<(Value, Span), Failure>> {
         self.peek()?;

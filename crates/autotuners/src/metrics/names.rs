@@ -40,25 +40,35 @@ metric_names! {
     "all_cost", "s", ["all_cost"], "Wall time of building and running the measurement.";
     "stage1_time", "s", ["us1"], "Time of the first stage.";
     "stage2_time", "s", ["us2"], "Time of the second stage.";
-    "cpu_time", "s", ["nv/cold/time/cpu/mean", "Average CPU Time (Cold)"],
+    "cpu_time", "s", ["nv/cold/time/cpu/mean", "Average CPU Time (Cold)", "google:cpu_time"],
         "Mean time seen by the processor.";
+    "user_time", "s", ["bench:user"], "Processor time of a process in user mode.";
+    "system_time", "s", ["bench:system"], "Processor time of a process in the kernel.";
     "batch_time", "s", ["nv/batch/time/gpu/mean", "Average GPU Time (Batch)"],
         "Mean time within a batch of launches.";
     "walltime", "s", ["nv/cold/walltime", "nv/batch/walltime"], "Wall time of the measurement.";
     "reference_time", "s", ["reference_latency"], "Time of the reference program.";
-    "time_std", "s", ["kernelbench:std", "std_time"], "Standard deviation of the repeats.";
-    "time_min", "s", ["kernelbench:min"], "Fastest repeat.";
-    "time_max", "s", ["kernelbench:max"], "Slowest repeat.";
-    "time_p20", "s", ["time_p20"], "20 % quantile of the repeats.";
-    "time_p80", "s", ["time_p80"], "80 % quantile of the repeats.";
+    "time_std", "s", ["kernelbench:std", "std_time", "bench:stddev", "bench:StandardDeviation"], "Standard deviation of the repeats.";
+    "time_min", "s", ["kernelbench:min", "bench:min", "bench:Min", "google:time_min"], "Fastest repeat.";
+    "time_max", "s", ["kernelbench:max", "bench:max", "bench:Max", "google:time_max"], "Slowest repeat.";
+    "time_median", "s", ["bench:median", "bench:Median", "google:time_median"],
+        "Median of the repeats, where the repeats are unknown.";
+    "time_q1", "s", ["bench:q1"], "First quartile of the repeats.";
+    "time_q3", "s", ["bench:q3"], "Third quartile of the repeats.";
+    "time_iqr", "s", ["bench:iqr"], "Third minus first quartile of the repeats.";
+    "time_slope", "s", ["bench:slope"], "Time of an iteration by linear regression.";
+    "time_p20", "s", ["time_p20", "bench:p20"], "20 % quantile of the repeats.";
+    "time_p80", "s", ["time_p80", "bench:p80"], "80 % quantile of the repeats.";
     "noise", "1",
         ["nv/cold/time/gpu/stdev/relative", "GPU Relative Standard Deviation (Cold)"],
         "Standard deviation of the repeats over their mean.";
     "cpu_noise", "1",
         ["nv/cold/time/cpu/stdev/relative", "CPU Relative Standard Deviation (Cold)"],
         "The same for the time seen by the processor.";
-    "sample_count", "1", ["num_trials", "nv/cold/sample_size", "Number of Samples (Cold)"],
+    "sample_count", "1", ["num_trials", "nv/cold/sample_size", "Number of Samples (Cold)", "bench:rounds"],
         "Number of repeats.";
+    "iterations", "1", ["bench:iterations", "bench:number", "google:iterations"],
+        "Calls of which a repeat is the mean.";
     "batch_sample_count", "1", ["nv/batch/sample_size", "Number of Samples (Batch)"],
         "Number of launches in the batch.";
     "energy", "J", ["energy", "ps_energy", "nvml_energy"], "Energy of a run.";
@@ -66,7 +76,13 @@ metric_names! {
     "core_clock", "Hz", ["core_freq", "pwr_core_freq"], "Clock of the cores.";
     "memory_clock", "Hz", ["mem_freq"], "Clock of the memory.";
     "temperature", "degC", ["temperature"], "Temperature of the device.";
-    "peak_memory", "B", ["peak_memory"], "Maximum of allocated memory.";
+    "peak_memory", "B",
+        ["peak_memory", "bench:memory_usage_byte", "bench:memory", "bench:peakmemory", "bench:peakmem", "google:max_bytes_used"],
+        "Maximum of allocated memory.";
+    "allocated", "B",
+        ["bench:BytesAllocatedPerOperation", "jmh:gc.alloc.rate.norm", "jmh:·gc.alloc.rate.norm"],
+        "Memory that an operation allocates.";
+    "allocations", "1", ["google:allocs_per_iter"], "Allocations of an iteration.";
     "workspace", "B", ["workspace"], "Memory that the kernel needs beside its operands.";
     "registers", "1", ["RegistersCount", "Registers count"], "Registers of a thread.";
     "max_work_group_size", "1", ["MaxWorkGroupSize", "Maximum work-group size"],
@@ -75,21 +91,23 @@ metric_names! {
     "private_memory", "B", ["PrivateMemorySize", "Private memory size"],
         "Private memory of a thread.";
     "constant_memory", "B", ["ConstantMemorySize", "Constant memory size"], "Constant memory.";
-    "flop_rate", "FLOP/s", ["GFLOP/s", "tflops"], "Floating-point operations per second.";
+    "flop_rate", "FLOP/s", ["GFLOP/s", "tflops", "bench:flop_rate"], "Floating-point operations per second.";
     "bandwidth", "B/s",
-        ["GB/s", "bw", "tb_per_sec", "nv/cold/bw/global/bytes_per_second", "Average Global Memory Throughput"],
+        ["GB/s", "bw", "tb_per_sec", "nv/cold/bw/global/bytes_per_second", "Average Global Memory Throughput", "google:bytes_per_second"],
         "Bytes moved per second.";
     "bandwidth_fraction", "1",
         ["nv/cold/bw/global/utilization", "Percent Peak Global Memory Throughput"],
         "Fraction of the peak bandwidth.";
-    "item_rate", "1/s", ["nv/cold/bw/item_rate", "Element Throughput"], "Items per second.";
+    "item_rate", "1/s", ["nv/cold/bw/item_rate", "Element Throughput", "google:items_per_second"],
+        "Items per second.";
+    "throughput", "1/s", ["jmh:throughput", "bench:ops"], "Operations per second.";
     "flops_per_watt", "FLOP/J", ["GFLOPS/W"], "Floating-point operations per joule.";
     "error_fraction", "1", ["errRatio", "err_ratio"], "Fraction of wrong elements.";
     "stage1_error", "1", ["err1"], "Fraction of wrong elements of the first stage.";
     "stage2_error", "1", ["err2"], "Fraction of wrong elements of the second stage.";
     "max_relative_error", "1", ["max_relative_error"], "Maximum relative error.";
-    "max_absolute_error", "1", ["max_absolute_error"], "Maximum absolute error.";
-    "speed_up", "1", ["speedup_factor"], "Time of the reference over that of the kernel.";
+    "max_absolute_error", "1", ["max_absolute_error", "bench:max_diff"], "Maximum absolute error.";
+    "speed_up", "1", ["speedup_factor", "helion_speedup", "torch_compile_speedup"], "Time of the reference over that of the kernel.";
 }
 
 /// Returns the canonical metric of a name in a source; `None` for a name that is stored verbatim.
@@ -98,6 +116,11 @@ pub fn canonical_name(format: Format, name: &str) -> Option<&'static MetricName>
     let prefix = match format {
         Format::KttJson | Format::KttCsv => "ktt",
         Format::KernelBench | Format::KernelBenchRuns => "kernelbench",
+        Format::GoogleBenchmark => "google",
+        Format::Jmh => "jmh",
+        // Names of their metrics are those of the user.
+        Format::PytorchDashboard | Format::PerfReport | Format::GithubAction => "",
+        benchmark if benchmark.is_benchmark() => "bench",
         _ => "",
     };
     METRIC_NAMES.iter().find(|metric| {
@@ -113,7 +136,7 @@ pub fn canonical_name(format: Format, name: &str) -> Option<&'static MetricName>
 
 /// Returns whether a text before a colon is the name of a format. Names of sources may have colons, too.
 fn is_prefix(text: &str) -> bool {
-    matches!(text, "ktt" | "kernelbench")
+    matches!(text, "ktt" | "kernelbench" | "google" | "jmh" | "bench")
 }
 
 #[cfg(test)]

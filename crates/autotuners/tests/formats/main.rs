@@ -53,7 +53,7 @@ pub(crate) fn read_with(text: &str, format: Format, options: ReadOptions) -> Fil
         match event.unwrap() {
             Event::Trial(trial) => trials.push(*trial),
             Event::EmptyGraph { .. } => empty += 1,
-            Event::Rejected(part) => rejected.push(part.to_string()),
+            Event::Rejected(part) | Event::Warning(part) => rejected.push(part.to_string()),
         }
     }
     let document = reader.document().clone();

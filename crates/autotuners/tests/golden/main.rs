@@ -107,7 +107,7 @@ fn read(path: &Path, mapping: Option<&str>) -> File {
         match event.unwrap_or_else(|error| panic!("{}: {error}", path.display())) {
             Event::Trial(trial) => file.trials.push(*trial),
             Event::EmptyGraph { .. } => file.empty += 1,
-            Event::Rejected(rejected) => file.rejected.push(rejected.to_string()),
+            Event::Rejected(part) | Event::Warning(part) => file.rejected.push(part.to_string()),
         }
     }
     file.document = reader.document().clone();

@@ -176,6 +176,7 @@ impl ClassifiedInputs {
             }
             DetectedFormat::Blank(_) => self.skip(&input, &FileDescription::empty(), options),
             DetectedFormat::Document(format) => {
+                let format = options.naming.format_of_detected(format, &input.path);
                 match DETECTORS.iter().find(|room| room.handles(format)) {
                     Some(room) => self.assign(
                         input,

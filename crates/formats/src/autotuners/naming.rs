@@ -4,7 +4,7 @@ use std::path::Path;
 
 use glob::Pattern;
 use serde::Deserialize;
-use tsql_autotuners::{Format, Mapping, Value, parse_json};
+use tsql_autotuners::{Format, Mapping, RunOptions, Value, parse_json};
 
 use super::tuner_file::TunerFile;
 use crate::DocumentFormat;
@@ -60,12 +60,15 @@ pub struct FileNames {
     pub platform: Option<String>,
     /// Mapping of its columns, for a table in no other format.
     pub table: Option<Mapping>,
+    /// Facts of the run that measured its records.
+    pub run: RunOptions,
 }
 
 /// Names that users give to files. They win over files and paths.
 #[derive(Clone, Debug, Default)]
 pub struct NamingOptions {
     graph: Option<GraphName>,
+    run: RunOptions,
     rules: Vec<Rule>,
 }
 
@@ -96,6 +99,45 @@ impl NamingOptions {
         Ok(())
     }
 
+    /// Sets the commit of the code that all records measure.
+    ///
+    /// # Errors
+    /// The text is empty or has several lines.
+    pub fn set_commit(&mut self, text: &str) -> Result<(), String> {
+        if text.trim().is_empty() || text.contains(['\n', '\r']) {
+            return Err("expected one line of text".to_owned());
+        }
+        self.run.commit = Some(text.trim().to_owned());
+        Ok(())
+    }
+
+    /// Sets the time of all measurements, as RFC 3339: a date and a time with its zone.
+    ///
+    /// # Errors
+    /// The text is another date, or has no zone.
+    pub fn set_measured_at(&mut self, text: &str) -> Result<(), String> {
+        let parsed = chrono::DateTime::parse_from_rfc3339(text.trim());
+        let expected = "expected a time with its zone, such as 2026-03-01T12:00:00Z";
+        parsed.map_err(|_| format!("`{text}` is no time, {expected}"))?;
+        self.run.measured_at = Some(text.trim().to_owned());
+        Ok(())
+    }
+
+    /// Sets the names of the parameters that belong to the graph, separated by commas.
+    ///
+    /// # Errors
+    /// A name is empty.
+    pub fn set_graph_parameters(&mut self, text: &str) -> Result<(), String> {
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names.iter().any(String::is_empty) {
+            return Err(format!(
+                "`{text}` has an empty name, expected names such as size,dim"
+            ));
+        }
+        self.run.graph_parameters = names;
+        Ok(())
+    }
+
     /// Adds the rules of a mapping file: a list `file` of patterns with graph, platform and table, and the keys of a
     /// mapping for all other tables.
     ///
@@ -115,6 +157,7 @@ impl NamingOptions {
                 graph: graph.map_err(wrong)?,
                 platform: rule.platform.clone(),
                 table: table.map_err(wrong)?,
+                ..FileNames::default()
             };
             self.add_rule(&[&rule.path], names)?;
         }
@@ -150,6 +193,19 @@ impl NamingOptions {
         Some(file)
     }
 
+    /// Format of a detected file. A mapping of its columns wins over a table that is only detected by its numbers.
+    #[must_use]
+    pub fn format_of_detected(
+        &self,
+        detected: &'static dyn DocumentFormat,
+        path: &str,
+    ) -> &'static dyn DocumentFormat {
+        let file = TunerFile::by_name(detected.name());
+        let is_plain = file.is_some_and(|file| file.format == Format::PerfReport);
+        let mapped = is_plain.then(|| self.format_of_table(path)).flatten();
+        mapped.unwrap_or(detected)
+    }
+
     /// Names of a file by its path. Of several rules, the first that states a name wins.
     #[must_use]
     pub fn names_of(&self, path: &str) -> FileNames {
@@ -160,6 +216,7 @@ impl NamingOptions {
         };
         let mut names = FileNames {
             graph: self.graph.clone(),
+            run: self.run.clone(),
             ..FileNames::default()
         };
         for rule in self.rules.iter().filter(matches) {

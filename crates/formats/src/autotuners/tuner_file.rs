@@ -30,13 +30,36 @@ impl TunerFile {
     }
 
     /// Returns whether the path may name kernel or device, so that equal bytes at another path are other records.
-    #[must_use]
-    pub fn is_named_by_path(&self) -> bool {
+    fn is_named_by_path(&self) -> bool {
         use FileFormat::{Aiter, Helion, MiopenFindDb, T4, Tokamax, Triton};
         matches!(
             self.format,
             Aiter | Helion | MiopenFindDb | T4 | Tokamax | Triton
         )
+    }
+
+    /// Returns whether a file with the same bytes under another name may be an alias of this file. Files of a folder
+    /// that name records are themselves named by their folder. Samples of one benchmark of Criterion that are equal are
+    /// one run under two names.
+    #[must_use]
+    pub fn may_be_alias(&self, name: &str, other: &str) -> bool {
+        let above = |name: &str, levels: usize| {
+            let mut parts = name.rsplitn(levels + 1, '/').skip(levels);
+            parts.next().map(str::to_owned)
+        };
+        match self.format {
+            FileFormat::CriterionPart | FileFormat::AsvPart => name == other,
+            FileFormat::CriterionSample => above(name, 2) == above(other, 2),
+            FileFormat::Asv | FileFormat::PerfReport => {
+                let last_two = |name: &str| {
+                    let parts: Vec<&str> = name.rsplitn(3, '/').take(2).collect();
+                    parts.join("/")
+                };
+                last_two(name) == last_two(other)
+            }
+            _ if self.is_named_by_path() => name.rsplit('/').next() == other.rsplit('/').next(),
+            _ => true,
+        }
     }
 
     /// Returns whether the position of a record is its ordinal, because several may be on one line.
@@ -46,7 +69,7 @@ impl TunerFile {
             KernelBench, KernelBenchRuns, KernelTunerCache, KttJson, MiopenFindDb, NvbenchJson, T4,
             Tokamax, Triton,
         };
-        matches!(
+        let has_elements = matches!(
             self.format,
             KernelBench
                 | KernelBenchRuns
@@ -57,7 +80,8 @@ impl TunerFile {
                 | T4
                 | Tokamax
                 | Triton
-        )
+        );
+        has_elements || self.format.is_benchmark()
     }
 
     /// Returns whether the names of the parameters separate kernels of equal name and problem. Elsewhere each
@@ -143,6 +167,31 @@ tuner_files! {
         "a file of KernelBench runs";
     AUTOTVM_OLD: AutoTvm01, "autotvm01", "autotvm01", "an AutoTVM log of version 0.1";
     MAPPED_TABLE: Table, "mapped_table", "mapped_table", "a mapped table";
+    GOOGLE_BENCHMARK: GoogleBenchmark, "google_benchmark", "google_benchmark",
+        "a file of Google Benchmark results";
+    CRITERION: CriterionSample, "criterion", "criterion", "a file of Criterion samples";
+    CRITERION_PART: CriterionPart, "criterion", "criterion_part",
+        "a file of Criterion that names or summarizes samples";
+    CARGO_CRITERION: CargoCriterion, "cargo_criterion", "cargo_criterion",
+        "a file of cargo-criterion messages";
+    PYTEST_BENCHMARK: PytestBenchmark, "pytest_benchmark", "pytest_benchmark",
+        "a file of pytest-benchmark results";
+    HYPERFINE: Hyperfine, "hyperfine", "hyperfine", "a file of hyperfine results";
+    ASV: Asv, "asv", "asv", "a file of asv results";
+    ASV_PART: AsvPart, "asv", "asv_part", "a description of a machine or of benchmarks of asv";
+    JMH: Jmh, "jmh", "jmh", "a file of JMH results";
+    BENCHMARK_DOT_NET: BenchmarkDotNet, "benchmarkdotnet", "benchmarkdotnet",
+        "a report of BenchmarkDotNet";
+    OPERATOR_BENCHMARK: OperatorBenchmark, "pytorch_operator_benchmark",
+        "pytorch_operator_benchmark", "a table of the PyTorch operator benchmark";
+    PYTORCH_DASHBOARD: PytorchDashboard, "pytorch_dashboard", "pytorch_dashboard",
+        "a file of the PyTorch benchmark dashboard";
+    LIGER: Liger, "liger", "liger", "a benchmark table of Liger-Kernel";
+    PERF_REPORT: PerfReport, "triton_perf_report", "triton_perf_report",
+        "a table of Triton's perf_report";
+    TILELANG: Tilelang, "sglang", "sglang", "a table of SGLang's kernels";
+    GITHUB_ACTION: GithubAction, "github_action_benchmark", "github_action_benchmark",
+        "a history of github-action-benchmark";
 }
 
 /// Content of a file of an autotuner.

@@ -70,11 +70,13 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
     let kernel = options.kernel.clone();
     let mut rows = FileRows::new(file, (platform != NO_PLATFORM).then_some(&platform));
     let mut reader = Reader::new(file.format, document.bytes.as_slice(), options);
+    let mut warnings = Vec::new();
     for event in reader.by_ref() {
         match event {
             Ok(Event::Trial(trial)) => rows.add(*trial),
             Ok(Event::EmptyGraph { graph, .. }) => rows.empty_graphs.extend(key(file, &graph)),
             Ok(Event::Rejected(rejected)) => rows.rejected.push(rejected),
+            Ok(Event::Warning(warning)) => warnings.push(warning),
             Err(error) if rows.ordinal == 0 => return Err(error.to_string()),
             Err(error) => rows.rejected.push(Rejected {
                 line: rows.last_line.max(1),
@@ -94,6 +96,9 @@ pub(super) fn parse(work: TunerWork) -> Result<ParsedFile, String> {
     let reasons = rows.rejected.iter();
     let reasons = reasons.map(|one| (path.clone(), one.line, one.reason.clone()));
     summary.rejects = reasons.collect();
+    let warnings = warnings.into_iter();
+    let warnings = warnings.map(|one: Rejected| (path.clone(), one.line, one.reason));
+    summary.notes = warnings.collect();
     let rejected = rejected_lines(&document.bytes, std::mem::take(&mut rows.rejected));
     let text_id = text_id(&document.bytes);
     let mut closed = document.to_segment(file.dataset());
@@ -145,9 +150,10 @@ impl<'a> FileRows<'a> {
 
     fn add_record(&mut self, mut trial: Trial) -> Result<(), String> {
         let (platform, platform_origin) = self.platform_of(&trial)?;
+        let format = self.file.format;
         let workload_key = key(self.file, &trial.graph).ok_or("its graph is unknown")?;
         let graph_origin = trial.graph.kernel.as_ref().map(|kernel| kernel.origin);
-        let times = times::pack(&trial);
+        let times = times::pack(format, &trial);
         let steps = configuration(&mut trial).to_json();
         let (error_no, error_message) = self.outcome(&trial, times.packed.is_some());
         self.ordinal += 1;
@@ -157,7 +163,6 @@ impl<'a> FileRows<'a> {
             trial.line
         };
         self.last_line = self.last_line.max(line);
-        let format = self.file.format;
         let all_cost = metrics::value_of(&trial, ALL_COST);
         let all_cost = all_cost.and_then(|cost| times::decimal(&cost.text));
         let timestamp = trial.timestamp.take();
@@ -183,6 +188,7 @@ impl<'a> FileRows<'a> {
             platform: platform.clone(),
             platform_origin,
             graph_origin: graph_origin.unwrap_or(Origin::File),
+            run: std::mem::take(&mut trial.run),
         };
         let records = self.records.entry(platform).or_default();
         let environment = records.environment_index(environment);
@@ -211,6 +217,7 @@ impl<'a> FileRows<'a> {
         let stated = trial.platform.as_ref();
         let (name, origin) = match (stated, self.platform) {
             (Some(Sourced { name, origin }), _) => (name.as_str(), Some(*origin)),
+            (None, Some(name)) if self.file.format.is_benchmark() => (name, Some(Origin::Path)),
             (None, Some(name)) => (name, None),
             (None, None) => return Err("its platform is unknown".to_owned()),
         };

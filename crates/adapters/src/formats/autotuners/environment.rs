@@ -2,7 +2,7 @@
 
 use tsql_formats::Format as _;
 use tsql_formats::autotuners::TunerFile;
-use tsql_formats::autotuners::readers::{Coverage, Document, End, Origin, Value};
+use tsql_formats::autotuners::readers::{Coverage, Document, End, Fields, Origin, Value};
 use tsql_formats::rows::{Environment, JsonWriter};
 
 /// Maximum size of a value of the header as JSON. Larger ones, such as lists of allowed values, are in `spaces` and in
@@ -10,12 +10,14 @@ use tsql_formats::rows::{Environment, JsonWriter};
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
 /// Facts that distinguish the environments of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct EnvironmentKey {
     pub(super) platform: String,
     /// Origin of the platform. `None` if the record has that of its file.
     pub(super) platform_origin: Option<Origin>,
     pub(super) graph_origin: Origin,
+    /// Facts of the run, such as its commit.
+    pub(super) run: Fields,
 }
 
 fn word(origin: Origin) -> &'static str {
@@ -69,6 +71,8 @@ impl EnvironmentKey {
             End::Closed | End::Unread => None,
         };
         fields.extend(end.map(|end| ("end", Value::text(end))));
+        let edited = document.is_edited.then_some(Value::Bool(true));
+        fields.extend(edited.map(|edited| ("edited", edited)));
         let header = document.settings.iter();
         let header: Vec<_> = header
             .filter(|(_, value)| value.to_json().len() <= MAX_VALUE_BYTES)
@@ -79,6 +83,7 @@ impl EnvironmentKey {
         }
         let fields = fields.into_iter();
         let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        let fields = fields.chain(self.run.iter().cloned());
         Value::Object(fields.collect()).to_json()
     }
 }

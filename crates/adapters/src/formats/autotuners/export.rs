@@ -10,8 +10,8 @@ use crate::formats::{ExportFormat, FormatWriter, HashCheck};
 /// The export format of a dataset of autotuner files.
 pub(in crate::formats) struct Format(&'static str);
 
-/// The export formats of all datasets.
-pub(in crate::formats) static FORMATS: [Format; 17] = [
+/// The export formats of all datasets of autotuners and benchmark tools.
+pub(in crate::formats) static FORMATS: [Format; 31] = [
     Format("kerneltuner"),
     Format("t4"),
     Format("t1"),
@@ -29,6 +29,20 @@ pub(in crate::formats) static FORMATS: [Format; 17] = [
     Format("kernelbench"),
     Format("autotvm01"),
     Format("mapped_table"),
+    Format("google_benchmark"),
+    Format("criterion"),
+    Format("cargo_criterion"),
+    Format("pytest_benchmark"),
+    Format("hyperfine"),
+    Format("asv"),
+    Format("jmh"),
+    Format("benchmarkdotnet"),
+    Format("pytorch_operator_benchmark"),
+    Format("pytorch_dashboard"),
+    Format("liger"),
+    Format("triton_perf_report"),
+    Format("sglang"),
+    Format("github_action_benchmark"),
 ];
 
 impl ExportFormat for Format {

@@ -72,16 +72,13 @@ impl FormatReader for TunerReader {
         let (Some(file), InputFiles::File(input, _)) = (file_of(given.format), &given.what) else {
             return Ok(Some(()));
         };
-        let options = names::read_options(input, &given.names);
+        let options = names::read_options(file, input, &given.names);
         let platform = given.platform.as_deref().unwrap_or(NO_PLATFORM);
-        let own_name = input.name.rsplit('/').next().unwrap_or_default();
-        let has_own_name = |name: &str| name.rsplit('/').next() == Some(own_name);
-        let is_named_by_path = file.is_named_by_path();
         document::read_for(
             (file, platform),
             given,
             ledger,
-            |source| !is_named_by_path || has_own_name(&source.name),
+            |source| file.may_be_alias(&input.name, &source.name),
             &mut |event| {
                 hand(event.map(|document| TunerWork {
                     document,

@@ -19,8 +19,9 @@ pub(super) struct TrialTimes {
     pub(super) has_repeats: bool,
 }
 
-/// Packs the times of a trial. Repeats whose mean is not the stated time are left out: the time counts.
-pub(super) fn pack(trial: &Trial) -> TrialTimes {
+/// Packs the times of a trial. The stated time counts. Repeats of which it is not the mean are left out, except those of
+/// benchmark tools: these state medians, and means of repeats that the file has in part.
+pub(super) fn pack(format: Format, trial: &Trial) -> TrialTimes {
     let none = TrialTimes {
         packed: None,
         has_repeats: false,
@@ -29,13 +30,19 @@ pub(super) fn pack(trial: &Trial) -> TrialTimes {
         return none;
     };
     let stated = time.nanoseconds();
-    if let Some(packed) = trial.repeats.as_ref().and_then(pack_repeats)
-        && (packed.0.runtime_ns - stated).abs() <= MEAN_TOLERANCE * stated.abs()
-    {
-        return TrialTimes {
-            packed: Some(packed),
-            has_repeats: true,
-        };
+    if let Some(mut packed) = trial.repeats.as_ref().and_then(pack_repeats) {
+        let is_mean = (packed.0.runtime_ns - stated).abs() <= MEAN_TOLERANCE * stated.abs();
+        if !is_mean && format.is_benchmark() {
+            let values = trial.repeats.as_ref().and_then(in_seconds);
+            let beside = values.and_then(|values| repeats::pack_beside(stated, &values));
+            packed.0 = beside.unwrap_or(packed.0);
+        }
+        if is_mean || packed.0.runtime_ns == stated {
+            return TrialTimes {
+                packed: Some(packed),
+                has_repeats: true,
+            };
+        }
     }
     let packed = seconds(&time.number, time.unit).and_then(|time| repeats::pack(&[time]));
     let packed = packed.filter(|packed| packed.runtime_ns.is_finite());
@@ -54,11 +61,15 @@ fn is_same(list: &Repeats, time: &Time) -> bool {
 }
 
 fn pack_repeats(repeats: &Repeats) -> Option<(PackedRepeats, i32)> {
-    let unit = TimeUnit::parse(repeats.unit)?;
-    let values = repeats.values.iter().map(|value| seconds(value, unit));
-    let values: Vec<Decimal> = values.collect::<Option<_>>()?;
+    let values = in_seconds(repeats)?;
     let packed = repeats::pack(&values).filter(|packed| packed.runtime_ns.is_finite())?;
     Some((packed, i32::try_from(values.len()).ok()?))
+}
+
+fn in_seconds(repeats: &Repeats) -> Option<Vec<Decimal>> {
+    let unit = TimeUnit::parse(repeats.unit)?;
+    let values = repeats.values.iter().map(|value| seconds(value, unit));
+    values.collect()
 }
 
 /// A number of a source in seconds.
@@ -76,6 +87,12 @@ fn seconds(number: &Number, unit: TimeUnit) -> Option<Decimal> {
 
 /// End of a trial in seconds since 1970. `None` for a time stamp without a zone.
 pub(super) fn measured_at(format: Format, timestamp: &str) -> Option<i64> {
+    if matches!(format, Format::Asv | Format::GithubAction)
+        && let Ok(milliseconds) = timestamp.parse::<i64>()
+    {
+        let seconds = milliseconds.div_euclid(1000);
+        return (seconds.unsigned_abs() < 1_000_000_000_000).then_some(seconds);
+    }
     if format == Format::AutoTvm01 {
         let seconds: f64 = timestamp.parse().ok()?;
         #[expect(clippy::cast_possible_truncation, reason = "bounded")]
