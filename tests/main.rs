@@ -33,6 +33,8 @@ mod arrays;
 mod autotuners;
 #[path = "suite/autotvm.rs"]
 mod autotvm;
+#[path = "suite/benchmarks.rs"]
+mod benchmarks;
 #[cfg(feature = "ui")]
 #[path = "suite/browser.rs"]
 mod browser;

@@ -34,6 +34,9 @@ struct IngestArgs {
     platform: Option<String>,
     graph: Option<String>,
     map: Option<String>,
+    commit: Option<String>,
+    measured_at: Option<String>,
+    graph_parameters: Option<String>,
     format: Option<String>,
     labels: Vec<(String, String)>,
     strict: bool,
@@ -70,6 +73,21 @@ impl Store {
         }
         if let Some(map) = &how.map {
             options = options.map(map).map_err(|error| to_py_err(py, &error))?;
+        }
+        if let Some(commit) = &how.commit {
+            options = options
+                .commit(commit)
+                .map_err(|error| to_py_err(py, &error))?;
+        }
+        if let Some(time) = &how.measured_at {
+            options = options
+                .measured_at(time)
+                .map_err(|error| to_py_err(py, &error))?;
+        }
+        if let Some(names) = &how.graph_parameters {
+            options = options
+                .graph_parameters(names)
+                .map_err(|error| to_py_err(py, &error))?;
         }
         if let Some((number, of)) = how.part {
             options = options.shard(Shard::new(number, of).map_err(|error| to_py_err(py, &error))?);

@@ -264,5 +264,5 @@ def _split() -> dict[str, Any]:
 
 
 def _plain() -> dict[str, Any]:
-    names = ("platform", "graph", "map", "format", "threads", "part")
+    names = ("platform", "graph", "map", "commit", "measured_at", "graph_parameters", "format", "threads", "part")
     return {**dict.fromkeys(names), "labels": [], "strict": False, "dry_run": False, "replace": False}

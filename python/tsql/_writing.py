@@ -39,6 +39,9 @@ class WritingMethods:
         platform: str | None = None,
         graph: str | None = None,
         map: str | None = None,
+        commit: str | None = None,
+        measured_at: str | None = None,
+        graph_parameters: str | None = None,
         format: str | None = None,
         labels: Mapping[str, str] | None = None,
         strict: bool = False,
@@ -48,7 +51,7 @@ class WritingMethods:
         shard: tuple[int, int] | None = None,
         progress: bool | ProgressCallback = False,
     ) -> Ingested:
-        """Reads tuning logs, autotuner files, TpuGraphs files, GraphNet samples and benchmark logs into the store.
+        """Reads tuning logs, files of autotuners and benchmark tools, and files of TpuGraphs and GraphNet into the store.
 
         A second call skips files that are in the store already. A call after an interrupted one continues it.
 
@@ -58,6 +61,9 @@ class WritingMethods:
                 and the hardware in a benchmark log.
             graph: Graph of all records of autotuner files: a name, or a JSON list such as `["gemm", {"M": 512}]`.
             map: Graphs, platforms and columns of tables by patterns of paths, as text in TOML.
+            commit: Commit of the code that autotuners or benchmark tools measured; also the label `commit`.
+            measured_at: Time of their measurements with its zone, such as `2026-03-01T12:00:00Z`.
+            graph_parameters: Names of their parameters that belong to the graph, such as `size,dim`.
             format: Format of all files; without it, the content of each file decides.
             labels: Labels of the files, such as `{"night": "7"}`, for the table `labels`.
             strict: Whether to stop at the first rejected line.
@@ -94,6 +100,9 @@ class WritingMethods:
             "platform": platform,
             "graph": graph,
             "map": map,
+            "commit": commit,
+            "measured_at": measured_at,
+            "graph_parameters": graph_parameters,
             "format": format,
             "labels": pairs(labels),
             "strict": strict,

@@ -26,13 +26,15 @@ use super::signals::stop_on_ctrl_c;
 use super::stderr::{print_message, shows_progress};
 use super::store_options::StoreOptions;
 
-/// Read tuning logs, autotuner files, TpuGraphs files, GraphNet samples and benchmark logs into the store
+/// Read tuning logs, files of autotuners and benchmark tools, TpuGraphs files, GraphNet samples and benchmark logs into the store
 ///
 /// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor,
 /// TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info
 /// pickles; TpuGraphs npz files; GraphNet samples (folders with graph_net.json), their hub's Parquet files and
 /// benchmark logs; files of Kernel Tuner (also T4 and T1), KTT, Helion, MIOpen, tokamax, AITER, Triton, FlashInfer,
-/// FlashInfer-Bench, Inductor, TunableOp, nvbench, KernelBench and AutoTVM 0.1. Files may be compressed with gzip, zstd,
+/// FlashInfer-Bench, Inductor, TunableOp, nvbench, KernelBench and AutoTVM 0.1; results of Google Benchmark, Criterion,
+/// cargo-criterion, pytest-benchmark, hyperfine, asv, JMH, BenchmarkDotNet, github-action-benchmark, Liger-Kernel,
+/// SGLang and the benchmarks of PyTorch and Triton. Files may be compressed with gzip, zstd,
 /// bzip2 or xz. Npz files and samples may be inside tar, tar.gz and tar.zst archives.
 ///
 /// Files that the store has are skipped; of a log that has grown, only the new lines are read. Lines that are no
@@ -63,6 +65,9 @@ use super::store_options::StoreOptions;
     tsql ingest --input-format autotvm odd.txt --platform k80\n  \
     tsql ingest kernel_tuner/ helion/ --map names.toml\n  \
     tsql ingest softmax.csv --graph softmax --platform a100\n  \
+    tsql ingest target/criterion --platform epyc --commit 1f3a\n  \
+    tsql ingest hyperfine/ --measured-at 2026-03-01T12:00:00Z\n  \
+    tsql ingest gbench.json --graph-parameters n,m\n  \
     tsql ingest --shard $SLURM_ARRAY_TASK_ID/8 s3://measurements/logs/")]
 pub(super) struct Ingest {
     /// Files, pipes, directories, patterns in quotes, or `-` for standard input
@@ -79,6 +84,18 @@ pub(super) struct Ingest {
     /// Graphs, platforms and columns of tables by patterns of paths, as TOML
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     map: Option<PathBuf>,
+    /// Commit of the code that autotuners or benchmark tools measured, such as 1f3a; also the label `commit` of the files
+    /// [default: what the file states]
+    #[arg(long, value_name = "TEXT")]
+    commit: Option<String>,
+    /// Time of the measurements of autotuners or benchmark tools, with its zone, such as 2026-03-01T12:00:00Z [default:
+    /// what the file states]
+    #[arg(long, value_name = "TIME")]
+    measured_at: Option<String>,
+    /// Parameters of autotuners or benchmark tools that belong to the graph and not to the configuration, such as
+    /// size,dim
+    #[arg(long, value_name = "NAMES")]
+    graph_parameters: Option<String>,
     #[command(flatten)]
     label: Label,
     /// Stop at the first rejected line
@@ -177,6 +194,15 @@ fn naming_options(command: &Ingest) -> Result<IngestOptions, Failure> {
     let mut options = IngestOptions::default();
     if let Some(graph) = &command.graph {
         options = options.graph(graph)?;
+    }
+    if let Some(commit) = &command.commit {
+        options = options.commit(commit)?;
+    }
+    if let Some(time) = &command.measured_at {
+        options = options.measured_at(time)?;
+    }
+    if let Some(names) = &command.graph_parameters {
+        options = options.graph_parameters(names)?;
     }
     if let Some(file) = &command.map {
         let text = std::fs::read_to_string(file).map_err(Error::io(file))?;

@@ -124,6 +124,44 @@ impl IngestOptions {
         Ok(self)
     }
 
+    /// Sets the commit of the code that all records measure. It wins over that of the file and becomes the label
+    /// `commit`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an empty text and for several lines.
+    pub fn commit(mut self, text: &str) -> Result<Self> {
+        let set = Arc::make_mut(&mut self.naming).set_commit(text);
+        let name = "commit";
+        set.map_err(|reason| Error::Argument { name, reason })?;
+        self.labels.push((name.to_owned(), text.trim().to_owned()));
+        Ok(self)
+    }
+
+    /// Sets the time of the measurements, as RFC 3339. It wins over that of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for another text and for a time without a zone.
+    pub fn measured_at(mut self, text: &str) -> Result<Self> {
+        let set = Arc::make_mut(&mut self.naming).set_measured_at(text);
+        let name = "measured_at";
+        set.map_err(|reason| Error::Argument { name, reason })?;
+        Ok(self)
+    }
+
+    /// Sets the names of the parameters, separated by commas, that belong to the graph and not to the configuration.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an empty name.
+    pub fn graph_parameters(mut self, text: &str) -> Result<Self> {
+        let set = Arc::make_mut(&mut self.naming).set_graph_parameters(text);
+        let name = "graph_parameters";
+        set.map_err(|reason| Error::Argument { name, reason })?;
+        Ok(self)
+    }
+
     /// Adds the text of a mapping file: graphs, platforms and columns of tables by patterns of paths.
     ///
     /// # Errors
