@@ -151,6 +151,9 @@ fn records_of_benchmarks_have_repeats_runs_and_platforms() {
             "triton_perf_report,,,,path"
         ]
     );
+    let sql = "SELECT DISTINCT machine FROM environments WHERE dataset = 'google_benchmark'";
+    let machine = r#"{"devices": ["toy host"], "host": {"host_name": "toy host", "num_cpus": 2}}"#;
+    assert_eq!(json_rows(&place, sql)[0]["machine"], machine);
     let sql = "SELECT DISTINCT platform FROM records WHERE dataset = 'hyperfine'";
     assert_eq!(place.rows(sql), ["hyperfine"]);
     let sql = "SELECT dataset, name, unit, value, raw_name, raw_unit FROM metrics JOIN records USING (source_id, line) \

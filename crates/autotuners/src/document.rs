@@ -53,6 +53,8 @@ pub struct Document {
     pub version: Option<String>,
     /// Device of all trials and its origin.
     pub device: Option<Sourced>,
+    /// Facts of the machine that the file states beside the device, verbatim.
+    pub machine: Fields,
     /// Name of the optimised quantity; `time` unless the file states another.
     pub objective: String,
     /// Settings and other facts of the header, verbatim.
@@ -77,6 +79,7 @@ impl Document {
             format,
             version: None,
             device: None,
+            machine: Fields::new(),
             objective: "time".to_owned(),
             settings: Fields::new(),
             space: None,

@@ -38,10 +38,14 @@ impl EnvironmentKey {
             .platform_origin
             .is_none_or(|origin| origin == Origin::File);
         let stated = stated.or_else(|| own.then_some(self.platform.as_str()));
-        let machine = stated.map(|name| {
-            let devices = Value::List(vec![Value::text(name)]);
-            Value::Object(vec![("devices".to_owned(), devices)]).to_json()
-        });
+        let devices = stated.map(|name| Value::List(vec![Value::text(name)]));
+        let host = (!document.machine.is_empty()).then(|| Value::Object(document.machine.clone()));
+        let facts = [("devices", devices), ("host", host)];
+        let facts = facts.into_iter();
+        let facts: Vec<_> = facts
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
+        let machine = (!facts.is_empty()).then(|| Value::Object(facts).to_json());
         Environment {
             target: stated.unwrap_or(&self.platform).to_owned(),
             log_version: document.version.clone().unwrap_or_default(),

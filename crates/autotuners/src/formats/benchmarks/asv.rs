@@ -6,12 +6,15 @@ use crate::quantity::TimeUnit;
 use crate::value::{Fields, Value, get};
 
 use super::document::{
-    BenchmarkDocument, Element, field_text, numbers, set_repeats, set_run, set_statistic, set_time,
-    stated, text,
+    BenchmarkDocument, Element, facts, field_text, numbers, set_repeats, set_run, set_statistic,
+    set_time, stated, text,
 };
 
 /// Reads such a document.
 pub(super) struct Results;
+
+/// Facts of the machine in `params`.
+const MACHINE: [&str; 6] = ["arch", "cpu", "machine", "num_cpu", "os", "ram"];
 
 /// File that describes the benchmarks of the newest code.
 const BENCHMARKS: &str = "../benchmarks.json";
@@ -45,6 +48,7 @@ impl BenchmarkDocument for Results {
         }
         let cpu = text(params, "cpu").filter(|cpu| !cpu.is_empty());
         output.document.device = stated(cpu.unwrap_or(machine));
+        output.document.machine = facts(params, |name| MACHINE.contains(&name));
         let version = get(fields, "version").and_then(Value::as_number);
         output.document.version = version.map(|version| version.text().to_owned());
         let file = File {

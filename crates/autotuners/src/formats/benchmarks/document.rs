@@ -134,6 +134,13 @@ pub(super) fn number<'a>(value: &'a Value, name: &str) -> Option<&'a Number> {
     value.get(name)?.as_number()
 }
 
+/// Fields of an object that a predicate selects.
+pub(super) fn facts(object: &Value, is_selected: impl Fn(&str) -> bool) -> Fields {
+    let fields = object.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| is_selected(name));
+    fields.cloned().collect()
+}
+
 /// Text of a field of a document.
 pub(super) fn field_text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     get(fields, name)?.as_text()

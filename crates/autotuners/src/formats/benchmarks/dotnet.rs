@@ -8,7 +8,7 @@ use crate::quantity::TimeUnit;
 use crate::value::{Fields, Value, get};
 
 use super::document::{
-    BenchmarkDocument, Element, field_text, number, numbers, push_metrics, set_repeats,
+    BenchmarkDocument, Element, facts, field_text, number, numbers, push_metrics, set_repeats,
     set_statistic, set_time, stated, text,
 };
 
@@ -18,6 +18,10 @@ pub(super) struct Report;
 impl BenchmarkDocument for Report {
     fn results(&self) -> Option<(&'static str, u8)> {
         Some(("Benchmarks", b'['))
+    }
+
+    fn is_setting(&self, name: &str) -> bool {
+        name != "HostEnvironmentInfo"
     }
 
     fn emit(
@@ -30,6 +34,7 @@ impl BenchmarkDocument for Report {
         let processor = host.get("ProcessorName").unwrap_or(&Value::Null);
         let processor = processor.as_text().or_else(|| text(processor, "Value"));
         output.document.device = processor.and_then(stated);
+        output.document.machine = facts(host, |_| true);
         let version = text(host, "BenchmarkDotNetVersion");
         output.document.version = version.map(str::to_owned);
         let title = field_text(fields, "Title").map(str::to_owned);

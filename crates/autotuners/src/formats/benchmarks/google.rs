@@ -8,8 +8,8 @@ use crate::quantity::TimeUnit;
 use crate::value::{Fields, Number, Value, get};
 
 use super::document::{
-    BenchmarkDocument, Element, computed, mean, number, set_repeats, set_statistic, set_time,
-    stated, text,
+    BenchmarkDocument, Element, computed, facts, mean, number, set_repeats, set_statistic,
+    set_time, stated, text,
 };
 
 /// Reads such a document.
@@ -52,6 +52,16 @@ const SETTINGS: [&str; 5] = [
 ];
 const CLOCKS: [&str; 3] = ["real_time", "manual_time", "process_time"];
 
+/// Facts of the machine in the context.
+const MACHINE: [&str; 6] = [
+    "host_name",
+    "num_cpus",
+    "mhz_per_cpu",
+    "cpu_scaling_enabled",
+    "aslr_enabled",
+    "caches",
+];
+
 /// Endings of the names of aggregates; the first four have times.
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
@@ -78,6 +88,7 @@ impl BenchmarkDocument for Results {
         let document = &mut output.document;
         document.version = text(context, "library_version").map(str::to_owned);
         document.device = text(context, "host_name").and_then(stated);
+        document.machine = facts(context, |name| MACHINE.contains(&name));
         let date = text(context, "date").map(str::to_owned);
         for (name, run) in runs(&elements, output) {
             match trial(&name, &run, &elements) {

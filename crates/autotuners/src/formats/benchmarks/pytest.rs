@@ -6,8 +6,8 @@ use crate::quantity::TimeUnit;
 use crate::value::{Fields, Number, Value, get};
 
 use super::document::{
-    BenchmarkDocument, Element, field_text, number, numbers, push_metrics, set_repeats, set_run,
-    set_statistic, set_time, stated, text,
+    BenchmarkDocument, Element, facts, field_text, number, numbers, push_metrics, set_repeats,
+    set_run, set_statistic, set_time, stated, text,
 };
 
 /// Reads such a document.
@@ -31,6 +31,10 @@ impl BenchmarkDocument for Results {
         Some(("benchmarks", b'['))
     }
 
+    fn is_setting(&self, name: &str) -> bool {
+        name != "machine_info"
+    }
+
     fn emit(
         &self,
         fields: &Fields,
@@ -39,6 +43,13 @@ impl BenchmarkDocument for Results {
     ) -> Result<(), String> {
         let machine = get(fields, "machine_info").unwrap_or(&Value::Null);
         let cpu = machine.get("cpu").unwrap_or(&Value::Null);
+        output.document.machine = facts(machine, |name| name != "cpu");
+        // The flags of a processor are hundreds of words.
+        let processor = facts(cpu, |name| name != "flags");
+        if !processor.is_empty() {
+            let processor = ("cpu".to_owned(), Value::Object(processor));
+            output.document.machine.push(processor);
+        }
         let device = text(cpu, "brand_raw").or_else(|| text(cpu, "brand"));
         let device = device.filter(|name| !name.is_empty());
         output.document.device = device.or_else(|| text(machine, "node")).and_then(stated);
