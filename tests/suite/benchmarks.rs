@@ -335,11 +335,7 @@ fn all_real_files_are_in_one_store_with_one_command() {
     place.ok(&["export", "--to", "back"]);
     for name in found.keys() {
         let original = std::fs::read(data.parent().unwrap().join(name)).unwrap();
-        assert_eq!(
-            place.read(&format!("back/{name}")),
-            original,
-            "{name}"
-        );
+        assert_eq!(place.read(&format!("back/{name}")), original, "{name}");
     }
 }
 
