@@ -1,5 +1,5 @@
 -- Noise floors of each platform: scatter of one run, from pairs of repeated records of one configuration.
--- needs noise_floors() : a platform with 20 pairs of repeated records
+-- needs noise_floors() : platform with 20 pairs of repeated records
 -- plot: kind=bar x=platform y=sigma_percent by=platform
 SELECT platform, duration_from_ns, duration_to_ns, pairs AS pair_count,
   100 * sigma AS sigma_percent, degrees_of_freedom,

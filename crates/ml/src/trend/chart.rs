@@ -15,8 +15,8 @@ use crate::plot_file::is_png;
 const MAX_NAME_CHARS: usize = 60;
 
 impl Trend {
-    /// Draws the programs with the largest changes into a file: the values over the places, and their levels. The
-    /// extension selects SVG, or PNG of `png_width` pixels across.
+    /// Draws the programs with the largest changes into a file: values and levels over the places, as ratios to the first
+    /// level. The extension selects SVG, or PNG of `png_width` pixels across.
     ///
     /// # Errors
     /// [`Error::Empty`] without changes, [`Error::Argument`] for another extension, [`Error::Io`] if the file cannot be
@@ -39,13 +39,13 @@ impl Trend {
         PlotSpec {
             kind: Some(ChartKind::Line),
             x: Some("place".to_owned()),
-            y: Some("runtime_ns".to_owned()),
+            y: Some("relative_time".to_owned()),
             by: Some("line".to_owned()),
             facet: Some("program".to_owned()),
             log: Some(LogAxes::None),
             title: Some("Largest changes".to_owned()),
             x_title: Some(format!("{}, oldest first", self.order)),
-            y_title: Some("runtime".to_owned()),
+            y_title: Some("time over first level".to_owned()),
             ..PlotSpec::default()
         }
     }
@@ -56,29 +56,30 @@ impl Trend {
         let (mut lines, mut programs) = (Categories::default(), Categories::default());
         for series in &self.largest {
             let name = self.name(series);
+            let first = series.levels_ns.first().copied().unwrap_or(f64::NAN);
             for (line, values) in [
                 ("measured", &series.values_ns),
                 ("level", &series.levels_ns),
             ] {
                 for (place, value) in series.places.iter().zip(values) {
                     places.push(f64::from(u32::try_from(*place + 1).unwrap_or(u32::MAX)));
-                    times.push(*value);
+                    times.push(*value / first);
                     lines.push(Some(line));
                     programs.push(Some(&name));
                 }
             }
         }
-        let column = |name: &str, unit: Option<&str>, values| Column {
+        let column = |name: &str, values| Column {
             name: name.to_owned(),
-            unit: unit.map(str::to_owned),
+            unit: None,
             values,
         };
         PlotTable {
             columns: vec![
-                column("place", None, ColumnValues::Numbers(places)),
-                column("runtime_ns", Some("ns"), ColumnValues::Numbers(times)),
-                column("line", None, ColumnValues::Words(lines)),
-                column("program", None, ColumnValues::Words(programs)),
+                column("place", ColumnValues::Numbers(places)),
+                column("relative_time", ColumnValues::Numbers(times)),
+                column("line", ColumnValues::Words(lines)),
+                column("program", ColumnValues::Words(programs)),
             ],
             ..PlotTable::default()
         }
