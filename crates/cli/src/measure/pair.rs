@@ -45,8 +45,8 @@ const GATE_BUDGET: Duration = Duration::from_mins(10);
     4  no program was compared, or with --fail-on-unclear one is undecided\n\n\
     Examples:\n  \
     tsql measure pair --platform a100 './old/bench' './new/bench'\n  \
-    tsql measure pair --platform epyc 'git stash -q; make -s run' 'git stash pop -q; make -s run' \\\n      \
-    --blocks 6 --change 1%\n  \
+    tsql measure pair --platform epyc --blocks 6 --change 1% \\\n      \
+    'make -sC base run' 'make -sC head run'\n  \
     tsql measure pair --platform a100 'python3 bench.py' 'TUNED=1 python3 bench.py' \\\n      \
     --budget 20m --fail-on-regression 2%")]
 pub(super) struct Pair {

@@ -25,6 +25,10 @@ pub struct Trend {
     pub events: Vec<TrendEvent>,
     /// Series of the largest changes, for a plot.
     #[serde(skip)]
+    #[cfg_attr(
+        not(feature = "plot"),
+        expect(dead_code, reason = "only plots read it")
+    )]
     pub(super) largest: Vec<PlottedSeries>,
 }
 

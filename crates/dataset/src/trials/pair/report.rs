@@ -245,7 +245,7 @@ impl Side {
         let is_of = |run: &usize| sides.get(*run) == Some(&side);
         let levels = program.levels.iter().filter(|(run, _)| is_of(run));
         let levels: Vec<f64> = levels.map(|(_, level)| *level).collect();
-        if program.failures.keys().any(|run| is_of(run)) {
+        if program.failures.keys().any(is_of) {
             return Self::Failed;
         }
         if levels.is_empty() {
