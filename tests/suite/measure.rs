@@ -84,7 +84,8 @@ fn ran(place: &Place, args: &[&str]) -> (Option<i32>, String, String) {
     )
 }
 
-const COUNTED: &str = "SELECT count(*), count(DISTINCT concat(graph_id, ' ', config_id)) FROM records";
+const COUNTED: &str =
+    "SELECT count(*), count(DISTINCT concat(graph_id, ' ', config_id)) FROM records";
 
 #[test]
 #[ignore = "full tier"]

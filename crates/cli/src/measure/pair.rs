@@ -41,14 +41,15 @@ const GATE_BUDGET: Duration = Duration::from_mins(10);
 #[command(after_help = "Exit codes:\n  \
     0  measured\n  \
     1  a command failed, or lines were rejected\n  \
-    3  with --fail-on-regression 5%: a program is slower by more than 5 %, or fails in HEAD only\n  \
+    3  with --fail-on-regression 5%: a program is slower by more than 5 %,\n     \
+    or fails in HEAD only\n  \
     4  no program was compared, or with --fail-on-unclear one is undecided\n\n\
     Examples:\n  \
     tsql measure pair --platform a100 './old/bench' './new/bench'\n  \
     tsql measure pair --platform epyc --blocks 6 --change 1% \\\n      \
     'make -sC base run' 'make -sC head run'\n  \
-    tsql measure pair --platform a100 'python3 bench.py' 'TUNED=1 python3 bench.py' \\\n      \
-    --budget 20m --fail-on-regression 2%")]
+    tsql measure pair --platform a100 --budget 20m --fail-on-regression 2% \\\n      \
+    'python3 bench.py' 'TUNED=1 python3 bench.py'")]
 pub(super) struct Pair {
     #[command(flatten)]
     pair: PairArgs,
@@ -78,7 +79,8 @@ pub(super) struct Pair {
     4  no program was compared, or the budget ended before all were decided\n\n\
     Examples:\n  \
     tsql gate --platform a100 './old/bench' './new/bench' --budget 10m\n  \
-    tsql gate --platform a100 './old/bench' './new/bench' --change 5% --allow-unclear")]
+    tsql gate --platform a100 --change 5% --allow-unclear \\\n      \
+    './old/bench' './new/bench'")]
 pub(crate) struct Gate {
     #[command(flatten)]
     pair: PairArgs,
