@@ -24,6 +24,7 @@ _CALLS = {
     "export submission": "store.write_submission({predictions}, {output})",
     "export training": "store.write_training_files({output})",
     "functions": "tsql.functions({0})",
+    "gate": "store.measure_pair(...)",
     "history": "store.history()",
     "import features": "store.import_features({0}, {name})",
     "ingest": "store.ingest({0})",
@@ -34,6 +35,7 @@ _CALLS = {
     "measure doctor": "tsql.measure.doctor()",
     "measure env": "tsql.measure.machine()",
     "measure exec": "store.measure_exec(...)",
+    "measure pair": "store.measure_pair(...)",
     "measure repeat": "store.measure_repeat({where})",
     "measure resume": "store.resume_measured()",
     "measure run": "store.measure({0})",
@@ -72,6 +74,7 @@ _CALLS = {
     "tag delete": "store.delete_tag({0})",
     "tag list": "store.tags",
     "tag show": "store.tags",
+    "trend": "store.trend()",
     "ui": "store.ui()",
     "vacuum": "store.vacuum()",
     "verify": "tsql.verify({0})",
@@ -84,8 +87,11 @@ _ARGUMENTS = {
     "compare": {"of": "all", "change": "minimum_change", "fail-on-regression": "allowed_regression", "anchor": "anchors"},
     "export files": {"where": "samples"},
     "export hub": {"where": "samples"},
+    "gate": {"budget": "budget_s", "change": "minimum_change"},
+    "measure pair": {"budget": "budget_s", "change": "minimum_change"},
     "publish": {"dataset-version": "version"},
     "report graphnet": {"output": "folder", "tolerated": "mismatch_extended"},
+    "trend": {"change": "minimum_change"},
 }
 """Arguments of a call that differ from the options of its command."""
 

@@ -207,7 +207,7 @@ fn the_sample_is_used_only_with_its_option() {
 #[ignore = "full tier"]
 fn every_built_in_query_returns_rows_for_the_sample() {
     let place = Place::new();
-    // The sample has no networks (see `networks`) and no repeated files. Both platforms have all programs.
+    // The sample has no networks (see `networks`), no repeated files and no repeated records. Both platforms have all programs.
     let lacking = [
         (
             "gflops-by-operator",
@@ -223,6 +223,7 @@ fn every_built_in_query_returns_rows_for_the_sample() {
             "no rows meet the conditions with has = epyc-1t, lacks = epyc-2t",
         ),
         ("network-latency", "the store has none"),
+        ("noise-floor", "platform with 20 pairs of repeated records"),
         ("roofline", "the store has none"),
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),
