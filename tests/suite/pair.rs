@@ -182,6 +182,18 @@ fn failures_never_pass() {
         "{}",
         ran.stderr
     );
+    // A program that head does not time, beside one that is the same.
+    let other = working.replace("op0", "op1");
+    let both = format!("{working}; {other}");
+    let ran = gate(&place, &[&both, working]);
+    let words = report(&ran);
+    assert_eq!(
+        (ran.code, verdicts(&words)),
+        (Some(4), vec!["missing", "same"]),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(words["looks"], 1, "more blocks do not decide it");
     let ran = pair(&place, &[working, working, "--blocks", "3"]);
     assert_eq!(ran.code, Some(2));
     assert!(

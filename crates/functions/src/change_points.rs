@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array};
+use arrow::array::{Array as _, ArrayRef, AsArray as _, Float64Array, Int64Array, ListArray};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Float64Type};
 use datafusion::common::cast::{as_float64_array, as_list_array};
 use datafusion::common::{Result, ScalarValue, exec_err};
@@ -40,19 +40,12 @@ pub(super) fn of_list() -> Scalar {
         let lists = as_list_array(argument(args, 0)?)?;
         let minimum = args.get(1).map(|given| as_float64_array(given));
         let minimum = minimum.transpose()?;
-        let found = (0..lists.len()).map(|row| {
-            let given = match minimum {
-                Some(minimum) if minimum.is_null(row) => return Ok(None),
-                Some(minimum) => Some(minimum.value(row)),
-                None => None,
-            };
-            let options = options(given)?;
-            Ok(lists.is_valid(row).then(|| {
-                let values = lists.value(row);
-                points_of(values.as_primitive::<Float64Type>(), &options)
-            }))
-        });
-        to_lists(found.collect::<Result<Vec<_>>>()?)
+        let options = |row: usize| match minimum {
+            Some(minimum) if minimum.is_null(row) => Ok(None),
+            Some(minimum) => options(Some(minimum.value(row))).map(Some),
+            None => options(None).map(Some),
+        };
+        search(lists, options)
     })
     .coerce_numbers()
 }
@@ -110,6 +103,21 @@ fn points_of(values: &Float64Array, options: &ChangePointOptions) -> Vec<ChangeP
         point.index = places.get(point.index).copied().unwrap_or(point.index);
     }
     points
+}
+
+/// Searches the list of each row with its options. The result is NULL for NULL and for a row without options.
+fn search(
+    lists: &ListArray,
+    options: impl Fn(usize) -> Result<Option<ChangePointOptions>>,
+) -> Result<ArrayRef> {
+    let found = (0..lists.len()).map(|row| {
+        let options = options(row)?.filter(|_| lists.is_valid(row));
+        Ok(options.map(|options| {
+            let values = lists.value(row);
+            points_of(values.as_primitive::<Float64Type>(), &options)
+        }))
+    });
+    to_lists(found.collect::<Result<Vec<_>>>()?)
 }
 
 /// One list for each row; `None` is NULL.
@@ -219,13 +227,7 @@ impl Accumulator for Series {
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let collected = self.values.evaluate()?.to_array()?;
         let lists = as_list_array(&collected)?;
-        let options = ChangePointOptions::default();
-        let rows = (0..lists.len()).map(|row| {
-            lists.is_valid(row).then(|| {
-                let values = lists.value(row);
-                points_of(values.as_primitive::<Float64Type>(), &options)
-            })
-        });
-        ScalarValue::try_from_array(&to_lists(rows.collect())?, 0)
+        let points = search(lists, |_| options(None).map(Some))?;
+        ScalarValue::try_from_array(&points, 0)
     }
 }

@@ -26,7 +26,7 @@ use super::signals::stop_on_ctrl_c;
 use super::stderr::{print_message, shows_progress};
 use super::store_options::StoreOptions;
 
-/// Read tuning logs, files of autotuners and benchmark tools, TpuGraphs files, GraphNet samples and benchmark logs into the store
+/// Read tuning logs, results of autotuners and benchmark tools, TpuGraphs files and GraphNet samples into the store
 ///
 /// Formats are detected by content, so one call reads a folder with files of all formats: auto_scheduler (Ansor,
 /// TenSet) and AutoTVM JSON lines, plain or compressed with gzip or zstd; MetaSchedule databases; TenSet's network_info

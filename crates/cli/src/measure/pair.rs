@@ -70,7 +70,7 @@ pub(super) struct Pair {
 /// Measure two builds until it is decided whether HEAD is slower
 ///
 /// As `tsql measure pair` with a budget. It passes if no program is slower by --change or fails in HEAD only, and if all
-/// programs are decided. Nothing compared is never a pass.
+/// programs are decided. Nothing compared is never a pass, and neither is a program that one side did not time.
 #[derive(Args, Debug)]
 #[command(after_help = "Exit codes:\n  \
     0  no regression\n  \
@@ -204,11 +204,11 @@ async fn measure(
         .allowed
         .into_iter()
         .flat_map(|allowed| found.regressions(allowed));
-    let decided = ["faster", "slower", "same"].map(|word| found.count(word));
+    let compared = ["faster", "slower", "same", "unclear"].map(|word| found.count(word));
     let is_undecided = conditions.fails_on_unclear && found.undecided() > 0;
     Ok(if regressions.next().is_some() {
         REGRESSED
-    } else if decided.iter().sum::<usize>() + found.undecided() == 0 || is_undecided {
+    } else if compared.iter().sum::<usize>() == 0 || is_undecided {
         UNDECIDED
     } else if found.runs.iter().any(|run| run.rejects > 0) {
         PARTLY

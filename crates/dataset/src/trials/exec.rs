@@ -57,7 +57,7 @@ pub struct ExecOptions {
     /// Sets a stop flag. Once it is set, measured records are stored and the command receives SIGINT.
     pub(crate) stop: Arc<AtomicBool>,
     #[setters(skip)]
-    pub(crate) is_told_to_stop: bool,
+    pub(crate) interrupts_command: bool,
 }
 
 impl ExecOptions {
@@ -77,7 +77,7 @@ impl ExecOptions {
             commit_records: 10_000,
             environment: Vec::new(),
             stop: Arc::default(),
-            is_told_to_stop: true,
+            interrupts_command: true,
         }
     }
 
@@ -93,7 +93,7 @@ impl ExecOptions {
 
     /// Sends no SIGINT, because the command receives it from the terminal.
     pub fn without_interrupt(mut self) -> Self {
-        self.is_told_to_stop = false;
+        self.interrupts_command = false;
         self
     }
 }
@@ -215,12 +215,12 @@ fn receive_lines(
     is_log: bool,
     runtime: &Handle,
 ) -> Result<()> {
-    let mut told = !options.is_told_to_stop;
+    let mut is_interrupted = !options.interrupts_command;
     loop {
         let stops = options.stop.load(Ordering::Relaxed);
-        if stops && !told {
+        if stops && !is_interrupted {
             interrupt(child);
-            told = true;
+            is_interrupted = true;
         }
         match lines.recv_timeout(POLL_INTERVAL) {
             Ok(line) => runtime.block_on(sink.add_line(&line))?,

@@ -1,8 +1,6 @@
 //! Criterion: the samples of a benchmark. Its names and its stated mean are in files beside them.
 
-use crate::json::Span;
-use crate::model::Trial;
-use crate::model::{Metric, Origin, Sourced};
+use crate::model::{Metric, Trial};
 use crate::output::Output;
 use crate::quantity::TimeUnit;
 use crate::value::{Fields, Number, Value, get};
@@ -34,11 +32,7 @@ impl BenchmarkDocument for Sample {
         };
         let iterations = list("iters")?;
         let repeats = quotients(&list("times")?, &iterations)?;
-        let span = Span {
-            line: 1,
-            bytes: 0..1,
-        };
-        let mut trial = Trial::at(span.line, span.bytes);
+        let mut trial = Trial::at(1, 0..1);
         if let Some(names) = output.options.companion("benchmark.json") {
             identify(&mut trial, &names);
         }
@@ -88,12 +82,7 @@ pub(super) fn is_near(left: &Number, right: &Number) -> bool {
 
 /// Takes the names of `benchmark.json`.
 fn identify(trial: &mut Trial, names: &Value) {
-    trial.graph.kernel = text(names, "group_id")
-        .and_then(stated)
-        .map(|group| Sourced {
-            origin: Origin::File,
-            ..group
-        });
+    trial.graph.kernel = text(names, "group_id").and_then(stated);
     if let Some(function) = text(names, "function_id") {
         trial
             .graph

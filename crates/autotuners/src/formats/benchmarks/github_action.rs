@@ -11,15 +11,13 @@ use crate::value::{Fields, Value};
 use super::document::{
     BenchmarkDocument, Element, number, set_run, set_statistic, set_time, stated, text,
 };
+use super::google::AGGREGATES;
 
 /// Reads such a history, as JSON or as the script `data.js`.
 pub(super) struct History;
 
 /// Tools for which a larger value is better, so that it is no time.
 const BIGGER_IS_BETTER: [&str; 3] = ["benchmarkjs", "pytest", "customBiggerIsBetter"];
-
-/// Endings of rows that Google Benchmark computes of others.
-const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
 impl BenchmarkDocument for History {
     fn results(&self) -> Option<(&'static str, u8)> {

@@ -62,8 +62,8 @@ const MACHINE: [&str; 6] = [
     "caches",
 ];
 
-/// Endings of the names of aggregates; the first four have times.
-const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
+/// Endings of the names of aggregates.
+pub(super) const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
 
 /// Rows of one run.
 #[derive(Default)]

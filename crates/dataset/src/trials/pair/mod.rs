@@ -73,7 +73,7 @@ pub async fn measure_pair(store: &Store, options: &PairOptions) -> Result<PairRe
         looked = *blocks;
         let levels = read_levels(store, &report.pair).await?;
         report.look(&levels, looks.len());
-        if !is_complete || report.undecided() == 0 {
+        if !is_complete || report.unclear() == 0 {
             break;
         }
         list_undecided(listed.path(), &report, &levels)?;
@@ -137,7 +137,7 @@ async fn execute(
     if let Some(programs) = programs {
         exec = exec.environment(PROGRAMS_VARIABLE, programs);
     }
-    if !options.is_told_to_stop {
+    if !options.interrupts_command {
         exec = exec.without_interrupt();
     }
     let executed = measure_exec(store, &exec).await?;
@@ -157,7 +157,7 @@ async fn execute(
 fn list_undecided(path: &Path, report: &PairReport, levels: &[ProgramLevels]) -> Result<()> {
     let mut text = Vec::new();
     for program in levels {
-        if !report.is_undecided(program) {
+        if !report.is_unclear(program) {
             continue;
         }
         let line = json!({"workload_key": program.workload_key, "steps": program.steps});

@@ -46,7 +46,7 @@ pub struct PairOptions {
     /// Sets a stop flag. Once it is set, the schedule ends after the current run.
     pub(crate) stop: Arc<AtomicBool>,
     #[setters(skip)]
-    pub(crate) is_told_to_stop: bool,
+    pub(crate) interrupts_command: bool,
     #[setters(skip)]
     pub(crate) progress: Option<PairProgress>,
 }
@@ -79,7 +79,7 @@ impl PairOptions {
             budget: None,
             minimum_change: MINIMAL_CHANGE,
             stop: Arc::default(),
-            is_told_to_stop: true,
+            interrupts_command: true,
             progress: None,
         }
     }
@@ -91,7 +91,7 @@ impl PairOptions {
     /// Sends no SIGINT to a command, because it receives it from the terminal.
     #[must_use]
     pub fn without_interrupt(mut self) -> Self {
-        self.is_told_to_stop = false;
+        self.interrupts_command = false;
         self
     }
 

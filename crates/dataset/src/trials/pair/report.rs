@@ -1,5 +1,7 @@
 //! Result of a pair.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use tsql_metrics::change::{PValues, Verdict};
 use tsql_verdicts::blocks::{BlockSide, contrast_test, schedule};
@@ -35,7 +37,7 @@ pub struct PairReport {
     pub programs: Vec<PairProgram>,
     /// Smallest p-value of each program over the looks so far.
     #[serde(skip)]
-    smallest_p: std::collections::HashMap<(String, String), f64>,
+    smallest_p: HashMap<(String, String), f64>,
 }
 
 /// A run of a command.
@@ -69,7 +71,7 @@ pub struct PairProgram {
     /// `configurations.steps`.
     pub steps: String,
     /// `faster`, `slower`, `same` or `unclear`; `failed` if head fails and base does not, `fixed` the other way round,
-    /// `failing` if both fail, and `missing` if a side did not time it.
+    /// `failing` if both fail, and `missing` if a side has no time of it, or only disturbed ones.
     pub verdict: &'static str,
     /// Number of complete blocks.
     pub blocks: usize,
@@ -104,17 +106,22 @@ impl PairReport {
             low: None,
             high: None,
             programs: Vec::new(),
-            smallest_p: std::collections::HashMap::new(),
+            smallest_p: HashMap::new(),
         }
     }
 
-    /// Number of programs without a verdict.
-    #[must_use]
-    pub fn undecided(&self) -> usize {
+    /// Number of programs that more blocks may decide.
+    pub(super) fn unclear(&self) -> usize {
         self.count("unclear")
     }
 
-    /// Number of programs with a verdict.
+    /// Number of programs without a verdict: unclear ones, and those that a side did not time.
+    #[must_use]
+    pub fn undecided(&self) -> usize {
+        self.count("unclear") + self.count("missing")
+    }
+
+    /// Number of programs with this verdict.
     #[must_use]
     pub fn count(&self, verdict: &str) -> usize {
         let programs = self.programs.iter();
@@ -131,8 +138,8 @@ impl PairReport {
         })
     }
 
-    /// Returns whether a program has no verdict.
-    pub(super) fn is_undecided(&self, levels: &ProgramLevels) -> bool {
+    /// Returns whether more blocks may decide a program.
+    pub(super) fn is_unclear(&self, levels: &ProgramLevels) -> bool {
         self.programs.iter().any(|program| {
             program.verdict == "unclear"
                 && program.workload_key == levels.workload_key
