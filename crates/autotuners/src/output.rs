@@ -131,6 +131,15 @@ impl Output {
         self.document.settings.push((name.to_owned(), value));
     }
 
+    /// Appends a value to a setting that is a list.
+    pub(crate) fn add_to_setting(&mut self, name: &str, value: Value) {
+        let settings = &mut self.document.settings;
+        match settings.iter_mut().find(|(known, _)| known == name) {
+            Some((_, Value::List(values))) => values.push(value),
+            _ => settings.push((name.to_owned(), Value::List(vec![value]))),
+        }
+    }
+
     /// Sets the facts of the run that the caller gives, and moves parameters to the graph.
     fn apply_run_options(&self, trial: &mut Trial) {
         let given = &self.options.run;

@@ -31,6 +31,8 @@ pub(super) fn scalars() -> Vec<Scalar> {
         hlo_cost::flop_count_udf(),
         hlo_opcode::function(),
         json_text::json_text_udf(),
+        json_text::json_elements_udf(),
+        json_text::json_keys_udf(),
         json_text::sample_key_udf(),
         json_text::lines_udf(),
         khop::function(),

@@ -12,7 +12,7 @@ use crate::value::{Number, Value};
 use super::literal::parse_pairs;
 use super::rows::LineFormat;
 
-/// Reads a log. Footers and statistics of the blocks become settings of the document.
+/// Reads a log. Footers and statistics of the blocks become lists in the settings of the document.
 #[derive(Default)]
 pub(super) struct Log {
     graph: Option<Graph>,
@@ -52,7 +52,7 @@ impl LineFormat for Log {
         if self.expects_statistics {
             self.expects_statistics = false;
             if let Ok(value) = parse(text.trim().as_bytes()) {
-                output.setting("statistics", value);
+                output.add_to_setting("statistics", value);
             }
             return Ok(());
         }
@@ -61,8 +61,8 @@ impl LineFormat for Log {
             return Ok(());
         }
         if text.contains("Process AUTOTUNE ") && text.contains("takes ") {
-            output.setting("footer", footer(text));
-            self.graph = None;
+            let graph = self.graph.take();
+            output.add_to_setting("footers", footer(text, graph.as_ref()));
             return Ok(());
         }
         let Some(graph) = &mut self.graph else {
@@ -139,9 +139,18 @@ fn choice(text: &str, line: &Line, graph: &Graph) -> Result<Option<Trial>, Strin
 }
 
 /// Parses the last line of a block: seconds of benchmarking, of precompiling and of prescreening, and the number of
-/// choices.
-fn footer(text: &str) -> Value {
+/// choices. Operator and sizes are those of the block.
+fn footer(text: &str, graph: Option<&Graph>) -> Value {
     let mut fields = vec![("text".to_owned(), Value::text(text.trim()))];
+    if let Some(graph) = graph {
+        let kernel = graph.kernel.as_ref().map(|kernel| kernel.name.as_str());
+        fields.push((
+            "operator".to_owned(),
+            Value::text(kernel.unwrap_or_default()),
+        ));
+        let sizes = graph.problem.iter().find(|(name, _)| name == "sizes");
+        fields.extend(sizes.cloned());
+    }
     let words: Vec<&str> = text.split_whitespace().collect();
     for window in words.windows(3) {
         let name = match window {

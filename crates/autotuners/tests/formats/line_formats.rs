@@ -40,7 +40,9 @@ fn blocks_of_inductor_are_found_in_a_log() {
     assert_eq!(failure(&file.trials[2]), Some(FailureKind::Unknown));
     assert_eq!(file.rejected, ["7: `?` is no literal"]);
     assert_eq!(file.document.coverage, Coverage::BestFew);
-    let footer = &file.document.settings[0].1;
+    let footers = file.document.settings[0].1.as_list().unwrap();
+    let footer = &footers[0];
+    assert_eq!(footers.len(), 1);
     assert_eq!(footer.get("choices").unwrap().to_json(), "7");
     assert_eq!(footer.get("precompiling_s").unwrap().to_json(), "0.5");
 }
