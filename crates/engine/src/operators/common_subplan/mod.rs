@@ -31,7 +31,7 @@ use datafusion::physical_expr::{PhysicalExpr, expressions as physical};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet, SpillMetrics};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::spill::SpillManager;
-use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _, PlanProperties,
@@ -336,6 +336,10 @@ impl ExecutionPlan for MaterializeExec {
         Some(self.kept.metrics.clone_inner())
     }
 
+    fn child_stats_requests(&self, part: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(part)]
+    }
+
     fn statistics_from_inputs(
         &self,
         inputs: &[Arc<Statistics>],
@@ -349,9 +353,12 @@ impl ExecutionPlan for MaterializeExec {
 #[cfg(test)]
 mod tests {
     use arrow::util::pretty::pretty_format_batches;
+    use datafusion::common::stats::Precision;
     use datafusion::physical_plan::displayable;
+    use datafusion::physical_plan::statistics::StatisticsContext;
     use datafusion::prelude::SessionContext;
 
+    use super::*;
     use crate::context::new_context;
     use crate::test_queries::collect;
 
@@ -420,6 +427,26 @@ mod tests {
         // Volatile expressions are not shared.
         let random = "WITH r AS (SELECT a, sum(random()) AS s FROM t GROUP BY a) SELECT count(*) FROM r AS x JOIN r AS y ON x.a = y.a AND x.s = y.s";
         assert_eq!(run_query(&usual, random).await.0, 0);
+    }
+
+    /// Joins choose their build side by the number of rows.
+    #[tokio::test]
+    async fn shared_rows_have_the_statistics_of_their_aggregate() {
+        let context = context(None).await;
+        let sql = format!("{SUMS} SELECT * FROM s UNION ALL SELECT * FROM s");
+        let plan = context.sql(&sql).await.unwrap();
+        let plan = plan.create_physical_plan().await.unwrap();
+        let mut counts = Vec::new();
+        plan.apply(|node| {
+            if node.downcast_ref::<MaterializeExec>().is_some() {
+                let found = StatisticsContext::new().compute(node.as_ref(), &StatisticsArgs::new());
+                counts.push(found?.num_rows);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .unwrap();
+        let counts: Vec<_> = counts.iter().map(Precision::get_value).collect();
+        assert_eq!(counts, [Some(&1000), Some(&1000)]);
     }
 
     #[tokio::test]
