@@ -78,6 +78,18 @@ pub(crate) fn has_fallible_operator(expr: &Expr, schema: &DFSchema) -> bool {
     fails.unwrap_or(true)
 }
 
+/// Returns whether an expression adds, subtracts or multiplies integers. `checked_integers` makes such operators fail.
+pub(crate) fn may_overflow(expr: &Expr, schema: &DFSchema) -> bool {
+    let overflows = expr.exists(|part| {
+        let Expr::BinaryExpr(BinaryExpr { op, .. }) = part else {
+            return Ok(false);
+        };
+        let is_arithmetic = matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply);
+        Ok(is_arithmetic && part.get_type(schema)?.is_integer())
+    });
+    overflows.unwrap_or(true)
+}
+
 /// Returns whether an operator returns a value for all values of its operands.
 fn is_total(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {

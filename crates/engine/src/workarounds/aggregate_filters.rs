@@ -14,7 +14,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, when};
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::rewrites::fallible::may_fail;
+use crate::rewrites::fallible::{may_fail, may_overflow};
 
 /// Wraps arguments of filtered aggregates that may fail.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ fn guard_arguments(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
     let order_by = order_by.into_iter().flatten().map(|by| &mut by.expr);
     let mut is_guarded = false;
     for value in args.iter_mut().chain(order_by) {
-        if may_fail(value, schema) {
+        if may_fail(value, schema) || may_overflow(value, schema) {
             let evaluated = std::mem::take(value);
             *value = when(filter.clone(), evaluated).end()?;
             is_guarded = true;

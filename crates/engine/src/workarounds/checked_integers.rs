@@ -138,6 +138,9 @@ mod tests {
         }
         let guarded = format!("SELECT y FROM {LARGE} WHERE x < 9 AND x * x = 25");
         assert_eq!(rows(&context, &guarded).await, ["2"]);
+        let filtered =
+            format!("SELECT y, sum(x * x) FILTER (WHERE x < 9) FROM {LARGE} GROUP BY y ORDER BY y");
+        assert_eq!(rows(&context, &filtered).await, ["1|", "2|25"]);
         let named = format!("SELECT x + y FROM {LARGE} WHERE x < 9");
         let batches = context.sql(&named).await.unwrap().collect().await.unwrap();
         assert_eq!(batches[0].schema().field(0).name(), "t.x + t.y");
