@@ -107,6 +107,37 @@ fn a_slow_build_is_found_although_its_configurations_differ() {
     assert!(ran.stderr.contains("1 slower, 5 same"), "{}", ran.stderr);
 }
 
+/// Checks the comment and the JUnit file of a gate with six programs, of which one is slower by 6 %.
+fn assert_slower_program_is_reported(place: &Place) {
+    let text = |name: &str| String::from_utf8(place.read(name)).unwrap();
+    let comment = text("comment.md");
+    let lines: Vec<&str> = comment.lines().collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "<!-- tsql-compare -->",
+            "## head against base",
+            "",
+            "**Regression**: 1 of 6 pairs slower by more than 2.0 %."
+        ]
+    );
+    let row = lines.iter().find(|line| line.contains("op2")).unwrap();
+    assert!(row.contains("| +6.") || row.contains("| +5.9"), "{row}");
+    assert!(comment.contains("The same (5)"), "{comment}");
+    assert!(!comment.contains("noise floor"), "{comment}");
+    let junit = text("gate.xml");
+    assert!(
+        junit.contains(
+            "name=\"head against base\" tests=\"6\" failures=\"1\" errors=\"0\" skipped=\"0\""
+        ),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("<failure type=\"slower\" message=\"slower by +"),
+        "{junit}"
+    );
+}
+
 #[test]
 #[ignore = "full tier"]
 fn a_gate_measures_until_all_programs_are_decided() {
@@ -118,8 +149,18 @@ fn a_gate_measures_until_all_programs_are_decided() {
         "{}",
         ran.stderr
     );
-    let ran = gate(&place, &["sh bench.sh 1 0", "sh bench.sh 1.06 0"]);
+    let documents = [
+        "--format",
+        "github",
+        "-o",
+        "comment.md",
+        "--junit",
+        "gate.xml",
+    ];
+    let slower = ["sh bench.sh 1 0", "sh bench.sh 1.06 0"];
+    let ran = place.tsql(&[&["gate", "--platform", "k80"], &documents[..], &slower].concat());
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_slower_program_is_reported(&place);
     // The noisy program stays undecided to the end, and is the only one that is listed.
     let ran = gate(&place, &["sh bench.sh 1 5", "sh bench.sh 1 5"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);

@@ -10,7 +10,7 @@ use crate::printer::Format;
 
 /// Format and destination of a comparison.
 #[derive(Args, Debug, Clone, Default)]
-pub(super) struct CompareOutput {
+pub(crate) struct CompareOutput {
     /// Format of the result [default: table, or csv if piped]
     ///
     /// With --output, the name of the file decides. `github` is a comment for a pull request.
@@ -31,7 +31,7 @@ pub(super) struct CompareOutput {
 
 /// Format of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CompareFormat {
+pub(crate) enum CompareFormat {
     /// Markdown with a hidden marker in its first line.
     Github,
     /// A format of all results.
@@ -72,12 +72,12 @@ impl ValueEnum for CompareFormat {
 
 impl CompareOutput {
     /// Returns whether the result is a comment.
-    pub(super) fn is_github(&self) -> bool {
+    pub(crate) fn is_github(&self) -> bool {
         self.format == Some(CompareFormat::Github)
     }
 
     /// Returns the destination with a format of all results.
-    pub(super) fn output(&self) -> Output {
+    pub(crate) fn output(&self) -> Output {
         Output {
             format: self.format.map(|format| match format {
                 CompareFormat::Github => Format::Markdown,

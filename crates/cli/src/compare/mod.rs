@@ -1,7 +1,7 @@
 //! `tsql compare`: faster and slower configurations of two sides.
 
 mod comparison_tables;
-mod format;
+pub(crate) mod format;
 mod outcome_message;
 mod self_check;
 

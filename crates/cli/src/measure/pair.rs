@@ -1,5 +1,6 @@
 //! `tsql measure pair` and `tsql gate`: two builds in one schedule.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,9 +11,12 @@ use tsql_dataset::optional_setting::OptionalSetting as _;
 use tsql_dataset::trials::{PairOptions, PairProgram, PairReport, PairRun, measure_pair};
 use tsql_error::Error;
 use tsql_metrics::change::MINIMAL_CHANGE;
+use tsql_ml::compare::Comparison;
 use tsql_store::Store;
+use tsql_store::atomic_output::write_output;
 
 use super::exec::LineKind;
+use crate::compare::format::CompareOutput;
 use crate::label::Label;
 use crate::outcome::{DONE, Failure, INTERRUPTED, PARTLY, REGRESSED, UNDECIDED};
 use crate::output::{Output, show, write_text};
@@ -80,7 +84,7 @@ pub(super) struct Pair {
     Examples:\n  \
     tsql gate --platform a100 './old/bench' './new/bench' --budget 10m\n  \
     tsql gate --platform a100 --change 5% --allow-unclear \\\n      \
-    './old/bench' './new/bench'")]
+    './old/bench' './new/bench' --format github -o comment.md --junit gate.xml")]
 pub(crate) struct Gate {
     #[command(flatten)]
     pair: PairArgs,
@@ -114,8 +118,11 @@ struct PairArgs {
     /// Minimum relevant change [default: 2%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     change: Option<f64>,
+    /// Write a JUnit XML file with a case for each program
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     #[command(flatten)]
-    output: Output,
+    output: CompareOutput,
 }
 
 /// Conditions of a failure.
@@ -138,7 +145,7 @@ pub(super) async fn run(
         allowed: command.fail_on_regression,
         fails_on_unclear: command.fail_on_unclear,
     };
-    measure(store, &options, &conditions, &command.pair.output).await
+    measure(store, &options, &conditions, &command.pair).await
 }
 
 pub(super) async fn run_gate(
@@ -152,7 +159,7 @@ pub(super) async fn run_gate(
         allowed: Some(0.0),
         fails_on_unclear: !command.allow_unclear,
     };
-    measure(store, &options, &conditions, &command.pair.output).await
+    measure(store, &options, &conditions, &command.pair).await
 }
 
 impl PairArgs {
@@ -182,10 +189,18 @@ async fn measure(
     store: &Store,
     options: &PairOptions,
     conditions: &Conditions,
-    output: &Output,
+    command: &PairArgs,
 ) -> Result<u8, Failure> {
     let found = measure_pair(store, options).await?;
-    print(&found, output).await?;
+    let allowed = conditions.allowed.unwrap_or(0.0);
+    let comparison = || Comparison::from_pair(&found, &command.platform, allowed);
+    if let Some(path) = &command.junit {
+        write_output(path, comparison().to_junit())?;
+    }
+    match command.output.is_github() {
+        true => write_text(&comparison().to_github(), &command.output.output())?,
+        false => print(&found, &command.output.output()).await?,
+    }
     print_summary(&found);
     if options.is_stopped() {
         return Ok(INTERRUPTED);

@@ -18,6 +18,7 @@ mod chart;
 mod comparison;
 mod group_names;
 mod options;
+mod pair_comparison;
 mod pair_result;
 mod pairing;
 mod records;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tsql_verdicts::floor_classes::ClassFloor;
+use tsql_verdicts::verdict::Reason;
 
 use super::wording::{
     advice, change_with_interval, duration, outcome, pair_name, percent, signed_percent,
@@ -54,7 +55,7 @@ impl Comparison {
         document.failures(&self.failures, self.newly_failing);
         document.table("Faster", &all(&self.gains, "faster"), self.all.faster);
         write_reasons(&mut document, self);
-        write_floors(&mut document, &self.floors, self.floor_date.as_deref());
+        write_floors(&mut document, self);
         document.folded("Unclear", &all(&self.unclear, "unclear"), self.all.unclear);
         document.folded("The same", &of("same", &self.pairs), self.all.same);
         document.finish()
@@ -148,12 +149,18 @@ fn write_reasons(document: &mut Document, found: &Comparison) {
     }
 }
 
-fn write_floors(document: &mut Document, floors: &[ClassFloor], date: Option<&str>) {
-    document.line("");
+fn write_floors(document: &mut Document, found: &Comparison) {
+    let floors: &[ClassFloor] = &found.floors;
     if floors.is_empty() {
-        document.line("No noise floor: the store has too few repeated records on these platforms.");
+        if found.unclear_reasons.contains_key(&Reason::NoFloor) {
+            document.line("");
+            document
+                .line("No noise floor: the store has too few repeated records on these platforms.");
+        }
         return;
     }
+    document.line("");
+    let date = found.floor_date.as_ref();
     let date = date.map_or_else(String::new, |date| format!(", newest of {date}"));
     document.line(&format!(
         "<details><summary>Noise between runs ({} classes{date})</summary>\n",
@@ -293,7 +300,7 @@ impl Document {
             // The note is shorter than what was left for it.
             let _ = writeln!(
                 self.text,
-                "\n{} more rows are not shown. `tsql compare --format json` lists all.",
+                "\n{} more rows are not shown. The format `json` lists all.",
                 self.omitted
             );
         }
