@@ -159,6 +159,8 @@ mod score;
 mod score_real;
 #[path = "suite/score_rejects.rs"]
 mod score_rejects;
+#[path = "suite/search_spaces.rs"]
+mod search_spaces;
 #[path = "suite/shell.rs"]
 mod shell;
 #[path = "suite/splits.rs"]

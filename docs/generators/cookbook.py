@@ -73,6 +73,12 @@ THEMES = (
         ("best-so-far", "search-convergence", "search-curves", "speed-over-time"),
     ),
     Theme(
+        "search-spaces",
+        "Search spaces",
+        "These queries look at the configurations of autotuners: what was tried of a space, and what decides the time.",
+        ("search-spaces", "random-search", "parameter-importance", "pareto-time-energy"),
+    ),
+    Theme(
         "noise",
         "Repeatability and noise",
         "These queries quantify the noise of timings: between the repeats of a record, and between records of a program.",

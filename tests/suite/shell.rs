@@ -224,6 +224,16 @@ fn every_built_in_query_returns_rows_for_the_sample() {
         ),
         ("network-latency", "the store has none"),
         ("noise-floor", "platform with 20 pairs of repeated records"),
+        (
+            "parameter-importance",
+            "configurations with named parameters",
+        ),
+        ("pareto-time-energy", "records with the metric `energy`"),
+        (
+            "random-search",
+            "graphs whose search space was measured exhaustively",
+        ),
+        ("search-spaces", "records of autotuners"),
         ("roofline", "the store has none"),
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),

@@ -18,8 +18,17 @@ pub const STORED: &str = "stored";
 /// Table function that returns noise floors.
 pub const NOISE_FLOORS: &str = "noise_floors";
 
-/// Tables and views that [`NOISE_FLOORS`] is computed from.
-const NOISE_FLOOR_SOURCES: &str = "SELECT 1 FROM records, environments, labels";
+/// Table function that returns the coverage of search spaces.
+pub const SEARCH_SPACES: &str = "search_spaces";
+
+/// Table functions over a store, each with a query that names the tables and views it is computed from.
+const TABLE_FUNCTIONS: [(&str, &str); 2] = [
+    (NOISE_FLOORS, "SELECT 1 FROM records, environments, labels"),
+    (
+        SEARCH_SPACES,
+        "SELECT 1 FROM records, environments, configurations, graphs, spaces",
+    ),
+];
 
 /// Names of tables and views: tables by their folder names, views by their SQL names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,9 +70,8 @@ impl ReferencedTables {
                 if name.contains("://") {
                     names.urls.insert(name.to_owned());
                 }
-                if name == NOISE_FLOORS {
-                    waiting.push(NOISE_FLOOR_SOURCES.to_owned());
-                }
+                let computed = TABLE_FUNCTIONS.iter().find(|(known, _)| *known == name);
+                waiting.extend(computed.map(|(_, sources)| (*sources).to_owned()));
                 let stored = reference.schema() == Some(STORED);
                 let is_named =
                     |table: &&Table| table.sql_name() == name || stored && table.name == name;

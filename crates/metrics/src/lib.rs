@@ -15,6 +15,7 @@ pub mod change;
 pub mod geometric_mean;
 pub mod median;
 mod metric;
+mod random_search;
 pub mod ranking;
 pub mod speedup;
 pub mod stats;
@@ -30,6 +31,7 @@ pub const METRICS: &[&[Metric]] = &[
     throughput::METRICS,
     speedup::METRICS,
     summary::METRICS,
+    random_search::METRICS,
 ];
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod plain_types;
 mod query_threads;
 mod read_only_sql;
 mod retracted;
+mod search_spaces;
 mod session;
 #[cfg(test)]
 mod slt;

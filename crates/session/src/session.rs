@@ -16,6 +16,7 @@ use url::Url;
 
 use super::noise;
 use super::retracted::retracted_views;
+use super::search_spaces;
 use super::view::plan_view;
 
 #[cfg(feature = "cluster")]
@@ -242,6 +243,7 @@ pub(super) fn new_engine_context(
 ) -> Result<SessionContext> {
     let context = engine_context(store, options)?;
     noise::register(&context);
+    search_spaces::register(&context);
     Ok(context)
 }
 

@@ -55,6 +55,12 @@ impl Operand {
         }
     }
 
+    /// Equality as Python defines it: `1`, `1.0` and `True` are equal.
+    #[must_use]
+    pub fn equals(&self, other: &Self) -> bool {
+        compare(Operator::Equal, self, other).unwrap_or(false)
+    }
+
     /// Converts to a value of the model. Floats have a point, as in Python.
     #[must_use]
     pub fn to_value(&self) -> Value {

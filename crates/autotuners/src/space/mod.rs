@@ -80,6 +80,32 @@ impl Space {
         self.visit(&parsed?, &mut point, &mut visit)
     }
 
+    /// Returns whether a point, an object of parameter values, is in the space: it has the parameters of the space and no
+    /// others, each with an allowed value, and satisfies the conditions that are known. `None` if a condition cannot be
+    /// evaluated.
+    #[must_use]
+    pub fn contains(&self, point: &Value) -> Option<bool> {
+        let Some(fields) = point.as_object() else {
+            return Some(false);
+        };
+        let has_value = |parameter: &Parameter| {
+            let value = point.get(&parameter.name).map(Operand::from);
+            let mut allowed = parameter.values.iter().map(Operand::from);
+            value.is_some_and(|value| allowed.any(|other| value.equals(&other)))
+        };
+        if fields.len() != self.parameters.len() || !self.parameters.iter().all(has_value) {
+            return Some(false);
+        }
+        let lookup = |name: &str| point.get(name).map(Operand::from);
+        for condition in self.conditions.iter().flatten() {
+            let expression = condition.expression.as_ref()?;
+            if !expression.evaluate(&lookup).ok()?.is_true() {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
     fn visit<'a>(
         &'a self,
         conditions: &[&Expression],

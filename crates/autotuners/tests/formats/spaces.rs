@@ -111,6 +111,36 @@ fn conditions_restrict_the_product() {
 }
 
 #[test]
+fn points_are_in_the_space_by_value_and_condition() {
+    let space = read(SPACE, Format::T1).document.space.unwrap();
+    for (point, expected) in [
+        (r#"{"tile": 2, "mode": "b"}"#, true),
+        (r#"{"mode": "a", "tile": 1.0}"#, true),
+        // Excluded by the condition.
+        (r#"{"tile": 1, "mode": "b"}"#, false),
+        (r#"{"tile": 3, "mode": "a"}"#, false),
+        (r#"{"tile": "2", "mode": "a"}"#, false),
+        (r#"{"tile": 2}"#, false),
+        (r#"{"tile": 2, "mode": "a", "more": 1}"#, false),
+        ("[2]", false),
+    ] {
+        let value = tsql_autotuners::parse_json(point).unwrap();
+        assert_eq!(space.contains(&value), Some(expected), "{point}");
+    }
+    let mut inside = 0;
+    space.for_each_valid(100, |values| {
+        let names = space
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.clone());
+        let values = values.iter().map(|value| (*value).clone());
+        let point = tsql_autotuners::Value::Object(names.zip(values).collect());
+        inside += u64::from(space.contains(&point) == Some(true));
+    });
+    assert_eq!(inside, 5);
+}
+
+#[test]
 fn an_unknown_condition_makes_the_valid_set_unknown() {
     let file = read(&SPACE.replace("tile > 1 or", "check(tile) or"), Format::T1);
     let space = file.document.space.unwrap();

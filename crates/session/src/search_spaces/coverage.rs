@@ -1,0 +1,102 @@
+//! How much of its search space the records of a graph on a platform cover.
+
+use tsql_autotuners::Value;
+
+use super::stated_spaces::StatedSpace;
+
+/// What the records of a graph and a platform are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    /// Only the best configurations: sources of another kind are needed for any statement about the space.
+    Winners,
+    /// Some configurations of a space.
+    Searched,
+    /// Each valid configuration, and no other.
+    Exhaustive,
+}
+
+impl Verdict {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Exhaustive => "exhaustive",
+            Self::Searched => "searched",
+            Self::Winners => "winners",
+        }
+    }
+}
+
+/// Comparison of the configurations of a graph on a platform with one space.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SpaceMatch<'a> {
+    pub stated: &'a StatedSpace,
+    /// Number of configurations in the space.
+    pub inside: i64,
+    /// Number of configurations outside of it.
+    pub outside: i64,
+    /// Number of configurations for which a condition cannot be evaluated.
+    undecided: i64,
+}
+
+impl<'a> SpaceMatch<'a> {
+    pub(super) const fn new(stated: &'a StatedSpace) -> Self {
+        Self {
+            stated,
+            inside: 0,
+            outside: 0,
+            undecided: 0,
+        }
+    }
+
+    /// Counts a further configuration.
+    pub(super) fn add(&mut self, configuration: &Value) {
+        let count = match self.stated.space.contains(configuration) {
+            Some(true) => &mut self.inside,
+            Some(false) => &mut self.outside,
+            None => &mut self.undecided,
+        };
+        *count += 1;
+    }
+
+    /// Returns whether the configurations are all valid points and no others.
+    pub(super) fn is_exhaustive(&self) -> bool {
+        self.stated.valid_count == Some(self.inside) && self.outside == 0 && self.undecided == 0
+    }
+
+    /// Order of preference: exhaustive spaces, those with conditions, those with more of the configurations, small ones.
+    pub(super) fn preference(&self) -> impl Ord + use<> {
+        let size = self
+            .stated
+            .valid_count
+            .unwrap_or(self.stated.cartesian_count);
+        let has_conditions =
+            self.stated.valid_count.is_some() || self.stated.space.conditions.is_some();
+        (
+            self.is_exhaustive(),
+            has_conditions && self.inside > 0,
+            self.inside,
+            -size,
+        )
+    }
+
+    /// Why the configurations are not called exhaustive; `None` if they are.
+    pub(super) fn reason(&self) -> Option<String> {
+        let Self {
+            inside,
+            outside,
+            undecided,
+            stated,
+        } = *self;
+        if self.is_exhaustive() {
+            return None;
+        }
+        Some(match (stated.valid_count, &stated.space.conditions) {
+            (None, None) => "no source states the conditions of the space".to_owned(),
+            (None, Some(_)) => "the valid points of the space were not counted".to_owned(),
+            _ if undecided > 0 => {
+                format!("conditions cannot be evaluated for {undecided} configurations")
+            }
+            _ if outside > 0 => format!("{outside} configurations are outside of the space"),
+            (Some(valid), _) => format!("{inside} of {valid} valid points"),
+        })
+    }
+}
