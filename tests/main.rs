@@ -29,6 +29,8 @@ mod weed;
 mod acknowledged_writes;
 #[path = "suite/arrays.rs"]
 mod arrays;
+#[path = "suite/autotuner_questions.rs"]
+mod autotuner_questions;
 #[path = "suite/autotuners.rs"]
 mod autotuners;
 #[path = "suite/autotvm.rs"]

@@ -448,44 +448,45 @@ fn content(path: &Path) -> Vec<u8> {
 }
 
 /// Names that the real files lack. Devices are those of the notes beside the files.
-const REAL_NAMES: &str = r#"
-[[file]]
-path = "helion/*.csv"
-platform = "NVIDIA B200"
-[[file]]
-path = "inductor/*.log"
-platform = "unnamed GPU"
-[[file]]
-path = "flashinfer/*.csv"
-platform = "unnamed GPU"
-[[file]]
-path = "ktt/*.csv"
-platform = "NVIDIA GeForce RTX 2080 Ti"
-[[file]]
-path = "kernel_tuner/convolution_milo/MI250X*"
-platform = "AMD Instinct MI250X"
-[[file]]
-path = "aiter/asm_*.csv"
-platform = "unnamed GPU"
-[[file]]
-path = "neusight/test_*.csv"
-[file.table]
-kernel_column = "OPName"
-problem = ["B", "H"]
-configuration = ["Kernel Name"]
-platform_column = "Device"
-time_column = "Latency"
-time_unit = "ms"
-[file.table.metrics]
-"Warps per SM" = "1"
-"Blocks per SM" = "1"
-"Grid x" = "1"
-"Grid y" = "1"
-"Grid z" = "1"
-"Block x" = "1"
-"Block y" = "1"
-"Block z" = "1"
-"#;
+const REAL_NAMES: &str = include_str!("../autotuner_questions/names.toml");
+
+/// Section 18 of the notes beside the files: configurations within 5 % of the best, failed ones counted as tried, and
+/// spaces that are measured completely, with their number of points and of times.
+fn assert_spaces_are_known(place: &Place) {
+    let near = place.ok(&["queries", "near-best", "--format", "jsonl"]);
+    let near = near.stdout.lines();
+    let near: Vec<Value> = near
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for (kernel, tried, wanted) in [
+        ("cn_pnpoly", 4092, 33),
+        ("convolution_kernel", 6768, 22),
+        ("Convolution", 6768, 19),
+    ] {
+        let is_row =
+            |row: &&Value| row["kernel"] == kernel && row["platform"] == "NVIDIA GeForce RTX 3090";
+        let row = near.iter().find(is_row).unwrap();
+        assert_eq!(
+            (&row["config_count"], &row["near_count"]),
+            (&tried.into(), &wanted.into()),
+            "{kernel}"
+        );
+    }
+    let sql = "SELECT g.workload_name, s.platform, s.config_count, s.timed_count FROM search_spaces() AS s \
+               JOIN graphs AS g ON g.graph_id = s.graph_id WHERE s.verdict = 'exhaustive' ORDER BY 1, 2";
+    assert_eq!(
+        place.rows(sql),
+        [
+            "cn_pnpoly,NVIDIA GeForce RTX 2080 Ti,4092,3734",
+            "cn_pnpoly,NVIDIA GeForce RTX 3090,4092,3774",
+            "convolution_kernel,NVIDIA A100-PCIE-40GB,4362,4201",
+            "convolution_kernel,NVIDIA GeForce RTX 2080 Ti,6768,5256",
+            "convolution_kernel,NVIDIA GeForce RTX 3090,6768,5220",
+            "directCoulombSum_kernel,NVIDIA GeForce RTX 2080 Ti,210,210",
+            "vectorAddition_kernel,NVIDIA GeForce RTX 2080 Ti,4,4",
+        ]
+    );
+}
 
 #[test]
 #[ignore = "full tier"]
@@ -496,7 +497,9 @@ fn all_real_files_are_in_one_store_with_one_command() {
     let golden: Value = serde_json::from_str(&golden).unwrap();
     let place = Place::new();
     place.write("names.toml", REAL_NAMES);
-    let ran = place.tsql(&["ingest", data.to_str().unwrap(), "--map", "names.toml"]);
+    let folders = [data.clone(), shared.join("data/tenset")];
+    let [autotuners, tenset] = folders.each_ref().map(|path| path.to_str().unwrap());
+    let ran = place.tsql(&["ingest", autotuners, tenset, "--map", "names.toml"]);
     eprintln!("{}", ran.stderr);
     let mut records: BTreeMap<String, Value> = BTreeMap::new();
     let sql = "SELECT s.name, s.record_count, count(DISTINCT r.graph_id) AS graphs, \
@@ -526,37 +529,15 @@ fn all_real_files_are_in_one_store_with_one_command() {
         totals[0], totals[1], totals[2]
     );
     assert_eq!(differences, Vec::<String>::new());
-    // Section 18 of the notes beside the files: configurations within 5 % of the best, failed ones counted as tried.
-    let near = place
-        .ok(&["queries", "near-best", "--format", "jsonl"])
-        .stdout;
-    let near: Vec<Value> = near
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    for (kernel, platform, tried, wanted) in [
-        ("cn_pnpoly", "NVIDIA GeForce RTX 3090", 4092, 33),
-        ("convolution_kernel", "NVIDIA GeForce RTX 3090", 6768, 22),
-        ("Convolution", "NVIDIA GeForce RTX 3090", 6768, 19),
-    ] {
-        let row = near
-            .iter()
-            .find(|row| row["kernel"] == kernel && row["platform"] == platform);
-        let row = row.unwrap();
-        assert_eq!(
-            (&row["config_count"], &row["near_count"]),
-            (&tried.into(), &wanted.into()),
-            "{kernel}"
-        );
-    }
-    // Section 2: minimum energy and its configuration.
-    let sql = "SELECT metric(r.metrics, 'energy') AS energy, json_text(c.steps, 'block_size_x') AS size FROM records AS r \
-               JOIN configurations AS c ON c.config_id = r.config_id WHERE metric(r.metrics, 'energy') IS NOT NULL ORDER BY energy LIMIT 1";
-    assert_eq!(place.rows(sql), ["0.22485707456937543,896"]);
+    let different = crate::autotuner_questions::differences(&place, &golden["questions"]);
+    assert_eq!(different, Vec::<String>::new());
+    assert_spaces_are_known(&place);
     place.ok(&["export", "--to", "out"]);
     let mut compared = 0;
     for name in records.keys() {
-        let file = name.strip_prefix("autotuners/").unwrap();
+        let Some(file) = name.strip_prefix("autotuners/") else {
+            continue;
+        };
         let (found, wanted) = (place.path().join("out").join(name), data.join(file));
         assert!(
             content(&found) == content(&wanted),
