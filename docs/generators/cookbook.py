@@ -89,6 +89,7 @@ THEMES = (
             "noise-floor",
             "duplicate-programs",
             "source-regressions",
+            "recent-changes",
         ),
     ),
     Theme(

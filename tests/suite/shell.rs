@@ -234,6 +234,7 @@ fn every_built_in_query_returns_rows_for_the_sample() {
             "graphs whose search space was measured exhaustively",
         ),
         ("search-spaces", "records of autotuners"),
+        ("recent-changes", "no rows meet the conditions"),
         ("roofline", "the store has none"),
         ("rejected-lines", "no rows meet the conditions"),
         ("source-regressions", "no rows meet the conditions"),

@@ -108,6 +108,7 @@ pub(super) fn chapters() -> Vec<Chapter> {
                 query_plot("noise-by-runtime"),
                 query_plot("noise-floor"),
                 query_plot("time-outs"),
+                query_plot("recent-changes"),
                 table("Measurement flags", FLAGS),
                 table("Configurations with several records", DUPLICATES),
             ],

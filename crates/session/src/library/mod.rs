@@ -67,6 +67,7 @@ const BUILT_IN_FILES: &[(&str, &str)] = &questions![
     "program-spread",
     "random-search",
     "rank-correlation",
+    "recent-changes",
     "rejected-lines",
     "repeat-statistics",
     "roofline",
