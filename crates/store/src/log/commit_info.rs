@@ -44,6 +44,39 @@ const ACTIONS: [&str; 10] = [
     "sidecar",
 ];
 
+/// Fields that an action must have, by action (Delta protocol, section "Actions").
+const REQUIRED_FIELDS: [(&str, &[&str]); 5] = [
+    (
+        "add",
+        &[
+            "path",
+            "partitionValues",
+            "size",
+            "modificationTime",
+            "dataChange",
+        ],
+    ),
+    ("remove", &["path", "dataChange"]),
+    (
+        "metaData",
+        &["id", "format", "schemaString", "partitionColumns"],
+    ),
+    ("protocol", &["minReaderVersion", "minWriterVersion"]),
+    ("txn", &["appId", "version"]),
+];
+
+/// Returns the first required field that an action lacks.
+fn missing_field(action: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
+    let mut required = REQUIRED_FIELDS.iter();
+    let (name, fields) = required.find(|(name, _)| action.contains_key(*name))?;
+    let is_missing = |field: &&&str| {
+        let value = action.get(*name).and_then(|found| found.get(**field));
+        value.is_none_or(Value::is_null)
+    };
+    let field = fields.iter().find(is_missing)?;
+    Some((name, field))
+}
+
 /// Parsed fields of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct CommitInfo {
@@ -243,6 +276,10 @@ pub(crate) fn fault(table: &str, version: u64, entry: &[u8]) -> Option<Fault> {
                 if action.len() != 1 || !action.keys().all(is_action) {
                     return Some(Fault::new(Some(at), "has an unknown action"));
                 }
+                if let Some((action, field)) = missing_field(&action) {
+                    let what = format!("has no `{field}` in `{action}`");
+                    return Some(Fault::new(Some(at), what));
+                }
             }
         }
     }
@@ -290,7 +327,8 @@ mod tests {
         let lines = [
             serde_json::json!({"commitInfo": fields}),
             serde_json::json!({"txn": {"appId": "source:1", "version": 12}}),
-            serde_json::json!({"add": {"path": "a{b", "size": 12}}),
+            serde_json::json!({"add": {"path": "a{b", "partitionValues": {}, "size": 12,
+                "modificationTime": 1, "dataChange": true}}),
         ];
         lines.map(|line| line.to_string()).join("\n")
     }
@@ -318,6 +356,9 @@ mod tests {
             (r#""version":12"#, r#""version":13"#),
             ("test", "tesu"),
             (r#""add""#, r#""ade""#),
+            (r#""size""#, r#""wize""#),
+            (r#""modificationTime":1"#, r#""modificationTime":null"#),
+            (r#""appId""#, r#""appIe""#),
         ] {
             assert!(bytes.contains(from), "{from}");
             let changed = bytes.replace(from, to);
