@@ -77,7 +77,7 @@ pub(super) fn is_stored(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
 
 /// Returns whether an expression may be a NaN that an operation produces, as `inf - inf`. On x86, its sign bit is set.
 ///
-/// Columns of tables are assumed to have no such NaN.
+/// Columns of a store have no such NaN. Those of files by others may have one: numpy writes it for 0/0.
 pub(super) fn may_make_nan(expr: &Expr, inputs: &[&LogicalPlan]) -> bool {
     may_make_nan_within(expr, inputs, MAX_HOPS)
 }
@@ -88,7 +88,7 @@ fn may_make_nan_within(expr: &Expr, inputs: &[&LogicalPlan], hops: usize) -> boo
         Expr::Literal(value, _) => !value.is_null() && !is_finite(expr, false),
         Expr::Alias(alias) => makes(&alias.expr),
         Expr::Column(column) => match origin_in(column, inputs) {
-            Origin::Table { .. } => false,
+            Origin::Table { is_stored } => !is_stored,
             Origin::Computed(expr, node) => {
                 hops == 0 || may_make_nan_within(expr, &node.inputs(), hops - 1)
             }
