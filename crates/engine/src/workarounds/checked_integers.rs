@@ -8,19 +8,16 @@
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/17539>
 
-use std::sync::Arc;
-
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, LogicalPlan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use tsql_functions::checked_arithmetic;
 
 use super::float_comparisons::{Operands, is_constant};
+use super::named_rewrite::rewrite_expressions;
 
 /// Replaces operators on integers of 64 bits by checked functions.
 #[derive(Debug)]
@@ -42,23 +39,12 @@ impl OptimizerRule for CheckedIntegers {
         plan: LogicalPlan,
         _: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        let inputs = plan.inputs();
-        let schema = match inputs.is_empty() {
-            true => Arc::clone(plan.schema()),
-            false => Arc::new(merge_schema(&inputs)),
-        };
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let expr = expr.transform_up(|part| {
+        rewrite_expressions(plan, |expr, schema| {
+            expr.transform_up(|part| {
                 Ok(match self.operands == Operands::All || is_constant(&part) {
-                    true => to_checked(part, &schema),
+                    true => to_checked(part, schema),
                     false => Transformed::no(part),
                 })
-            })?;
-            Ok(match expr.transformed {
-                true => expr.update_data(|expr| name.restore(expr)),
-                false => expr,
             })
         })
     }

@@ -4,7 +4,9 @@
 //!
 //! DataFusion joins the conditions of a query and its subqueries in any order, and evaluates each for all rows unless
 //! few pass the one before. So `SELECT * FROM (SELECT 10 / x AS q FROM t WHERE x > 0) WHERE q > 2` divides by zero.
-//! Here, conditions that may fail are evaluated for the rows that pass all others.
+//! Here, conditions that may fail are evaluated for the rows that pass all others. Elsewhere, as in `count(*) FILTER (WHERE
+//! x > 0 AND 10 / x > 2)`, the right side of AND and OR is evaluated if the left one does not decide. DataFusion turns a
+//! CASE of booleans into AND and OR.
 //!
 //! Upstream: <https://github.com/apache/datafusion/issues/8927>
 
@@ -19,6 +21,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use super::named_rewrite::rewrite_expressions;
 use crate::rewrites::fallible::has_fallible_operator;
 
 /// Guards conditions that may fail.
@@ -76,6 +79,16 @@ impl OptimizerRule for GuardedConditions {
                 let scan = LogicalPlan::TableScan(scan);
                 Ok(Transformed::new_transformed(scan, guarded.transformed))
             }
+            LogicalPlan::Projection(_)
+            | LogicalPlan::Aggregate(_)
+            | LogicalPlan::Window(_)
+            | LogicalPlan::Sort(_) => rewrite_expressions(plan, |expr, schema| {
+                let fails = |part: &Expr| has_fallible_operator(part, schema);
+                match fails(&expr) {
+                    true => expr.transform_down(|part| guard_right_operand(part, fails)),
+                    false => Ok(Transformed::no(expr)),
+                }
+            }),
             plan => Ok(Transformed::no(plan)),
         }
     }
@@ -147,4 +160,53 @@ fn is_guarded(condition: &Expr) -> bool {
     };
     let other = case.else_expr.as_deref();
     case.expr.is_none() && case.when_then_expr.len() == 1 && other == Some(&lit(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::rows;
+    use crate::context::new_context;
+
+    /// Expected values are DuckDB's. Each condition divides by zero in the row with `x` = 0.
+    #[tokio::test]
+    async fn and_or_and_case_divide_only_where_the_left_side_does_not_decide() {
+        let context = new_context(None).unwrap();
+        let from = "FROM (VALUES (0, 'a'), (2, 'a'), (5, 'b')) AS t(x, k)";
+        for (sql, expected) in [
+            ("SELECT count(*) FILTER (WHERE x <> 0 AND 10 / x > 2)", "1"),
+            (
+                "SELECT sum(CASE WHEN x <> 0 AND 10 / x > 2 THEN 1 ELSE 0 END)",
+                "1",
+            ),
+            (
+                "SELECT bool_or(CASE WHEN x = 0 THEN false ELSE 10 / x > 9 END)",
+                "false",
+            ),
+            ("SELECT count(*) FILTER (WHERE x = 0 OR 10 / x > 2)", "2"),
+            (
+                "SELECT string_agg(k, '' ORDER BY x <> 0 AND 10 / x > 2, x)",
+                "aba",
+            ),
+        ] {
+            assert_eq!(
+                rows(&context, &format!("{sql} {from}")).await,
+                [expected],
+                "{sql}"
+            );
+        }
+        for (sql, expected) in [
+            ("SELECT x <> 0 AND 10 / x > 2", ["false", "true", "false"]),
+            (
+                "SELECT count(*) OVER (PARTITION BY x <> 0 AND 10 / x > 2)",
+                ["2", "1", "2"],
+            ),
+        ] {
+            let sql = format!("{sql} AS v {from} ORDER BY x");
+            assert_eq!(rows(&context, &sql).await, expected, "{sql}");
+        }
+        let grouped = format!(
+            "SELECT CASE WHEN x = 0 THEN false ELSE 10 / x > 2 END AS c, count(*) {from} GROUP BY 1 ORDER BY 1"
+        );
+        assert_eq!(rows(&context, &grouped).await, ["false|2", "true|1"]);
+    }
 }

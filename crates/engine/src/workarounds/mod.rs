@@ -61,6 +61,7 @@ mod limit_barrier;
 mod limits;
 mod merge_join;
 mod missing_sorts;
+mod named_rewrite;
 mod nested_not_in;
 mod null_extension;
 mod null_in_list;
@@ -288,7 +289,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         name: "guarded_conditions",
-        documentation: "Workaround: a condition that may fail is evaluated only for rows that pass the others",
+        documentation: "Workaround: a condition that may fail is evaluated only for rows that the others do not decide",
         scope: Scope::Every,
         places: &[PlanningStep::Logical(Position::End, || {
             Arc::new(guarded_conditions::GuardedConditions)

@@ -24,10 +24,11 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult as _, TreeNode as _};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, binary_expr, lit};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
+
+use super::named_rewrite::rewrite_expressions;
 
 /// Name of DataFusion's rule that merges lists.
 pub(super) const SIMPLIFY_EXPRESSIONS: &str = "simplify_expressions";
@@ -66,17 +67,14 @@ impl OptimizerRule for NullInListRewrite {
 }
 
 fn rewrite_lists(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let rewritten = expr.transform_up(|part| {
+    rewrite_expressions(plan, |expr, _| {
+        expr.transform_up(|part| {
             Ok(match part {
                 Expr::InList(list) => separate_constants(list),
                 Expr::BinaryExpr(pair) => merge_lists(pair),
                 other => Transformed::no(other),
             })
-        })?;
-        Ok(rewritten.update_data(|expr| name.restore(expr)))
+        })
     })
 }
 
