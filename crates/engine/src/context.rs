@@ -165,7 +165,7 @@ fn config_options(limits: &Limits) -> Result<ConfigOptions> {
     }
     options.execution.parquet.reorder_filters = true;
     options.execution.parquet.max_in_list_size = LISTED;
-    // It renames fields of structs below aliases, and join keys with such fields fail: `reproductions.rs`.
+    // It renames fields of structs below aliases, and join keys with such fields fail: `workarounds/tests.rs`.
     options.optimizer.enable_leaf_expression_pushdown = false;
     options.execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS).map_err(Error::Query)?;
     // Failed records have no runtime, and a query for the slowest programs does not mean them.

@@ -427,18 +427,6 @@ async fn text_has_distances_without_range_offsets() {
 }
 
 #[tokio::test]
-async fn join_keys_with_fields_fail_with_leaf_pushdown() {
-    let sql = "SELECT n.k FROM (SELECT point FROM (SELECT named_struct('a', x) AS point FROM (VALUES (1), (2)) AS v(x)) AS i) AS c \
-               JOIN (VALUES (2), (9)) AS n(k) ON n.k = c.point.a + 1";
-    let context = new_context(None).unwrap();
-    assert_eq!(row_texts(&collect(&context, sql).await.unwrap()), ["2"]);
-    let on = "SET datafusion.optimizer.enable_leaf_expression_pushdown = true";
-    collect(&context, on).await.unwrap();
-    let result = collect(&context, sql).await;
-    assert!(result.is_err(), "DataFusion is right: remove the setting");
-}
-
-#[tokio::test]
 async fn chains_are_deep_without_balanced_chains() {
     let context = new_context(None).unwrap();
     let conditions: Vec<String> = (0..CONDITIONS)

@@ -176,3 +176,15 @@ async fn conditions_that_may_fail_are_evaluated_where_those_before_do_not_decide
         assert_eq!(rows(&context, &sql).await, [expected], "{sql}");
     }
 }
+
+#[tokio::test]
+async fn join_keys_with_fields_fail_with_leaf_pushdown() {
+    let sql = "SELECT n.k FROM (SELECT point FROM (SELECT named_struct('a', x) AS point FROM (VALUES (1), (2)) AS v(x)) AS i) AS c \
+               JOIN (VALUES (2), (9)) AS n(k) ON n.k = c.point.a + 1";
+    let context = new_context(None).unwrap();
+    assert_eq!(rows(&context, sql).await, ["2"]);
+    let on = "SET datafusion.optimizer.enable_leaf_expression_pushdown = true";
+    context.sql(on).await.unwrap().collect().await.unwrap();
+    let result = context.sql(sql).await.unwrap().collect().await;
+    assert!(result.is_err(), "DataFusion is right: remove the setting");
+}

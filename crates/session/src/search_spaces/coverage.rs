@@ -4,7 +4,7 @@ use tsql_autotuners::Value;
 
 use super::stated_spaces::StatedSpace;
 
-/// What the records of a graph and a platform are.
+/// Relation of the records of a graph and a platform to their search space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     /// Only the best configurations: sources of another kind are needed for any statement about the space.
