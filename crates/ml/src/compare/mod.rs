@@ -18,6 +18,7 @@ mod chart;
 mod comparison;
 mod group_names;
 mod options;
+#[cfg(all(feature = "measure", target_os = "linux"))]
 mod pair_comparison;
 mod pair_result;
 mod pairing;
