@@ -80,6 +80,15 @@ fn spaces_are_compared_set_by_set() {
         shown.contains("Whole,exhaustive,5,4,5,1.0,0,in/T1/toy.json,"),
         "{shown}"
     );
+    // A point that is written in another way is no other point.
+    let spelled = cache("Spelled", "toy", &POINTS[..4]);
+    let again = cache("Spelled", "toy", &POINTS[..1]).replace("\"x\": 1,", "\"x\": 1.0,");
+    place.write("spelled/a.json", spelled);
+    place.write("spelled/b.json", again);
+    place.ok(&["ingest", "spelled"]);
+    let spelled =
+        "SELECT config_count, verdict, reason FROM search_spaces() WHERE platform = 'Spelled'";
+    assert_eq!(place.rows(spelled), ["5,searched,4 of 5 valid points"]);
     // A retracted point is no longer measured.
     let retract = [
         "retract",

@@ -1,6 +1,8 @@
 //! How much of its search space the records of a graph on a platform cover.
 
-use tsql_autotuners::Value;
+use std::collections::HashSet;
+
+use tsql_autotuners::{Operand, Space, Value};
 
 use super::stated_spaces::StatedSpace;
 
@@ -26,11 +28,12 @@ impl Verdict {
 }
 
 /// Comparison of the configurations of a graph on a platform with one space.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SpaceMatch<'a> {
     pub stated: &'a StatedSpace,
-    /// Number of configurations in the space.
-    pub inside: i64,
+    /// Points of the space that have a configuration, as positions of their values. Two configurations may be one point:
+    /// `1` and `1.0` are equal.
+    points: HashSet<Vec<usize>>,
     /// Number of configurations outside of it.
     pub outside: i64,
     /// Number of configurations for which a condition cannot be evaluated.
@@ -38,10 +41,10 @@ pub(super) struct SpaceMatch<'a> {
 }
 
 impl<'a> SpaceMatch<'a> {
-    pub(super) const fn new(stated: &'a StatedSpace) -> Self {
+    pub(super) fn new(stated: &'a StatedSpace) -> Self {
         Self {
             stated,
-            inside: 0,
+            points: HashSet::new(),
             outside: 0,
             undecided: 0,
         }
@@ -49,17 +52,24 @@ impl<'a> SpaceMatch<'a> {
 
     /// Counts a further configuration.
     pub(super) fn add(&mut self, configuration: &Value) {
-        let count = match self.stated.space.contains(configuration) {
-            Some(true) => &mut self.inside,
-            Some(false) => &mut self.outside,
-            None => &mut self.undecided,
-        };
-        *count += 1;
+        match self.stated.space.contains(configuration) {
+            Some(true) => {
+                self.points
+                    .insert(positions(&self.stated.space, configuration));
+            }
+            Some(false) => self.outside += 1,
+            None => self.undecided += 1,
+        }
+    }
+
+    /// Returns the number of points that have a configuration.
+    fn inside(&self) -> i64 {
+        i64::try_from(self.points.len()).unwrap_or(i64::MAX)
     }
 
     /// Returns whether the configurations are all valid points and no others.
     pub(super) fn is_exhaustive(&self) -> bool {
-        self.stated.valid_count == Some(self.inside) && self.outside == 0 && self.undecided == 0
+        self.stated.valid_count == Some(self.inside()) && self.outside == 0 && self.undecided == 0
     }
 
     /// Order of preference: exhaustive spaces, those with conditions, those with more of the configurations, small ones.
@@ -72,20 +82,16 @@ impl<'a> SpaceMatch<'a> {
             self.stated.valid_count.is_some() || self.stated.space.conditions.is_some();
         (
             self.is_exhaustive(),
-            has_conditions && self.inside > 0,
-            self.inside,
+            has_conditions && !self.points.is_empty(),
+            self.inside(),
             -size,
         )
     }
 
     /// Why the configurations are not called exhaustive; `None` if they are.
     pub(super) fn reason(&self) -> Option<String> {
-        let Self {
-            inside,
-            outside,
-            undecided,
-            stated,
-        } = *self;
+        let (inside, stated) = (self.inside(), self.stated);
+        let (outside, undecided) = (self.outside, self.undecided);
         if self.is_exhaustive() {
             return None;
         }
@@ -99,4 +105,15 @@ impl<'a> SpaceMatch<'a> {
             (Some(valid), _) => format!("{inside} of {valid} valid points"),
         })
     }
+}
+
+/// Returns the position of each value of a point among the allowed ones.
+fn positions(space: &Space, point: &Value) -> Vec<usize> {
+    let parameters = space.parameters.iter();
+    let positions = parameters.filter_map(|parameter| {
+        let value = Operand::from(point.get(&parameter.name)?);
+        let mut allowed = parameter.values.iter();
+        allowed.position(|other| value.equals(&Operand::from(other)))
+    });
+    positions.collect()
 }
