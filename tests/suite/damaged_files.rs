@@ -17,7 +17,7 @@ use crate::support::{Place, file_contents, log, wanted};
 const USUAL: u64 = 4;
 
 /// Tables that people write, which no ingested file contains.
-const BY_PEOPLE: [&str; 1] = ["notes"];
+const BY_PEOPLE: [&str; 2] = ["notes", "platform_facts"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Damage {
@@ -29,15 +29,21 @@ enum Damage {
     Flipped,
     /// The file and another one of the same kind were exchanged.
     Swapped,
+    /// A copy of the file has the name of a file that does not exist.
+    Duplicated,
+    /// The file has the name of a file that does not exist.
+    Renamed,
 }
 
-const DAMAGES: [Damage; 6] = [
+const DAMAGES: [Damage; 8] = [
     Damage::Emptied,
     Damage::Cut,
     Damage::Removed,
     Damage::Replaced,
     Damage::Flipped,
     Damage::Swapped,
+    Damage::Duplicated,
+    Damage::Renamed,
 ];
 
 /// Returns the ingested folders and files in their order.
@@ -119,6 +125,22 @@ fn kind(path: &Path) -> Option<(String, &'static str)> {
     Some((table.to_owned(), kind))
 }
 
+/// Returns a name that no file has: that of a log file of another version, or that of a data file with another number.
+fn unused_name(files: &BTreeMap<PathBuf, Vec<u8>>, path: &Path, rng: &mut Rng) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let digits = name.find(|c: char| !c.is_ascii_digit())?;
+    let version: Option<u64> = name[..digits].parse().ok();
+    let mut names = (0..50).map(|_| match version {
+        Some(version) => format!("{:020}{}", version + rng.u64(1..8), &name[digits..]),
+        None => format!("{}{}", &name[..name.len() - 9], rng.u64(1000..9999)) + ".parquet",
+    });
+    let named = names.find_map(|name| {
+        let other = path.with_file_name(name);
+        (!files.contains_key(&other)).then_some(other)
+    })?;
+    (kind(path)?.1 != "last checkpoint").then_some(named)
+}
+
 /// Returns a damaged copy of the files, or `None` if nothing changed.
 fn damaged_copy(
     sound: &BTreeMap<PathBuf, Vec<u8>>,
@@ -157,6 +179,12 @@ fn damaged_copy(
             let other = *rng.choice(&others)?;
             files.insert(path.to_owned(), sound[other].clone());
             files.insert(other.clone(), bytes.clone());
+        }
+        Damage::Duplicated | Damage::Renamed => {
+            files.insert(unused_name(sound, path, rng)?, bytes.clone());
+            if damage == Damage::Renamed {
+                files.remove(path);
+            }
         }
     }
     (files != *sound).then_some(files)
@@ -198,6 +226,7 @@ fn damaged_store_files_are_named_and_repaired() {
     let runs = inputs(&place);
     ingest(&place, &runs);
     place.ok(&["note", "add", "a note", "--platform", "k80"]);
+    place.ok(&["platform", "set", "k80", "--cores", "13", "--source", "x"]);
     place.ok(&["optimize"]);
     // An ingest after the checkpoints.
     place.write("k80/last.json", log(500, 20));
@@ -238,7 +267,11 @@ fn damaged_store_files_are_named_and_repaired() {
         let read = place.tsql(&[&format!("SELECT count(*) FROM stored.{table}")]);
         let all = place.tsql(&[ALL]);
         let names_it = |text: &str| {
-            text.contains(name) || damage == Damage::Swapped || damage == Damage::Replaced
+            let is_of_other = !matches!(
+                damage,
+                Damage::Emptied | Damage::Cut | Damage::Removed | Damage::Flipped
+            );
+            text.contains(name) || is_of_other
         };
         for ran in [&read, &all] {
             if panicked(&ran.stderr) {

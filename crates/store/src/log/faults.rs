@@ -29,6 +29,9 @@ pub(super) struct Survey {
     pub(super) files: Vec<ObjectMeta>,
     pub(super) entries: BTreeMap<u64, ObjectMeta>,
     pub(super) checkpoints: BTreeMap<u64, ObjectMeta>,
+    /// Checkpoints under the name of another version, with their own version if an entry states it. They are in neither
+    /// `files` nor `checkpoints`.
+    pub(super) misplaced: BTreeMap<u64, Option<u64>>,
     pub(super) hint: CheckpointHint,
 }
 
@@ -83,7 +86,8 @@ impl Survey {
         self.files.iter().filter(is_left).cloned().collect()
     }
 
-    /// Returns the versions without an entry between the first and the last entry.
+    /// Returns the versions without an entry between the first and the newest version. A checkpoint replaces the entry
+    /// of its version for readers, but writers need that of the newest version.
     pub(super) fn gaps(&self) -> Vec<u64> {
         let (Some(first), Some(last)) = (self.entries.keys().next(), self.newest()) else {
             return Vec::new();
@@ -94,7 +98,8 @@ impl Survey {
             Some(checkpoint) => checkpoint.min(*first),
         };
         let is_missing = |version: &u64| {
-            !self.entries.contains_key(version) && Some(*version) != self.checkpoint()
+            let is_replaced = Some(*version) == self.checkpoint() && *version != last;
+            !self.entries.contains_key(version) && !is_replaced
         };
         (first..=last).filter(is_missing).collect()
     }
@@ -132,13 +137,16 @@ impl Log {
             Some(hint) => CheckpointHint::parse(&self.read(hint).await?),
             None => CheckpointHint::Missing,
         };
-        Ok(Survey {
+        let mut survey = Survey {
             entries: numbered(entry_version),
             checkpoints: numbered(checkpoint_version),
+            misplaced: BTreeMap::new(),
             folder,
             files,
             hint,
-        })
+        };
+        self.find_misplaced(&mut survey).await?;
+        Ok(survey)
     }
 
     /// Reads a log file.
@@ -153,13 +161,12 @@ impl Log {
         self.with_files(&survey.folder, files, HashMap::new())
     }
 
-    /// Loads a version, by default the newest one. `confirms`: verifies the checksum of its files. Checkpoint readers
-    /// panic on some bytes, which is caught here.
+    /// Loads a version, by default the newest one, without verification of its files. Checkpoint readers panic on some
+    /// bytes, which is caught here.
     pub(super) async fn load(
         &self,
         log_store: LogStoreRef,
         version: Option<u64>,
-        confirms: bool,
     ) -> Result<Snapshot> {
         let load = async {
             let mut table = DeltaTable::new(log_store);
@@ -168,15 +175,18 @@ impl Log {
                 None => table.load().await,
             };
             loaded.map_err(|error| log_error(self.table, error))?;
-            if confirms {
-                return self.verified_snapshot(&table).await;
-            }
             let state = table.snapshot();
             let state = state.map_err(|error| log_error(self.table, error))?;
             Snapshot::new(self.clone(), state.clone())
         };
         let load = std::panic::AssertUnwindSafe(load).catch_unwind().await;
         load.unwrap_or_else(|_| Err(Error::damaged(&self.table.name, "its log cannot be read")))
+    }
+
+    /// Loads the newest version, and verifies the checksum of its files.
+    async fn load_verified(&self, log_store: LogStoreRef) -> Result<Snapshot> {
+        let snapshot = self.load(log_store.clone(), None).await?;
+        snapshot.verify_files(&log_store).await
     }
 
     /// Loads the newest version after an error: without a truncated, unacknowledged last entry, and without checkpoints
@@ -209,10 +219,11 @@ impl Log {
         let mut passed = Vec::new();
         let mut checkpoints = survey.checkpoints.keys().rev();
         loop {
-            if !cut.is_empty() || !passed.is_empty() || survey.hint != CheckpointHint::Missing {
+            let is_other = !cut.is_empty() || !passed.is_empty() || !survey.misplaced.is_empty();
+            if is_other || survey.hint != CheckpointHint::Missing {
                 let files = survey.excluding(&cut, &passed);
                 let view = self.view(&survey, files)?;
-                if let Ok(snapshot) = self.load(view, None, true).await
+                if let Ok(snapshot) = self.load_verified(view).await
                     && snapshot.version() >= newest.saturating_sub(cut.len() as u64)
                 {
                     return Ok(Some(snapshot));
@@ -260,6 +271,9 @@ impl Log {
     /// Returns an error that names the first damaged file from a version on.
     async fn find_damage(&self, survey: &Survey, base: u64) -> Result<Option<Error>> {
         let table = &self.table.name;
+        if let Some(version) = survey.misplaced.keys().next() {
+            return Ok(Some(error(table, &self.describe_misplaced(*version))));
+        }
         let faulty = self.faulty_entries(survey, base).await?;
         if let Some((version, what)) = faulty.first() {
             let path = self.path_of(&entry_name(*version));
@@ -316,7 +330,7 @@ impl Log {
                 _ => entry_name(version),
             };
             let view = self.view(survey, survey.files.clone())?;
-            match self.load(view, Some(version), false).await {
+            match self.load(view, Some(version)).await {
                 Err(Error::TooNew { .. }) => return Ok(None),
                 Err(error) => return Ok(Some((name, plain_message(&self.table.name, &error)))),
                 Ok(snapshot) => {
@@ -353,7 +367,7 @@ impl Log {
             .collect();
         let files = survey.excluding(&entries, &others);
         let view = self.view(survey, files)?;
-        let Ok(snapshot) = self.load(view, Some(version), false).await else {
+        let Ok(snapshot) = self.load(view, Some(version)).await else {
             return Ok(false);
         };
         let stated = match survey.entries.get(&version) {

@@ -15,6 +15,7 @@ mod damage;
 mod faults;
 mod history;
 mod log_checksum;
+mod misplaced;
 mod prefetch;
 mod proofs;
 mod repair;

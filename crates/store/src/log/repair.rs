@@ -95,6 +95,9 @@ impl Log {
                 found.push(LogDamage::new(format!("`{path}` is missing")));
             }
         }
+        for version in survey.misplaced.keys() {
+            found.push(LogDamage::new(self.describe_misplaced(*version)));
+        }
         for version in survey.checkpoints.keys().rev().take(CHECKED) {
             if !self.is_sound_checkpoint(&survey, *version).await? {
                 let path = self.path_of(&checkpoint_name(*version));
@@ -132,16 +135,12 @@ impl Log {
         matches!(found, Err(object_store::Error::NotFound { .. }))
     }
 
-    /// Returns the data files of a truncated last entry that readers skip.
-    pub async fn skipped_files(&self, location: &Location) -> Result<Vec<String>> {
-        let survey = self.survey().await?;
-        match self.unacknowledged_entry(&survey).await? {
-            Some(_) => self.unnamed_files(location, &survey).await,
-            None => Ok(Vec::new()),
-        }
+    /// Returns the data files that no entry lists: those of a lost or truncated entry, and of interrupted commits.
+    pub async fn unlisted_files(&self, location: &Location) -> Result<Vec<String>> {
+        self.unnamed_files(location, &self.survey().await?).await
     }
 
-    /// Returns the data files that no entry lists.
+    /// Returns the data files that no entry of a listing names.
     async fn unnamed_files(&self, location: &Location, survey: &Survey) -> Result<Vec<String>> {
         let named = self.snapshot().await?;
         let named = named.iter().flat_map(|named| named.files().iter());
@@ -174,6 +173,7 @@ impl Log {
         for name in self.irregular_files()? {
             self.move_aside(&name)?;
         }
+        self.repair_misplaced(&self.survey().await?).await?;
         let survey = self.survey().await?;
         let base = self.repair_checkpoints(&survey).await?;
         if let Some(newest) = survey.newest() {
@@ -316,7 +316,7 @@ impl Log {
                 return Ok(None);
             };
             let view = self.view(&survey, survey.files.clone())?;
-            let error = match self.load(view, None, false).await {
+            let error = match self.load(view, None).await {
                 Ok(snapshot) => return Ok(Some(snapshot)),
                 Err(error @ (Error::TooNew { .. } | Error::Storage(_))) => return Err(error),
                 Err(error) => error,
@@ -350,7 +350,7 @@ impl Log {
     }
 
     /// Removes a file from the log. On a local disk it stays beside it under an unlisted name.
-    async fn remove(&self, name: &str) -> Result<()> {
+    pub(super) async fn remove(&self, name: &str) -> Result<()> {
         self.put_aside(name)?;
         let path = Path::from(format!("{FOLDER}/{name}"));
         match self.log_store.object_store(None).delete(&path).await {

@@ -29,6 +29,9 @@ impl Snapshot {
             let entry = log_store.read_commit_entry(version).await;
             // Only the checkpoints of older versions may be left.
             let Some(entry) = entry.map_err(|error| log_error(table, error))? else {
+                if version == self.version() {
+                    self.log.reject_misplaced(version).await?;
+                }
                 break;
             };
             // Older entries affect results only through the files that they add and remove.
