@@ -169,7 +169,8 @@ fn a_lost_newest_entry_of_the_ingest_log_is_reported() {
     assert!(ran.stdout.contains("10"), "{}", ran.stdout);
     assert_eq!(
         ran.stderr,
-        "records: 20 rows are hidden, because an ingest was interrupted before the ingest log had them\n\
+        "records: 20 rows are hidden, because the ingest log does not have them: an ingest was interrupted, or its \
+         newest entry is lost\n\
          hint: ingest the same files again; `tsql check` names them\n"
     );
     place.ok(&["ingest", "-q", "b.json", "--platform", "k80"]);

@@ -29,6 +29,18 @@ pub(super) struct Check {
     repair: bool,
 }
 
+/// Prints the commands that complete a repair.
+fn print_commands(place: &StoreOptions, commands: &[String]) {
+    for command in commands {
+        // The command has to name a store that it would not find by itself.
+        let command = match &place.store {
+            Some(store) => command.replacen("tsql ", &format!("tsql --store {store:?} "), 1),
+            None => command.clone(),
+        };
+        print_message(&format!("hint: `{command}` completes the repair"));
+    }
+}
+
 pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Failure> {
     let store = place.open().await?;
     if command.repair {
@@ -37,16 +49,7 @@ pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Fail
             for lost in &done.lost {
                 print_message(&format!("permanently lost: {lost}"));
             }
-            for command in &done.next_commands {
-                // The command has to name a store that it would not find by itself.
-                let command = match &place.store {
-                    Some(store) => {
-                        command.replacen("tsql ", &format!("tsql --store {store:?} "), 1)
-                    }
-                    None => command.clone(),
-                };
-                print_message(&format!("hint: `{command}` completes the repair"));
-            }
+            print_commands(place, &done.next_commands);
         }
     }
     let bar = shows_progress().then(|| progress_bar::bar(STYLE));
@@ -69,6 +72,7 @@ pub(super) async fn run(place: &StoreOptions, command: Check) -> Result<u8, Fail
             "{}: {}\nhint: `tsql check --repair` {}",
             found.description, found.count, found.effect
         ));
+        print_commands(place, &found.next_commands);
     }
     for (table, reason) in &checked.damage {
         print_message(&format!("{table}: {reason}"));

@@ -75,6 +75,7 @@ pub use snapshot::at::At;
 pub use snapshot::snapshot_cache::{SnapshotCache, Versions};
 pub use tables::consistent_snapshot::{CORRECTIONS, RETRACTED, Snapshots};
 pub use tables::discover::FOLDER;
+pub use tables::table_logs::UnlistedSource;
 
 use io::write_queue::{WriteQueues, WriteTurn};
 use snapshot::at::AsOf;

@@ -10,8 +10,10 @@ use tsql_adapters::ingest_log::Labels;
 use tsql_dialect::collect;
 use tsql_error::Result;
 use tsql_schema::column;
+use tsql_store::{Store, UnlistedSource};
 
 use super::sources::{Source, file_path};
+use crate::upkeep::orphans::lost_sources;
 
 /// Maximum number of line ranges per command.
 const RANGES: usize = 1000;
@@ -26,6 +28,21 @@ pub(super) fn command(path: &str, dataset: &str, platform: &str, labels: &Labels
         command += &format!(" --label {}", shell_word(label));
     }
     format!("{command} {}", shell_word(file_path(path).unwrap_or(path)))
+}
+
+/// Returns the commands that ingest the sources again whose entry of the ingest log is lost. Labels are not known.
+pub(super) async fn commands_of_lost_sources(store: &Store) -> Result<Vec<String>> {
+    let commands = lost_sources(store).await?.into_iter();
+    let commands = commands.map(|lost| {
+        let UnlistedSource {
+            path,
+            dataset,
+            platform,
+            ..
+        } = &lost;
+        command(path, dataset, platform, &Labels::default())
+    });
+    Ok(commands.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// Quotes a text as one shell word (POSIX, 2.2.2 and 2.2.3).

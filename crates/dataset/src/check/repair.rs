@@ -9,7 +9,6 @@ mod orphans;
 mod step;
 mod unrecognized_files;
 
-use tsql_adapters::ingest_log::Labels;
 use tsql_error::Result;
 use tsql_store::Store;
 
@@ -28,8 +27,9 @@ const STEPS: [RepairStep; 4] = [
 ];
 
 /// Tables whose rows are in no source file.
-const BY_PEOPLE: [&str; 6] = [
+const BY_PEOPLE: [&str; 7] = [
     "notes",
+    "platform_facts",
     "subsets",
     "splits",
     "features",
@@ -44,7 +44,7 @@ const BY_PEOPLE: [&str; 6] = [
 pub async fn pending_repairs(store: &Store) -> Result<Vec<RepairItem>> {
     let mut found = Vec::new();
     for mend in &STEPS {
-        found.extend(mend.to_item((mend.count)(store).await?));
+        found.extend(mend.pending(store).await?);
     }
     Ok(found)
 }
@@ -60,14 +60,17 @@ pub async fn pending_repairs(store: &Store) -> Result<Vec<RepairItem>> {
 pub async fn repair(store: &Store) -> Result<Vec<RepairItem>> {
     store.check_writable()?;
     let store = store.without_proofs();
-    let sources = store.lost_sources().await?;
     let logs = store.repair_logs().await?;
-    let mut done = Vec::from_iter(log_repair_item(&logs, &sources));
+    let mut done = Vec::new();
+    if !logs.is_empty() {
+        let commands = reingest::commands_of_lost_sources(&store).await?;
+        done.push(log_repair_item(&logs, commands));
+    }
     let (files, removes) = damaged_files::repair_files(&store).await?;
     done.extend(files);
     done.extend(incomplete_sources::repair(&store, removes || !logs.is_empty()).await?);
     for mend in &STEPS {
-        done.extend(mend.to_item((mend.apply)(&store).await?));
+        done.extend(mend.repair(&store).await?);
     }
     if !logs.is_empty() {
         store.raise_logs_to_proofs().await?;
@@ -75,19 +78,16 @@ pub async fn repair(store: &Store) -> Result<Vec<RepairItem>> {
     Ok(done)
 }
 
-/// Returns the repair of damaged logs, with the sources that were lost: path, dataset and platform.
-fn log_repair_item(logs: &[(&'static str, String)], sources: &[[String; 3]]) -> Option<RepairItem> {
+/// Returns the repair of damaged logs, with the commands that complete it.
+fn log_repair_item(logs: &[(&'static str, String)], next_commands: Vec<String>) -> RepairItem {
     let lost = logs.iter().filter(|(table, _)| BY_PEOPLE.contains(table));
     let lost = lost.map(|(table, what)| format!("changes of {table}: {what}"));
-    let then = sources.iter().map(|[path, dataset, platform]| {
-        reingest::command(path, dataset, platform, &Labels::default())
-    });
-    (!logs.is_empty()).then(|| RepairItem {
+    RepairItem {
         description: "damaged log files",
         count: logs.len() as u64,
         effect: "moves them aside, and writes a version with the remaining data",
         is_damage: true,
-        next_commands: then.collect(),
+        next_commands,
         lost: lost.collect(),
-    })
+    }
 }

@@ -18,7 +18,7 @@ use datafusion::prelude::{cast, col, lit};
 use tsql_adapters::ingest_log::{IngestLog, transaction_app_id};
 use tsql_error::{Error, Result};
 use tsql_schema::column;
-use tsql_store::{Change, RewriteCache, Snapshot, Store};
+use tsql_store::{Change, RewriteCache, Snapshot, Store, UnlistedSource};
 
 use crate::ingest::commits::claim_app_id;
 use crate::ingest::orphans::{OrphanRows, TABLES};
@@ -231,6 +231,21 @@ async fn find_with_offsets(store: &Store) -> Result<Vec<(OrphanedRows, i64)>> {
             found.push((one, ledger.first_unknown(table, id)));
         }
     }
+    if found.iter().any(|(one, _)| one.name.is_none()) {
+        let lost = lost_sources(store).await?;
+        for (one, _) in found.iter_mut().filter(|(one, _)| one.name.is_none()) {
+            let source = lost.iter().find(|lost| lost.source_id == one.source_id);
+            one.name = source.map(|source| source.path.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Finds the sources in unlisted data files of the ingest log that it does not have under any entry.
+pub(crate) async fn lost_sources(store: &Store) -> Result<Vec<UnlistedSource>> {
+    let ledger = IngestLog::load(store).await?;
+    let mut found = store.unlisted_sources().await?;
+    found.retain(|source| ledger.source_by_id(source.source_id).is_none());
     Ok(found)
 }
 

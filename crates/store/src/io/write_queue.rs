@@ -3,7 +3,7 @@
 //! The queue is an optimization. Correctness comes from atomic commits. So a writer does not wait forever for one that
 //! was stopped, and without file locks it does not wait at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ type Reporter = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) struct WriteQueues {
     /// Called when a writer waits for another process.
     tell: Option<Reporter>,
+    /// Messages that are reported only once.
+    reported: Arc<Mutex<HashSet<String>>>,
     /// Lock holders that were waited for in vain, by queue.
     passed: Arc<Mutex<HashMap<PathBuf, Vec<u8>>>>,
 }
@@ -47,6 +49,14 @@ impl WriteQueues {
     pub(crate) fn report(&self, text: &str) {
         if let Some(tell) = &self.tell {
             tell(text);
+        }
+    }
+
+    /// Reports a message, unless it was reported before.
+    pub(crate) fn report_once(&self, text: &str) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.insert(text.to_owned()) {
+            self.report(text);
         }
     }
 

@@ -73,11 +73,12 @@ impl Store {
             if let Some(hidden) = snapshot.hidden_rows()
                 && now - hidden.written_at_ms >= MAX_COMMIT_MS
             {
-                self.report(Some(format!(
-                    "{table}: {} rows are hidden, because an ingest was interrupted before the ingest log had them\n\
+                self.queues.report_once(&format!(
+                    "{table}: {} rows are hidden, because the ingest log does not have them: an ingest was \
+                     interrupted, or its newest entry is lost\n\
                      hint: ingest the same files again; `tsql check` names them",
                     hidden.rows
-                )));
+                ));
             }
         }
     }

@@ -4,5 +4,5 @@ pub(crate) mod consistent_snapshot;
 pub(crate) mod discover;
 pub(crate) mod hide_unacknowledged;
 mod open_store;
-mod table_logs;
+pub(crate) mod table_logs;
 mod table_snapshots;

@@ -2,7 +2,7 @@
 
 use arrow::array::AsArray as _;
 use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Int64Type};
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -29,11 +29,11 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the sources in the data files of a truncated last entry of the ingest log: path, dataset and platform.
-    pub async fn lost_sources(&self) -> Result<Vec<[String; 3]>> {
+    /// Returns the sources in data files of the ingest log that no entry lists. Its log must be readable.
+    pub async fn unlisted_sources(&self) -> Result<Vec<UnlistedSource>> {
         let log = Log::new(self.location(), schema::table(INGEST_LOG)?)?;
         let mut found = Vec::new();
-        for file in log.skipped_files(self.location()).await? {
+        for file in log.unlisted_files(self.location()).await? {
             let object = Path::from(format!("{INGEST_LOG}/{file}"));
             let read = self.location().objects().get(&object).await;
             let bytes = read.map_err(Error::Storage)?.bytes().await;
@@ -89,8 +89,21 @@ impl Store {
     }
 }
 
-/// Returns path, dataset and platform of the sources in a data file. `None` if it cannot be read.
-fn sources_in_data_file(bytes: bytes::Bytes) -> Option<Vec<[String; 3]>> {
+/// A source in a data file of the ingest log that no log entry lists: its entry is lost, or was never written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnlistedSource {
+    /// Path of the ingested file.
+    pub path: String,
+    /// Its dataset.
+    pub dataset: String,
+    /// Its platform.
+    pub platform: String,
+    /// Hash of dataset, platform and name.
+    pub source_id: i64,
+}
+
+/// Returns the sources in a data file. `None` if it cannot be read.
+fn sources_in_data_file(bytes: bytes::Bytes) -> Option<Vec<UnlistedSource>> {
     let rows = ParquetRecordBatchReaderBuilder::try_new(bytes).ok()?;
     let mut found = Vec::new();
     for batch in rows.build().ok()? {
@@ -102,12 +115,19 @@ fn sources_in_data_file(bytes: bytes::Bytes) -> Option<Vec<[String; 3]>> {
         let [Some(paths), Some(datasets), Some(platforms)] = texts else {
             return None;
         };
+        let ids = batch.column_by_name("source_id")?;
+        let ids = ids.as_primitive_opt::<Int64Type>()?;
         for row in 0..batch.num_rows() {
             let text = |column: &arrow::array::ArrayRef| {
                 let texts = column.as_string_view_opt()?;
                 Some(texts.value(row).to_owned())
             };
-            found.push([text(&paths)?, text(&datasets)?, text(&platforms)?]);
+            found.push(UnlistedSource {
+                path: text(&paths)?,
+                dataset: text(&datasets)?,
+                platform: text(&platforms)?,
+                source_id: ids.value(row),
+            });
         }
     }
     Some(found)

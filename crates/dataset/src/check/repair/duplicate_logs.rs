@@ -2,7 +2,7 @@
 
 use futures::FutureExt as _;
 
-use super::step::RepairStep;
+use super::step::{RepairStep, no_commands};
 use crate::upkeep::duplicate_sources::{find_duplicates, merge_duplicates};
 
 pub(super) const STEP: RepairStep = RepairStep {
@@ -18,4 +18,5 @@ pub(super) const STEP: RepairStep = RepairStep {
         }
         .boxed_local()
     },
+    next_commands: no_commands,
 };

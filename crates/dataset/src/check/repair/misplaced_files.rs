@@ -12,7 +12,7 @@ use tsql_schema::Table;
 use tsql_store::file::DataFile;
 use tsql_store::{Change, Snapshot, Store, file};
 
-use super::step::RepairStep;
+use super::step::{RepairStep, no_commands};
 
 pub(super) const STEP: RepairStep = RepairStep {
     description: "data files in the folder of another platform than their log entry names, which some \
@@ -21,6 +21,7 @@ pub(super) const STEP: RepairStep = RepairStep {
     is_damage: true,
     count: |store| count(store).boxed(),
     apply: |store| apply(store).boxed_local(),
+    next_commands: no_commands,
 };
 
 fn misplaced_files(snapshot: &Snapshot) -> Vec<DataFile> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::step::RepairStep;
+use crate::check::reingest;
 use crate::upkeep::orphans::{find_orphaned, remove_orphaned};
 
 /// Age from which rows without an entry in the ingest log belong to no running process.
@@ -20,4 +21,5 @@ pub(super) const STEP: RepairStep = RepairStep {
     apply: |store| {
         async { Ok(remove_orphaned(store, LEAST_AGE).await?.len() as u64) }.boxed_local()
     },
+    next_commands: |store| reingest::commands_of_lost_sources(store).boxed(),
 };

@@ -17,7 +17,7 @@ use tsql_schema::column;
 use tsql_session::open_session;
 use tsql_store::{Snapshot, Store};
 
-use super::step::RepairStep;
+use super::step::{RepairStep, no_commands};
 
 /// Number of bytes of a file's text that are examined.
 const HEAD_BYTES: u64 = 16 << 10;
@@ -28,6 +28,7 @@ pub(super) const STEP: RepairStep = RepairStep {
     is_damage: false,
     count: |store| count(store).boxed(),
     apply: |store| apply(store).boxed_local(),
+    next_commands: no_commands,
 };
 
 /// Returns a query for source files of which every line was rejected.
