@@ -399,6 +399,14 @@ async fn check_counts(context: &SessionContext, checked: &mut CheckReport) -> Re
             checked.damage.push((table.to_owned(), reason));
         }
     }
+    let lost = incomplete_sources::sources_with_lost_lines(context).await?;
+    if !lost.is_empty() {
+        let what = format!(
+            "{} sources have fewer rows than lines: rows are lost\n{WAY_OUT}",
+            lost.len()
+        );
+        checked.damage.push(("sources".to_owned(), what));
+    }
     Ok(())
 }
 

@@ -39,6 +39,11 @@ pub trait ExportFormat: Sync {
         None
     }
 
+    /// Tables with one row for each line of its files. The ingest log counts these lines, and no rows.
+    fn line_tables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Order in which its files are exported.
     fn order(&self) -> ExportOrder {
         ExportOrder::Names

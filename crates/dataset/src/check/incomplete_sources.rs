@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use arrow::array::AsArray as _;
 use arrow::datatypes::Int64Type;
 use datafusion::prelude::{SessionContext, col, lit};
+use tsql_adapters::formats::all_formats;
 use tsql_dialect::collect;
 use tsql_error::Result;
 use tsql_schema as schema;
@@ -274,7 +275,34 @@ async fn find_incomplete(
             add(*id, 0);
         }
     }
+    for id in sources_with_lost_lines(context).await? {
+        add(id, 0);
+    }
     add_samples(&mut found, sources);
+    Ok(found)
+}
+
+/// Returns the sources with fewer rows than lines, of formats that store each line as a row without a count.
+pub(super) async fn sources_with_lost_lines(context: &SessionContext) -> Result<BTreeSet<i64>> {
+    let mut found = BTreeSet::new();
+    for format in all_formats() {
+        let tables = format.line_tables().iter();
+        let rows: Vec<String> = tables
+            .map(|table| format!("SELECT source_id FROM stored.{table}"))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let sql = format!(
+            "SELECT s.source_id AS id FROM (SELECT source_id, sum(line_count) AS lines FROM stored.sources \
+             WHERE dataset = '{}' AND same_as IS NULL GROUP BY source_id) AS s \
+             LEFT JOIN (SELECT source_id, count(*) AS rows FROM ({}) AS l GROUP BY source_id) AS r \
+             ON s.source_id = r.source_id WHERE coalesce(r.rows, 0) < s.lines",
+            format.dataset(),
+            rows.join(" UNION ALL ")
+        );
+        found.extend(ids(context, &sql).await?);
+    }
     Ok(found)
 }
 

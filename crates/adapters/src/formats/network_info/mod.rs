@@ -23,6 +23,10 @@ impl ExportFormat for Format {
         NAME
     }
 
+    fn line_tables(&self) -> &'static [&'static str] {
+        &["network_tasks", "relays"]
+    }
+
     fn writer<'a>(
         &'a self,
         context: &'a SessionContext,
