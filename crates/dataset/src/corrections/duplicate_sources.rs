@@ -1,5 +1,5 @@
-//! Rejection of corrections that would duplicate a file: the same bytes under the same labels, whose records would
-//! count twice.
+//! Rejection of corrections after which records would count twice: files with the same bytes under the same labels, or
+//! files that have a part of their measurements in common.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,38 +75,89 @@ pub(super) async fn reject_duplicates(
         others.entry(labels).or_default().push(source);
     }
     let mut doubled: Vec<(&LabelledSource, &LabelledSource)> = Vec::new();
+    let mut pairs = BTreeMap::new();
     for source in all.iter().filter(|source| ids.contains(&source.source_id)) {
         let same_labels = others
             .get(&source.labels_after(labels))
             .into_iter()
             .flatten();
-        let mut same_labels = same_labels.filter(|other| {
+        let same_labels = same_labels.filter(|other| {
             // Sources that were duplicates before are not reported.
             other.source_id != source.source_id && other.labels != source.labels
         });
-        let twin = same_labels.find(|other| source.shares_rows_with(other));
+        let same_labels: Vec<&LabelledSource> = same_labels.copied().collect();
+        let twin = same_labels
+            .iter()
+            .find(|other| source.shares_rows_with(other));
         doubled.extend(twin.map(|twin| (source, *twin)));
+        let others = same_labels.iter();
+        let others = others.filter(|other| other.dataset == source.dataset);
+        pairs.extend(others.map(|other| ((source.source_id, other.source_id), (source, *other))));
     }
-    let Some((source, twin)) = doubled.first() else {
-        return Ok(());
-    };
-    let more = match doubled.len() - 1 {
-        0 => String::new(),
-        count => format!(", and those of {count} more sources too"),
-    };
     let set: Vec<String> = labels.iter().map(Label::to_string).collect();
-    let (name, other) = (&source.name, &twin.name);
-    Err(Error::Argument {
-        name: "label",
-        reason: format!(
-            "`{name}` has the same bytes as `{other}`: with `{}` its records would count \
-             twice{more}\n\
-             hint: `tsql retract --where \"source = '{}'\" --why ...` removes one of both from \
-             all results",
-            set.join(", "),
-            name.replace('\'', "''")
-        ),
-    })
+    let rejected = |(source, twin): (&LabelledSource, &LabelledSource), what: &str, more: &str| {
+        let (name, other, set) = (&source.name, &twin.name, set.join(", "));
+        Err(Error::Argument {
+            name: "label",
+            reason: format!(
+                "`{name}` has {what} `{other}`: with `{set}` they would count twice{more}\n\
+                 hint: `tsql retract --where \"source = '{}'\" --why ...` removes one of both \
+                 from all results",
+                name.replace('\'', "''")
+            ),
+        })
+    };
+    if let Some(pair) = doubled.first() {
+        let more = match doubled.len() - 1 {
+            0 => String::new(),
+            count => format!(", and those of {count} more sources too"),
+        };
+        return rejected(*pair, "the same records as", &more);
+    }
+    for (ids, count) in common_measurements(context, pairs.keys()).await? {
+        if let Some(pair) = pairs.get(&ids) {
+            let what = format!("{count} measurements in common with");
+            return rejected(*pair, &what, "");
+        }
+    }
+    Ok(())
+}
+
+/// Returns pairs of sources that have measurements in common, with their numbers, in descending order. Equal
+/// measurements have the same configuration, time of measuring and repeats. Those without a time are not compared.
+async fn common_measurements(
+    context: &SessionContext,
+    pairs: impl Iterator<Item = &(i64, i64)>,
+) -> Result<Vec<((i64, i64), i64)>> {
+    let (moved, others): (BTreeSet<i64>, BTreeSet<i64>) = pairs.copied().unzip();
+    if moved.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = |ids: BTreeSet<i64>| {
+        let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+        ids.join(", ")
+    };
+    let sql = format!(
+        "SELECT a.source_id AS moved, b.source_id AS other, count(*) AS n \
+         FROM stored.records AS a JOIN stored.records AS b \
+         ON a.config_id = b.config_id AND a.measured_at = b.measured_at \
+         WHERE a.source_id IN ({}) AND b.source_id IN ({}) AND a.repeats_ns = b.repeats_ns \
+         GROUP BY a.source_id, b.source_id ORDER BY n DESC, moved, other",
+        list(moved),
+        list(others)
+    );
+    let mut found = Vec::new();
+    for batch in collect(context, &sql).await? {
+        let numbers = |name| column::numbers::<Int64Type>(&batch, name);
+        let (moved, others, counts) = (numbers("moved")?, numbers("other")?, numbers("n")?);
+        let ids = moved
+            .values()
+            .iter()
+            .copied()
+            .zip(others.values().iter().copied());
+        found.extend(ids.zip(counts.values().iter().copied()));
+    }
+    Ok(found)
 }
 
 /// Returns the sources that have rows of their own.
