@@ -3,8 +3,11 @@
 //! A reader allocates as much memory as the lengths in a file demand. Each length is therefore compared with the size
 //! of the file before a reader sees it.
 
+use arrow::ipc::reader::FileReader;
 use arrow::ipc::{Block, Message, MessageHeader, RecordBatch, root_as_footer, root_as_message};
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{
+    GetOptions, GetRange, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt as _,
+};
 
 /// Magic bytes at both ends of a file with a footer. Other files are streams.
 const MAGIC: &[u8] = b"ARROW1";
@@ -119,7 +122,21 @@ impl Reader<'_> {
             let message = bytes.get(skipped..).unwrap_or_default();
             self.message(message, body, block.bodyLength()).await?;
         }
-        Ok(())
+        self.open_local().await
+    }
+
+    /// Opens a local file as DataFusion does. Otherwise it reads a file that this reader rejects as a stream, with the
+    /// magic bytes as a length of 1.4 GB (`ArrowFormat::infer_schema`).
+    async fn open_local(&self) -> CheckResult {
+        let read = self.objects.get(&self.file.location).await;
+        let read = read.map_err(|error| error.to_string())?;
+        let GetResultPayload::File(file, _) = read.payload else {
+            return Ok(());
+        };
+        let opened = FileReader::try_new(file, None);
+        opened
+            .map(|_| ())
+            .map_err(|error| format!("it is damaged: {error}"))
     }
 
     /// Checks a stream, whose messages follow one another.

@@ -173,6 +173,28 @@ mod tests {
         bytes
     }
 
+    #[tokio::test]
+    async fn a_file_with_a_damaged_footer_is_not_read_as_a_stream() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = new_context(None).unwrap();
+        let names = write(&context, folder.path()).await;
+        let name = names.iter().find(|name| name.ends_with(".arrow")).unwrap();
+        let whole = fs::read(folder.path().join(name)).unwrap();
+        let mut rejected = 0;
+        for at in whole.len() - 400..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 8;
+            let path = folder.path().join(format!("{at}.arrow"));
+            fs::write(&path, bytes).unwrap();
+            let sql = format!("SELECT count(*) FROM '{}'", path.display());
+            if let Err(error) = run(&context, &sql).await {
+                assert!(!error.contains("stream format"), "{at}: {error}");
+                rejected += 1;
+            }
+        }
+        assert!(rejected > 0);
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn a_damaged_file_is_read_or_an_error_that_names_it() {
         let seed = fastrand::u64(..);
