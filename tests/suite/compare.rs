@@ -417,6 +417,22 @@ fn invalid_sides_are_reported() {
 }
 
 #[test]
+fn builds_have_no_pairs_and_the_hint_names_their_comparison() {
+    let place = Place::new();
+    for (stream, build) in [("o1", "cc -O1"), ("o3", "cc -O3")] {
+        let mut line: Value = serde_json::from_str(&record(0, 1e6, 7)).unwrap();
+        line["build"] = json!(build);
+        let mut args = vec!["append", "--stream", stream, "--platform", "k80"];
+        args.extend(["--input-format", "measured"]);
+        let ran = place.tsql_with_input(&args, format!("{line}\n").as_bytes());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    let difference = "the same steps, but not the same build (`cc -O1` and `cc -O3`)";
+    let reasons = [difference, "hint: `tsql measure pair`"];
+    assert_exits(&place, &["o1", "o3"], 4, &reasons);
+}
+
+#[test]
 #[ignore = "full tier"]
 fn a_regression_over_the_limit_exits_with_code_3() {
     let code = |factors: &[f64], args: &[&str]| {

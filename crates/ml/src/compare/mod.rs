@@ -35,6 +35,7 @@ use tsql_store::Store;
 
 use pairing::pair_counter::{CountedPairs, PairCounter};
 use pairing::rule_context::RuleContext;
+use pairing::unpaired::check_not_empty;
 use records::RecordReader;
 use sides::compared_side::summarize_side;
 use sides::resolve_side::{StoreNames, open_version};
@@ -120,7 +121,7 @@ pub async fn compare(
     (found.a, found.b, found.is_by_platform) = (a, b, is_by_platform);
     found.floors = floors;
     found.floor_date = noise.newest_us().and_then(date);
-    check_not_empty(&found)?;
+    check_not_empty(&found, sides).await?;
     if !options.anchors.is_empty() && found.anchors.is_empty() {
         let reason = format!("no pair of {}", options.anchors.join(", "));
         return Err(Error::Argument {
@@ -184,29 +185,4 @@ async fn session_of(
 async fn check_predicate(context: &SessionContext, predicate: &str) -> Result<()> {
     let sql = format!("SELECT 1 FROM records WHERE {predicate}");
     run_read_only(context, &sql, true).await.map(|_| ())
-}
-
-/// Checks that there are pairs to compare.
-fn check_not_empty(found: &Comparison) -> Result<()> {
-    let (a, b) = (&found.a.name, &found.b.name);
-    if found.all.pairs + found.newly_failing + found.newly_working + found.failing > 0 {
-        return Ok(());
-    }
-    Err(Error::Empty(if found.same_records > 0 {
-        format!(
-            "the {} configurations of `{a}` and `{b}` have the same records\n\
-             hint: a comparison needs two different records of a configuration",
-            found.same_records
-        )
-    } else {
-        let of_platform = if found.is_by_platform {
-            ", on the same platform"
-        } else {
-            ""
-        };
-        format!(
-            "`{a}` and `{b}` have no configuration of a graph in common{of_platform}\nhint: {} and {} configurations were measured",
-            found.only_a, found.only_b
-        )
-    }))
 }

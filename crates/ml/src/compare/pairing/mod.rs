@@ -5,3 +5,4 @@ pub(super) mod pairs;
 pub(super) mod rule_context;
 pub(super) mod shift_tracker;
 pub(super) mod top_changes;
+pub(super) mod unpaired;
