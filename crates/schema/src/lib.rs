@@ -11,6 +11,7 @@
 )]
 
 pub mod column;
+mod listing;
 pub mod shard;
 
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use serde::Deserialize;
 
 use tsql_error::{Error, Result};
+
+pub use listing::{FIRST_LISTED, column_rank, list_order};
 
 /// Tables in commit order: referenced tables first, the ingest log (`source_segments`) after the data. An ingest does
 /// not write the tables after it. Tables of retracted rows follow the tables that they were removed from.
@@ -121,6 +124,9 @@ pub struct Column {
     /// Description.
     pub doc: String,
 }
+    /// All possible values, if there are few.
+    #[serde(default)]
+    pub values: Vec<String>,
 
 /// Foreign key: columns of the same names in another table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -173,6 +179,9 @@ pub struct Table {
     /// All columns, in the order of `SELECT *`.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
+    /// Columns that a narrow screen shows before all others, the most important one first.
+    #[serde(default)]
+    important: Vec<String>,
     #[serde(skip)]
     stored: Option<SchemaRef>,
 }
@@ -210,6 +219,9 @@ pub struct View {
     /// Output columns, in their order.
     #[serde(rename = "column")]
     pub columns: Vec<Column>,
+    /// As for a table.
+    #[serde(default)]
+    important: Vec<String>,
 }
 
 impl Table {
@@ -421,6 +433,8 @@ pub struct Relation {
     /// Whether it is a view.
     pub is_view: bool,
 }
+    /// Columns that a narrow screen shows before all others, the most important one first.
+    important: &'static [String],
 
 impl Relation {
     /// Returns the columns that SQL shows: all columns that are not hidden.
@@ -441,28 +455,14 @@ pub fn relations() -> Result<impl Iterator<Item = Relation>> {
         is_view: false,
     });
     let views = views()?.iter().map(|view| Relation {
+        important: &table.important,
         name: &view.name,
         doc: &view.doc,
         columns: &view.columns,
         is_view: true,
     });
     Ok(tables.chain(views))
-}
-
-/// Tables that lists begin with, by their SQL names.
-const FIRST_LISTED: [&str; 5] = [
-    "records",
-    "graphs",
-    "configurations",
-    "environments",
-    "sources",
-];
-
-/// Returns the sort key of a table or view in a list for people: important ones first, then by name.
-#[must_use]
-pub fn list_order(name: &str) -> (usize, &str) {
-    let place = FIRST_LISTED.iter().position(|first| *first == name);
-    (place.unwrap_or(FIRST_LISTED.len()), name)
+        important: &view.important,
 }
 
 /// Returns the table or view of this SQL name.

@@ -1,4 +1,4 @@
-//! Kinds of types, which determine the alignment.
+//! Kinds of types, which determine the layout.
 
 use arrow::datatypes::DataType;
 
@@ -8,5 +8,14 @@ pub(super) fn is_number(data_type: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_number(values),
         DataType::RunEndEncoded(_, values) => is_number(values.data_type()),
         other => other.is_numeric(),
+    }
+}
+
+/// Returns whether values of a type are floats, which have many digits.
+pub(super) fn is_float(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_float(values),
+        DataType::RunEndEncoded(_, values) => is_float(values.data_type()),
+        other => other.is_floating(),
     }
 }

@@ -1,7 +1,10 @@
 //! Widths of the columns of a table that is wider than the screen.
 //!
 //! The widest columns shrink first, to one common width. A number always has all its digits. If even the minimum widths
-//! do not fit, columns in the middle are left out.
+//! do not fit, columns in the middle are left out, and important ones last.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 /// Width of a border with the spaces around it, for each column.
 const BORDER: usize = 3;
@@ -16,6 +19,8 @@ pub(super) struct Need {
     pub(super) natural: usize,
     /// Minimum width at which values are readable.
     pub(super) least: usize,
+    /// Rank of an important column, 0 for the most important one.
+    pub(super) rank: Option<usize>,
 }
 
 /// A column of the printed table.
@@ -44,57 +49,65 @@ pub(super) fn natural(needs: &[Need]) -> Vec<Slot> {
         .collect()
 }
 
-/// Returns the columns for lines of `width`.
+/// Returns the columns for lines of `width`, with a mark in place of omitted ones.
 pub(super) fn fit_widths(needs: &[Need], width: usize) -> Vec<Slot> {
-    let (front, back) = count_fitting(needs, width);
-    let leaves_out = front + back < needs.len();
-    let chosen = |index: &usize| *index < front || *index >= needs.len() - back;
-    let chosen: Vec<(usize, Need)> = needs
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(index, _)| chosen(index))
-        .collect();
-    let room = width.saturating_sub(borders(chosen.len(), leaves_out));
-    let needs: Vec<Need> = chosen.iter().map(|(_, need)| *need).collect();
-    let widths = level_widths(&needs, room);
-    let mut slots: Vec<Slot> = chosen
-        .iter()
-        .zip(widths)
-        .map(|((index, _), width)| Slot::Column {
-            index: *index,
-            width,
-        })
-        .collect();
-    if leaves_out {
-        slots.insert(front, Slot::LeftOut);
+    let shown = choose_columns(needs, width);
+    let room = width.saturating_sub(borders(&shown));
+    let chosen = needs.iter().zip(&shown).filter(|(_, shown)| **shown);
+    let chosen: Vec<Need> = chosen.map(|(need, _)| *need).collect();
+    let mut widths = level_widths(&chosen, room).into_iter();
+    let mut slots = Vec::new();
+    for (index, shown) in shown.into_iter().enumerate() {
+        if !shown {
+            if slots.last() != Some(&Slot::LeftOut) {
+                slots.push(Slot::LeftOut);
+            }
+        } else if let Some(width) = widths.next() {
+            slots.push(Slot::Column { index, width });
+        }
     }
     slots
 }
 
-fn borders(columns: usize, leaves_out: bool) -> usize {
-    let dots = if leaves_out { DOTS + BORDER } else { 0 };
-    1 + columns * BORDER + dots
+/// Returns the width of the borders and of the marks in place of omitted columns.
+fn borders(shown: &[bool]) -> usize {
+    let columns = shown.iter().filter(|shown| **shown).count();
+    let gaps = shown.chunk_by(|a, b| a == b);
+    let gaps = gaps.filter(|part| part.first() == Some(&false)).count();
+    1 + columns * BORDER + gaps * (DOTS + BORDER)
 }
 
-/// Returns the numbers of first and last columns that fit with their minimum widths; at least one column in total.
-fn count_fitting(needs: &[Need], width: usize) -> (usize, usize) {
-    let mut back = needs.len() / 2;
-    let mut front = needs.len() - back;
-    let least = |front: usize, back: usize| {
-        let first = needs.iter().take(front);
-        let last = needs.iter().rev().take(back);
-        let sum: usize = first.chain(last).map(|need| need.least).sum();
-        sum + borders(front + back, front + back < needs.len())
-    };
-    while front + back > 1 && least(front, back) > width {
-        if back >= front {
-            back -= 1;
-        } else {
-            front -= 1;
+/// Returns for each column whether it is shown: all columns that fit with their minimum widths, at least one.
+fn choose_columns(needs: &[Need], width: usize) -> Vec<bool> {
+    let mut shown = vec![true; needs.len()];
+    let mut order = removal_order(needs);
+    order.pop();
+    for index in order {
+        let columns = needs.iter().zip(&shown).filter(|(_, shown)| **shown);
+        let least: usize = columns.map(|(need, _)| need.least).sum();
+        if least + borders(&shown) <= width {
+            break;
+        }
+        if let Some(shown) = shown.get_mut(index) {
+            *shown = false;
         }
     }
-    (front, back)
+    shown
+}
+
+/// Returns the columns in the order in which they are left out: from the middle to both ends, then the important ones
+/// from the least important one.
+fn removal_order(needs: &[Need]) -> Vec<usize> {
+    let mut columns: VecDeque<usize> = (0..needs.len()).collect();
+    let mut order = Vec::with_capacity(needs.len());
+    while let Some(first) = columns.pop_front() {
+        order.push(first);
+        order.extend(columns.pop_back());
+    }
+    order.reverse();
+    let rank = |index: &usize| needs.get(*index).and_then(|need| need.rank);
+    order.sort_by_key(|index| rank(index).map(Reverse));
+    order
 }
 
 /// Returns the widths of the columns, with a sum of at most `room`.
@@ -129,7 +142,11 @@ mod tests {
     fn widths(needs: &[(usize, usize)], width: usize) -> Vec<Option<usize>> {
         let needs: Vec<Need> = needs
             .iter()
-            .map(|&(natural, least)| Need { natural, least })
+            .map(|&(natural, least)| Need {
+                natural,
+                least,
+                rank: None,
+            })
             .collect();
         let slots = fit_widths(&needs, width);
         let total: usize = slots.iter().map(|slot| slot.width() + BORDER).sum();
@@ -159,5 +176,24 @@ mod tests {
         let wanted = [Some(10), Some(10), Some(10), None, Some(10), Some(10)];
         assert_eq!(widths(&needs, 80), wanted);
         assert_eq!(widths(&[(10, 10); 2], 15), [Some(7), None]);
+    }
+
+    #[test]
+    fn important_columns_are_left_out_last() {
+        let ranks = [None, None, Some(1), None, Some(0), None, None];
+        let needs = ranks.map(|rank| Need {
+            natural: 10,
+            least: 10,
+            rank,
+        });
+        let shown = |width: usize| -> String {
+            let mark = |slot: &Slot| match slot {
+                Slot::Column { index, .. } => index.to_string(),
+                Slot::LeftOut => "…".to_owned(),
+            };
+            fit_widths(&needs, width).iter().map(mark).collect()
+        };
+        let wanted = ["0123456", "012…456", "012…4…6", "0…2…4…", "…2…4…", "…4…"];
+        assert_eq!([92, 91, 80, 60, 39, 38].map(shown), wanted);
     }
 }

@@ -22,6 +22,8 @@ mod cell;
 
 mod layout;
 
+mod rounding;
+
 mod table;
 
 mod markdown;

@@ -1,8 +1,9 @@
 //! The table for people, with borders of box drawing characters and right-aligned numbers.
 //!
 //! It is the only format that leaves out data: the ends of long values and, if the [`Style`] limits them, columns and
-//! rows in the middle. The footer has their numbers.
+//! rows in the middle, and digits of floats. The footer has their numbers.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::Write;
 
@@ -14,8 +15,9 @@ use tsql_engine::text_values::json_options;
 use unicode_width::UnicodeWidthStr;
 
 use super::cell::{shorten, wrap};
-use super::kind::is_number;
+use super::kind::{is_float, is_number};
 use super::layout::{Need, Slot, fit_widths, natural};
+use super::rounding::round_float;
 use super::sink::Sink;
 use super::style::Style;
 use super::value::Column;
@@ -58,11 +60,16 @@ pub(super) struct Table<O> {
     are_null: Vec<bool>,
     /// Number of columns that are not shown because they are NULL in every row.
     hidden: usize,
+    /// Whether floats are rounded, so that more columns fit.
+    rounds: bool,
 }
 
 struct Header {
     name: String,
     is_number: bool,
+    is_float: bool,
+    /// Rank of an important column of a table.
+    rank: Option<usize>,
 }
 
 impl<O: Write> Table<O> {
@@ -72,6 +79,8 @@ impl<O: Write> Table<O> {
         let headers = schema.fields().iter().map(|field| Header {
             name: shorten(field.name(), style.width.unwrap_or(VALUE_WIDTH)).into_owned(),
             is_number: is_number(field.data_type()),
+            is_float: is_float(field.data_type()),
+            rank: tsql_schema::column_rank(field.name()),
         });
         Self {
             out,
@@ -84,6 +93,7 @@ impl<O: Write> Table<O> {
             layout: None,
             are_null: vec![true; schema.fields().len()],
             hidden: 0,
+            rounds: false,
         }
     }
 
@@ -138,10 +148,10 @@ impl<O: Write> Table<O> {
             last = rows.split_off(rows.len().saturating_sub(ending));
             rows.truncate(self.style.max_rows.unwrap_or(0) - ending);
         }
-        let needs = self.needs(rows.iter().chain(&last));
+        let shown = rows.iter().chain(&last);
         let layout = match self.style.width {
-            Some(width) => self.fit(&needs, width),
-            None => natural(&needs),
+            Some(width) => self.fit(shown, width),
+            None => natural(&self.needs(shown, false)),
         };
         self.write_border(&layout, ['┌', '┬', '┐'])?;
         let names = self.headers.iter().map(|header| header.name.clone());
@@ -159,34 +169,36 @@ impl<O: Write> Table<O> {
         Ok(())
     }
 
-    /// Returns the columns for lines of `width`. If not all fit, columns that are NULL in every row are left out first.
-    fn fit(&mut self, needs: &[Need], width: usize) -> Vec<Slot> {
-        let layout = fit_widths(needs, width);
-        let with_values = needs.iter().copied().enumerate();
+    /// Returns the columns for lines of `width`. If not all fit, columns that are NULL in every row are left out. If
+    /// the others do not fit, floats are rounded.
+    fn fit<'a>(
+        &mut self,
+        rows: impl Iterator<Item = &'a Vec<String>> + Clone,
+        width: usize,
+    ) -> Vec<Slot> {
+        let needs = self.needs(rows.clone(), false);
+        let layout = fit_widths(&needs, width);
         let is_null = |index: usize| self.are_null.get(index).copied().unwrap_or(false);
-        let (indexes, needs): (Vec<usize>, Vec<Need>) =
-            with_values.filter(|(index, _)| !is_null(*index)).unzip();
-        if !layout.contains(&Slot::LeftOut) || needs.is_empty() {
+        let with_values: Vec<usize> = (0..needs.len()).filter(|index| !is_null(*index)).collect();
+        if !layout.contains(&Slot::LeftOut) || with_values.is_empty() {
             return layout;
         }
-        self.hidden = self.headers.len() - needs.len();
-        let slots = fit_widths(&needs, width).into_iter();
-        slots
-            .map(|slot| match slot {
-                Slot::Column { index, width } => Slot::Column {
-                    index: indexes.get(index).copied().unwrap_or(index),
-                    width,
-                },
-                Slot::LeftOut => Slot::LeftOut,
-            })
-            .collect()
+        self.hidden = needs.len() - with_values.len();
+        let exact = fit_columns(&needs, &with_values, width);
+        let rounded = fit_columns(&self.needs(rows, true), &with_values, width);
+        self.rounds = count_columns(&rounded) > count_columns(&exact);
+        if self.rounds { rounded } else { exact }
     }
 
-    fn needs<'a>(&self, rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<Need> {
+    /// Returns the widths that each column needs for these rows, with or without rounded floats.
+    fn needs<'a>(&self, rows: impl Iterator<Item = &'a Vec<String>>, rounds: bool) -> Vec<Need> {
         let mut widest = vec![0; self.headers.len()];
         for row in rows {
-            for (widest, value) in widest.iter_mut().zip(row) {
-                let width = value.lines().map(UnicodeWidthStr::width).max();
+            for ((widest, value), header) in widest.iter_mut().zip(row).zip(&self.headers) {
+                let width = match rounds && header.is_float {
+                    true => Some(round_float(value).len()),
+                    false => value.lines().map(UnicodeWidthStr::width).max(),
+                };
                 *widest = width.unwrap_or(0).max(*widest);
             }
         }
@@ -198,14 +210,28 @@ impl<O: Write> Table<O> {
         let needs = self.headers.iter().zip(widest).map(|(header, widest)| {
             let name = header.name.width();
             let natural = name.max(widest);
-            let least = if header.is_number {
-                widest.max(name.min(TEXT_WIDTH))
-            } else {
-                natural.min(least_text)
+            let least = match (header.is_number, header.rank) {
+                (true, Some(_)) => natural,
+                (true, None) => widest.max(name.min(TEXT_WIDTH)),
+                (false, _) => natural.min(least_text),
             };
-            Need { natural, least }
+            Need {
+                natural,
+                least,
+                rank: header.rank,
+            }
         });
         needs.collect()
+    }
+
+    /// Returns the row with rounded floats.
+    fn rounded(&self, row: &[String]) -> Vec<String> {
+        let values = row.iter().zip(&self.headers);
+        let values = values.map(|(value, header)| match header.is_float {
+            true => round_float(value).into_owned(),
+            false => value.clone(),
+        });
+        values.collect()
     }
 
     fn write_border(&mut self, layout: &[Slot], corners: [char; 3]) -> Result<(), ArrowError> {
@@ -217,6 +243,10 @@ impl<O: Write> Table<O> {
     }
 
     fn write_row(&mut self, layout: &[Slot], row: &[String]) -> Result<(), ArrowError> {
+        let row = match self.rounds {
+            true => Cow::Owned(self.rounded(row)),
+            false => Cow::Borrowed(row),
+        };
         if !self.style.wraps {
             return self.write_line(layout, |index| row.get(index).map(String::as_str));
         }
@@ -280,20 +310,47 @@ impl<O: Write> Table<O> {
         if shown < rows {
             footer.push_str(&format!(", {shown} shown"));
         }
-        let slots = self.layout.as_deref().unwrap_or_default();
-        let columns = slots.iter().filter(|slot| **slot != Slot::LeftOut).count();
+        let columns = count_columns(self.layout.as_deref().unwrap_or_default());
         let all = self.headers.len();
+        let mut reduced = Vec::new();
         if columns < all {
             let null = match self.hidden {
                 0 => String::new(),
                 hidden => format!(" ({hidden} are NULL)"),
             };
-            footer.push_str(&format!(
-                "; {columns} of {all} columns{null}, --format vertical shows all"
-            ));
+            reduced.push(format!("{columns} of {all} columns{null}"));
+        }
+        if self.rounds {
+            reduced.push("floats rounded".to_owned());
+        }
+        if !reduced.is_empty() {
+            let reduced = reduced.join(", ");
+            footer.push_str(&format!("; {reduced}, --format vertical shows all"));
         }
         footer
     }
+}
+
+/// Returns the layout of the columns at `indexes`.
+fn fit_columns(needs: &[Need], indexes: &[usize], width: usize) -> Vec<Slot> {
+    let needs = indexes
+        .iter()
+        .filter_map(|index| needs.get(*index).copied());
+    let needs: Vec<Need> = needs.collect();
+    let slots = fit_widths(&needs, width).into_iter();
+    slots
+        .map(|slot| match slot {
+            Slot::Column { index, width } => Slot::Column {
+                index: indexes.get(index).copied().unwrap_or(index),
+                width,
+            },
+            Slot::LeftOut => Slot::LeftOut,
+        })
+        .collect()
+}
+
+fn count_columns(slots: &[Slot]) -> usize {
+    slots.iter().filter(|slot| **slot != Slot::LeftOut).count()
 }
 
 impl<O: Write> Sink for Table<O> {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 
 use super::super::Format;
 use super::super::fixture::{batch, printed, printed_as, styled_bytes};
@@ -207,4 +207,58 @@ fn times_are_shown_in_units() {
         text.contains("│       NULL │") && text.contains("│   246.9 ms │"),
         "{text}"
     );
+}
+
+#[test]
+fn floats_are_rounded_before_a_column_is_left_out() {
+    let floats = |name: &str| {
+        let column = Float64Array::from(vec![1026513.3333333334, 0.008603040300485643]);
+        (name.to_owned(), Arc::new(column) as ArrayRef)
+    };
+    let batch = |columns: usize| {
+        let names = (0..columns).map(|number| floats(&format!("c{number}")));
+        RecordBatch::try_from_iter(names).unwrap()
+    };
+    let fitting = styled(width(80), &[batch(3)]);
+    assert!(fitting.contains("1026513.3333333334 │"), "{fitting}");
+    assert!(fitting.ends_with("(2 rows)\n"), "{fitting}");
+    let rounded = styled(width(80), &[batch(5)]);
+    let row = "│  1026513.3 │  1026513.3 │  1026513.3 │  1026513.3 │  1026513.3 │";
+    assert!(rounded.contains(row), "{rounded}");
+    assert!(rounded.contains("│ 0.00860304 │"), "{rounded}");
+    let footer = "(2 rows; floats rounded, --format vertical shows all)\n";
+    assert!(rounded.ends_with(footer), "{rounded}");
+}
+
+#[test]
+fn the_runtime_is_shown_on_a_narrow_screen() {
+    let id = -7_773_659_707_213_937_057;
+    let integer = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+    let columns = [
+        (
+            "dataset",
+            Arc::new(StringArray::from(vec!["tenset"])) as ArrayRef,
+        ),
+        ("platform", Arc::new(StringArray::from(vec!["epyc-1t"]))),
+        ("graph_id", integer(id)),
+        ("config_id", integer(0)),
+        (
+            "runtime_ns",
+            Arc::new(Float64Array::from(vec![1026513.3333333334])),
+        ),
+        ("repeat_count", integer(3)),
+        ("environment_id", integer(id)),
+        ("source_id", integer(id)),
+        ("line", integer(3)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let wanted = "\
+┌─────────┬──────────┬──────────────────────┬───────────┬────────────┬───┐
+│ dataset │ platform │             graph_id │ config_id │ runtime_ns │ … │
+├─────────┼──────────┼──────────────────────┼───────────┼────────────┼───┤
+│ tenset  │ epyc-1t  │ -7773659707213937057 │         0 │  1026513.3 │ … │
+└─────────┴──────────┴──────────────────────┴───────────┴────────────┴───┘
+(1 row; 5 of 9 columns, floats rounded, --format vertical shows all)
+";
+    assert_eq!(styled(width(80), &[batch]), wanted);
 }
