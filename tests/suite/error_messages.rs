@@ -139,6 +139,41 @@ fn wrong_arguments_are_reported_with_valid_ones() {
 }
 
 #[test]
+fn misspelt_values_are_reported_with_existing_ones() {
+    let place = Place::new();
+    let stderr = |selected: &str, condition: &str| {
+        let sql = format!("SELECT {selected} FROM records r WHERE {condition}");
+        let ran = place.tsql(&["--sample", &sql]);
+        assert_eq!(ran.code, Some(0), "{sql}: {}", ran.stderr);
+        ran.stderr
+    };
+    for (condition, note) in [
+        (
+            "platform = 'EPYC-1T'",
+            "no platform `EPYC-1T`\nhint: did you mean `epyc-1t`?",
+        ),
+        (
+            "r.platform LIKE 'epyc1t'",
+            "no platform `epyc1t`\nhint: did you mean `epyc-1t`?",
+        ),
+        (
+            "dataset = 'TenSet'",
+            "no dataset `TenSet`\nhint: did you mean `tenset`?",
+        ),
+        (
+            "status = 'good'",
+            "no status `good`\nhint: there are failed, ok, unmeasured",
+        ),
+    ] {
+        for selected in ["line", "count(*)", "max(runtime_ns), count(*)"] {
+            assert_eq!(stderr(selected, condition), format!("note: {note}\n"));
+        }
+    }
+    assert_eq!(stderr("count(*)", "platform = 'epyc-1t' AND line < 0"), "");
+    assert_eq!(stderr("count(*)", "platform <> 'a100'"), "");
+}
+
+#[test]
 fn out_of_memory_errors_name_the_largest_consumer() {
     let sql = "SELECT a.value, count(*) FROM generate_series(1, 1000000) a, generate_series(1, 3) b GROUP BY 1 ORDER BY 2 LIMIT 1";
     let ran = Place::new().tsql(&["--sample", "--memory-limit", "2MB", sql]);

@@ -73,6 +73,7 @@ mod renames;
 mod report;
 mod score;
 mod screen;
+mod result_content;
 #[cfg(feature = "cluster")]
 mod security;
 #[cfg(feature = "flight")]

@@ -90,7 +90,7 @@ async fn run_named(
         timer: false,
         execute: execute_stream,
     };
-    if sql::run_query(place, &context, frame, &shown).await? == 0 {
+    if sql::run_query(place, &context, frame, &shown).await?.rows == 0 {
         print_empty_reason(query, &context, &values).await?;
     }
     print_notes(store, &platforms(query, &values), output).await;

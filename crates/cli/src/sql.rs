@@ -21,6 +21,7 @@ use super::empty_result;
 use super::outcome::{DONE, Failure};
 use super::output::{Output, print};
 use super::progress::{self, Execute};
+use super::result_content::{ContentObserver, PrintedResult};
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
 
@@ -83,10 +84,10 @@ pub(super) async fn run(place: &StoreOptions, query: Query) -> Result<u8, Failur
     };
     let unused = statements.back().and_then(created_name);
     while let Some(statement) = statements.pop_front() {
-        let platforms = empty_result::named_platforms(&statement);
+        let named = empty_result::named_values(&statement);
         let frame = plan_with_values(&context, statement, &text, &query.set);
-        if run_query(place, &context, frame, &shown).await? == 0 && query.output.is_table() {
-            empty_result::hint(&store, &platforms).await;
+        if run_query(place, &context, frame, &shown).await?.is_blank {
+            empty_result::hint(&context, &named).await;
         }
     }
     if let Some(name) = unused {
@@ -119,13 +120,13 @@ pub(super) struct Shown<'a> {
     pub(super) execute: Execute,
 }
 
-/// Plans a query, runs it and prints the result; returns the number of rows.
+/// Plans a query, runs it and prints the result; returns its content.
 pub(super) async fn run_query(
     place: &StoreOptions,
     context: &SessionContext,
     frame: impl Future<Output = tsql_error::Result<DataFrame>>,
     shown: &Shown<'_>,
-) -> Result<u64, Failure> {
+) -> Result<PrintedResult, Failure> {
     let begin = Instant::now();
     let frame = frame.await?;
     let plan = frame.logical_plan();
@@ -135,6 +136,7 @@ pub(super) async fn run_query(
         shown.output.clone()
     };
     let (watched, stream) = progress::run(frame, shown.execute).await?;
+    let (stream, observer) = ContentObserver::observe(stream);
     let printed = print(stream, &output).await;
     place.print_decisions(context);
     let rows = printed?;
@@ -145,7 +147,7 @@ pub(super) async fn run_query(
         let seconds = begin.elapsed().as_secs_f64();
         print_message(&format!("{} in {seconds:.6} s", count_noun(rows, "row")));
     }
-    Ok(rows)
+    Ok(observer.content(rows))
 }
 
 fn text(query: &Query) -> Result<String, Failure> {

@@ -12,8 +12,10 @@ use tsql_session::{LiveSession, find_query};
 use tsql_store::Store;
 
 use super::super::built_in_queries;
+use super::super::empty_result;
 use super::super::outcome::Failure;
 use super::super::output::Output;
+use super::super::result_content::PrintedResult;
 use super::super::signals;
 use super::super::sql::{Shown, run_query};
 use super::super::store_options::StoreOptions;
@@ -66,8 +68,15 @@ impl<'a> QueryRunner<'a> {
         self.bring_up_to_date(text).await?;
         for statement in statements {
             let context = self.session.context();
+            let named = empty_result::named_values(&statement);
             let frame = plan_statement(context, statement.clone(), text);
-            self.show(frame, settings).await?;
+            if self.show(frame, settings).await?.is_blank {
+                interruptible(async {
+                    empty_result::hint(context, &named).await;
+                    Ok::<_, Error>(())
+                })
+                .await?;
+            }
             self.session.track_prepared(&statement, text);
             self.learn().await?;
         }
@@ -91,7 +100,7 @@ impl<'a> QueryRunner<'a> {
         }
         let values = built_in_queries::choose_values(&query, context, parameters).await?;
         let result = self.show(query.run(context, &values), settings).await;
-        if let Ok(0) = result {
+        if let Ok(PrintedResult { rows: 0, .. }) = result {
             built_in_queries::print_empty_reason(&query, context, &values).await?;
         }
         for (name, table) in hidden {
@@ -118,12 +127,12 @@ impl<'a> QueryRunner<'a> {
         interruptible(self.session.register_object_stores(sql)).await
     }
 
-    /// Prints a result, unless Ctrl-C interrupts it; returns the number of rows.
+    /// Prints a result, unless Ctrl-C interrupts it; returns its content.
     async fn show(
         &self,
         frame: impl Future<Output = Result<datafusion::dataframe::DataFrame>>,
         settings: &mut Settings,
-    ) -> Result<u64, Failure> {
+    ) -> Result<PrintedResult, Failure> {
         let outlet = settings.outlet()?;
         let shown = Shown {
             output: &outlet.output,
@@ -131,9 +140,9 @@ impl<'a> QueryRunner<'a> {
             execute: execute_cancellable,
         };
         let context = self.session.context();
-        let rows = interruptible(run_query(self.place, context, frame, &shown)).await?;
+        let content = interruptible(run_query(self.place, context, frame, &shown)).await?;
         outlet.close()?;
-        Ok(rows)
+        Ok(content)
     }
 
     /// Updates the vocabulary after a statement that changed tables or views.

@@ -139,15 +139,14 @@ impl NamedQuery {
         mut usable: Vec<String>,
     ) -> Result<Error> {
         usable.sort();
-        if Self::platforms_of(context, RECORDS)
-            .await?
-            .iter()
-            .all(|known| known != name)
-        {
+        let mut all = Self::platforms_of(context, RECORDS).await?;
+        if !all.iter().any(|known| known == name) {
+            all.sort();
+            let known = if usable.is_empty() { all } else { usable };
             return Ok(Error::Unknown {
                 kind: "platform",
                 name: name.to_owned(),
-                known: usable.join(", "),
+                known: known.join(", "),
             });
         }
         let (own, about) = (&self.name, self.platform_rows());
@@ -290,6 +289,11 @@ mod tests {
             "{unknown}"
         );
         let few = "-- One.\n-- platform p : where\n-- needs records WHERE ns > 9 : slow records\nSELECT $p AS p";
+        let none = run_with_platforms(&["x86", "k80"], few, &[("p", "x68")])
+            .await
+            .unwrap_err();
+        let none = none.to_string();
+        assert!(none.ends_with("`x68`\nhint: did you mean `x86`?"), "{none}");
         let other = run_with_platforms(&["a", "b"], few, &[("p", "b")])
             .await
             .unwrap_err();
