@@ -95,7 +95,7 @@ pub(crate) fn ends_with_session(py: Python<'_>, sql: &str) -> PyResult<Option<&'
 #[pyfunction]
 pub(crate) fn size_bytes(py: Python<'_>, size: &str) -> PyResult<usize> {
     let bytes = tsql::cli::size_bytes(size);
-    bytes.map_err(|reason| argument_error(py, "memory_limit", reason))
+    bytes.map_err(|reason| argument_error(py, "memory_limit", format!("{reason}, or `none`")))
 }
 
 /// Returns the names in a text that are not tables of a store.

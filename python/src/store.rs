@@ -19,6 +19,9 @@ use crate::views::without_views;
 /// Location of the built-in sample.
 const SAMPLE: &str = "sample:";
 
+/// Memory limit for no limit, as in `_convert.py`.
+const UNLIMITED: usize = 0;
+
 /// Location of a store in memory, which ends with the process.
 const MEMORY: &str = "memory:";
 
@@ -171,6 +174,7 @@ impl Store {
         };
         let mut options = SessionOptions::default();
         match (memory_limit, query::memory_guard_bytes()) {
+            (Some(UNLIMITED), _) => {}
             (Some(bytes), _) => options = options.memory_limit_bytes(bytes),
             (None, Some(bytes)) => options = options.memory_guard_bytes(bytes),
             (None, None) => {}
@@ -189,7 +193,7 @@ impl Store {
             location,
             at,
             options,
-            memory_limit,
+            memory_limit: memory_limit.filter(|bytes| *bytes != UNLIMITED),
             opened: Mutex::new(Some(OpenStore {
                 by: generation()?,
                 store,

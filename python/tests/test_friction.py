@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -281,7 +282,7 @@ def test_frames_are_predictions_and_features(own: tsql.Store) -> None:
 
 
 def test_sizes_are_bytes_or_texts(location: str) -> None:
-    for size in ("1GB", "512MiB", 10**9):
+    for size in ("1GB", "512MiB", 10**9, "none"):
         assert tsql.open(location, memory_limit=size).sql("SELECT 1").scalar() == 1
         assert tsql.create("memory:", memory_limit=size).sql("SELECT 1").scalar() == 1
     for wrong in ("much", "", "-1GB", 0, -5):
@@ -289,6 +290,23 @@ def test_sizes_are_bytes_or_texts(location: str) -> None:
             tsql.open(location, memory_limit=wrong)
     with pytest.raises(tsql.Error):
         tsql.open(location, memory_limit="1MB").sql("SELECT * FROM records ORDER BY runtime_ns").rows()
+
+
+def test_a_store_without_a_limit_is_opened_again_without_one(location: str) -> None:
+    store = tsql.open(location, memory_limit="none")
+    for other in (pickle.loads(pickle.dumps(store)), store.at("records@0")):
+        assert other.sql("SELECT 1").scalar() == 1
+    assert store.check(memory_limit="none").is_sound
+
+
+def test_lists_are_arguments_of_functions(store: tsql.Store) -> None:
+    equal = store.sql("SELECT count(*) FROM records WHERE line = ANY($a)", {"a": [3, 4]}).scalar()
+    assert equal > 0
+    for lines in ([3, 4], numpy.array([3, 4]), numpy.array([3, 4], dtype="int32")):
+        for condition in ("line IN (SELECT unnest($a))", "list_contains($a, line)"):
+            sql = f"SELECT count(*) FROM records WHERE {condition}"
+            assert store.sql(sql, {"a": lines}).scalar() == equal, (sql, lines)
+    assert store.sql("SELECT unnest($a)", {"a": ["x", "y"]}).rows() == [("x",), ("y",)]
 
 
 def test_the_class_of_stores_names_the_calls_that_open_one() -> None:

@@ -21,22 +21,29 @@ def is_table(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
 
 
+UNLIMITED = 0
+"""Memory limit of the native module for `"none"`."""
+
+
 def size_bytes(size: int | str | None) -> int | None:
     """Returns a memory limit in bytes.
 
     Args:
-        size: Number of bytes, or a text like `"500MB"` or `"2GiB"`.
+        size: Number of bytes, or a text like `"500MB"` or `"2GiB"`, or `"none"`.
 
     Returns:
-        Number of bytes; `None` for no limit.
+        Number of bytes; `UNLIMITED` for `"none"`; `None` for the default.
 
     Raises:
         tsql.errors.ArgumentError: If the size is invalid.
     """
+    if size == "none":
+        return UNLIMITED
     if isinstance(size, str):
         return _native.size_bytes(size)
     if size is not None and size <= 0:
-        raise ArgumentError(f"`{size}` is not a size, expected bytes above 0, or a text like 2GiB", name="memory_limit")
+        expected = "expected bytes above 0, a text like 2GiB, or none"
+        raise ArgumentError(f"`{size}` is not a size, {expected}", name="memory_limit")
     return size
 
 

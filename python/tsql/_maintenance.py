@@ -91,7 +91,7 @@ class MaintenanceMethods:
         """Verifies every byte, reference and hash of the store, and that every source can be exported.
 
         Args:
-            memory_limit: Limit in bytes, or a text like `"2GiB"`.
+            memory_limit: Limit in bytes, or a text like `"2GiB"`, or `"none"`.
             progress: `True` shows a line on standard error; a callable receives the current item, the completed
                 amount and the total amount.
 
@@ -104,7 +104,7 @@ class MaintenanceMethods:
             True
         """
         with ProgressReport(progress) as callback:
-            return decoded(_store_reports.Checked, self._native.check(size_bytes(memory_limit), callback))
+            return decoded(_store_reports.Checked, self._native.check(size_bytes(memory_limit) or None, callback))
 
     def repair(self) -> list[RepairItem]:
         """Repairs what `check` reports in `Checked.repairs`.

@@ -40,7 +40,7 @@ else:
 Path = str | PathLike[str]
 
 Size = int | str
-"""Bytes, or a text like `"500MB"` or `"2GiB"`."""
+"""Bytes, or a text like `"500MB"` or `"2GiB"`, or `"none"` for no limit."""
 
 
 def open(
@@ -59,7 +59,7 @@ def open(
         at: State to open: a tag (`"v1.0"`), a time (`"2026-11-21T17:00:00Z"`), a table version (`"records@12"`), or
             the value of `Store.version`. Such a store is read-only.
         memory_limit: Memory of a query in bytes, or a text like `"2GiB"`. Larger data is spilled to temporary files.
-            Without it, a query may use 70 % of the available memory.
+            `"none"` is no limit. Without it, a query may use 70 % of the available memory.
         threads: Number of threads; the default is one per core.
         workers: Addresses of machines that run parts of queries, such as `"host:7700,host:7701"`. The token comes from
             the environment variable `TSQL_TOKEN` or `TSQL_TOKEN_FILE`, certificates from `TSQL_TLS_CERT`,
@@ -84,7 +84,7 @@ def open(
         hint = f"hint: tsql.sample().sql(\"FROM '{path}'\") queries the file, store.ingest({path!r}) ingests it"
         raise NotAStore(f"`{path}` is a file, expected the folder of a store\n{hint}", location=path)
     limit = size_bytes(memory_limit)
-    return Store(_native.Store(path, at, None, limit, threads, workers), limit, threads, workers)
+    return Store(_native.Store(path, at, None, limit, threads, workers), memory_limit, threads, workers)
 
 
 def create(
@@ -95,7 +95,7 @@ def create(
     Args:
         location: Folder, `s3://BUCKET/PATH`, or `"memory:"` for a store that ends with the process.
         exist_ok: Whether to open an existing store. With `False`, it is an error.
-        memory_limit: Memory of a query in bytes, or a text like `"2GiB"`.
+        memory_limit: Memory of a query in bytes, or a text like `"2GiB"`, or `"none"`.
         threads: Number of threads; the default is one per core.
 
     Returns:
@@ -111,7 +111,7 @@ def create(
     """
     limit = size_bytes(memory_limit)
     create = "open" if exist_ok else "new"
-    return Store(_native.Store(_path(location), None, create, limit, threads, None), limit, threads, None)
+    return Store(_native.Store(_path(location), None, create, limit, threads, None), memory_limit, threads, None)
 
 
 def sample() -> Store:
@@ -164,7 +164,7 @@ class Store(
     def __init__(
         self,
         native: _native.Store,
-        memory_limit: int | None = None,
+        memory_limit: Size | None = None,
         threads: int | None = None,
         workers: str | None = None,
     ) -> None:
@@ -448,7 +448,7 @@ class Store(
 
 
 def _reopened(
-    location: str, at: str | None, memory_limit: int | None, threads: int | None, workers: str | None
+    location: str, at: str | None, memory_limit: Size | None, threads: int | None, workers: str | None
 ) -> Store:
     return open(location, at=at, memory_limit=memory_limit, threads=threads, workers=workers)
 

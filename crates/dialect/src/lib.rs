@@ -13,6 +13,7 @@
 
 pub mod completion;
 mod diagnostics;
+mod json_functions;
 mod macros;
 pub mod placeholders;
 pub mod referenced_tables;

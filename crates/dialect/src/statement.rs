@@ -23,6 +23,8 @@
 //! | `UNPIVOT t ON a, b`, `t UNPIVOT (v FOR n IN (a, b))` | `unnest(['a', 'b']) AS n, unnest([a, b]) AS v` |
 //! | `split('by-task')`, `table_version('records')` | an expression over the keys of a record (see [`splits`]), a number |
 //! | `config_key` of `records` | the same column of `configurations`, joined (see `keys`) |
+//! | `CREATE TEMP TABLE t AS ...` | `CREATE TABLE t AS ...`: both end with the session |
+//! | `unnest($a)` with a list | `unnest(arrow_cast($a, 'List(Int64)'))` (see `list_arguments`) |
 //! | `a IS DISTINCT FROM b AND c` | `(a IS DISTINCT FROM b) AND c`, as the standard defines (see `workarounds` of `tensorsql-engine`) |
 //!
 //! This applies to text from users. Sessions of the library accept what DataFusion accepts.
@@ -32,7 +34,9 @@ mod calls;
 mod casts;
 mod depth;
 mod intervals;
+mod json_operators;
 mod keys;
+mod list_arguments;
 mod named_windows;
 mod names;
 mod ordinals;
@@ -68,18 +72,16 @@ use crate::diagnostics::{parse_error, planning_error};
 use crate::placeholders::bind_placeholders;
 use crate::syntax::TsqlDialect;
 use depth::OperatorDepth;
+pub use list_arguments::cast_list_arguments;
 use tsql_engine::check_setting_changes;
 use tsql_engine::rewrite_read_call;
 use tsql_error::{Error, Result};
+use tsql_schema as schema;
 use tsql_store::Settings;
 use walk::visit_statement;
 
 /// Stack size for the longest chains. Unused stack takes no memory.
 const STACK_BYTES: usize = 64 << 20;
-
-/// `SHOW TABLES` without the schemas of stored columns and of DataFusion itself.
-const SHOW_TABLES: &str = "SELECT table_name, table_type FROM information_schema.tables \
-                          WHERE table_schema = 'public' ORDER BY table_name";
 
 /// `SHOW tsql.rules`: the rule switches among all settings.
 const SHOW_RULES: &str = "SELECT substr(name, 7) AS rule, value = 'true' AS enabled, description \
@@ -168,6 +170,7 @@ pub async fn plan_with(
     let plan = plan.map_err(|error| out.explain_error(planning_error(error, sql, context)))?;
     let plan = bind(out.restore_view_text(plan))?;
     check_setting_changes(&plan, context.state().config_options())?;
+    json_operators::check_plan(&plan, sql)?;
     let frame = context.execute_logical_plan(plan).await;
     frame.map_err(|error| planning_error(error, sql, context))
 }
@@ -190,6 +193,7 @@ impl VisitorMut for StatementRewriter<'_> {
         if let Err(error) = store_writes::check(statement) {
             return ControlFlow::Break(error);
         }
+        store_writes::drop_temporary(statement);
         match rewrite_show(statement) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -245,6 +249,9 @@ impl VisitorMut for StatementRewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Err(error) = json_operators::check_expr(expr) {
+            return ControlFlow::Break(error);
+        }
         if self.compares {
             boolean::regroup(expr);
         }
@@ -279,7 +286,7 @@ fn rewrite_join_side(operator: &mut JoinOperator) {
 /// Rewrites `SHOW TABLES` and `SHOW tsql.NAME`. DataFusion lists settings of extensions without their prefix.
 fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
     match statement {
-        SqlStatement::ShowTables { .. } => *statement = parse_own_query(SHOW_TABLES)?,
+        SqlStatement::ShowTables { .. } => *statement = parse_own_query(&show_tables())?,
         SqlStatement::ShowVariable { variable } => {
             let names: Vec<String> = variable
                 .iter()
@@ -298,6 +305,17 @@ fn rewrite_show(statement: &mut SqlStatement) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// `SHOW TABLES` without the schemas of stored columns and of DataFusion itself, important tables first.
+fn show_tables() -> String {
+    let ranks = schema::FIRST_LISTED.iter().enumerate();
+    let ranks = ranks.map(|(rank, name)| format!("WHEN table_name = '{name}' THEN {rank}"));
+    format!(
+        "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public' \
+         ORDER BY CASE {} END NULLS LAST, table_name",
+        ranks.collect::<Vec<_>>().join(" ")
+    )
 }
 
 /// Parses an internal query.

@@ -119,6 +119,9 @@ pub async fn run_sql(
             .map_err(Error::Query),
     };
     let mut statements = statement::parse_statements(sql)?;
+    for statement in &mut statements {
+        statement::cast_list_arguments(statement, values);
+    }
     let last = statements.pop_back();
     let last = last.ok_or_else(|| Error::Refused("the query is empty".to_owned()))?;
     for statement in statements {

@@ -8,7 +8,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Set, Statement as SqlStatement};
 use tsql_dialect::referenced_tables::other_tables;
-use tsql_dialect::statement::{parse_statements, plan_with};
+use tsql_dialect::statement::{cast_list_arguments, parse_statements, plan_with};
 use tsql_error::{Error, Result};
 use tsql_store::Store;
 
@@ -29,7 +29,7 @@ pub async fn run_read_only(
     sql: &str,
     store_only: bool,
 ) -> Result<DataFrame> {
-    run_read_only_with(context, sql, store_only, Ok).await
+    run_read_only_with(context, sql, store_only, &[]).await
 }
 
 /// Plans a query over the newest version of a store. It writes nothing, changes nothing, and reads no files.
@@ -48,21 +48,14 @@ pub async fn query_read_only(
     check_reads(sql)?;
     let options = options.clone().store_only().sql(sql);
     let context = open_session_with(store, &options).await?;
-    let parameters = ParamValues::from(values.to_vec());
-    let bind = |plan: LogicalPlan| match values {
-        [] => Ok(plan),
-        _ => plan
-            .with_param_values(parameters.clone())
-            .map_err(Error::Query),
-    };
-    run_read_only_with(&context, sql, true, bind).await
+    run_read_only_with(&context, sql, true, values).await
 }
 
 async fn run_read_only_with(
     context: &SessionContext,
     sql: &str,
     store_only: bool,
-    bind: impl Fn(LogicalPlan) -> Result<LogicalPlan>,
+    values: &[(String, ScalarValue)],
 ) -> Result<DataFrame> {
     check_reads(sql)?;
     if store_only {
@@ -72,11 +65,19 @@ async fn run_read_only_with(
         }
     }
     let mut statements = parse_statements(sql)?;
-    let question = statements.pop_back().ok_or_else(empty_query)?;
+    let mut query = statements.pop_back().ok_or_else(empty_query)?;
     for switch in statements {
         plan_with(context, switch, sql, Ok).await?;
     }
-    plan_with(context, question, sql, |plan| check_plan(bind(plan)?)).await
+    cast_list_arguments(&mut query, values);
+    let parameters = ParamValues::from(values.to_vec());
+    let bind = |plan: LogicalPlan| match values {
+        [] => Ok(plan),
+        _ => plan
+            .with_param_values(parameters.clone())
+            .map_err(Error::Query),
+    };
+    plan_with(context, query, sql, |plan| check_plan(bind(plan)?)).await
 }
 
 /// Checks that the text is one query, possibly after settings of optimizer rules.
@@ -159,6 +160,7 @@ fn rejected_write(what: &str) -> Error {
 mod tests {
     use super::*;
     use crate::{SessionOptions, open_session, open_session_with};
+    use arrow::datatypes::DataType;
     use tsql_dataset::demo::create_demo;
 
     #[tokio::test]
@@ -243,6 +245,24 @@ mod tests {
         assert_eq!(rows.count().await.unwrap(), 1);
         let copied = format!("COPY (SELECT 1) TO '{to}'");
         assert!(run_read_only(&context, &copied, false).await.is_err() && !out.exists());
+    }
+
+    #[tokio::test]
+    async fn lists_are_arguments_of_functions() {
+        let store = create_demo().await.unwrap();
+        let numbers = [3_i64, 4].map(|number| ScalarValue::Int64(Some(number)));
+        let list = ScalarValue::new_list_nullable(&numbers, &DataType::Int64);
+        let values = [("a".to_owned(), ScalarValue::List(list))];
+        let count = async |condition: &str| {
+            let sql = format!("SELECT line FROM records WHERE {condition}");
+            let options = SessionOptions::default();
+            let frame = query_read_only(&store, &options, &sql, &values).await;
+            frame.unwrap().count().await.unwrap()
+        };
+        let equal = count("line = ANY($a)").await;
+        assert!(equal > 0);
+        assert_eq!(count("line IN (SELECT unnest($a))").await, equal);
+        assert_eq!(count("list_contains($a, line)").await, equal);
     }
 
     /// A query of one user takes the shared memory of the others.

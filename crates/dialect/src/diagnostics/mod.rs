@@ -14,7 +14,12 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 
+use crate::json_functions::JSON_FUNCTIONS;
 use tsql_error::{Error, SqlError, SqlSpan, plain_message, sql_hint};
+
+/// Message for a lambda function that is no argument of a function of lists.
+const LAMBDA_OUTSIDE: &str =
+    "`->` is supported only in arguments of list functions, and not as a JSON operator";
 
 /// Error for a text that is not valid SQL.
 pub(crate) fn parse_error(error: DataFusionError, sql: &str) -> Error {
@@ -63,7 +68,9 @@ fn sql_error(error: &DataFusionError, sql: &str, context: &SessionContext) -> Sq
             (message, String::new(), hint)
         }
     };
-    let hint = hint.or_else(|| sql_hint(&text).map(str::to_owned));
+    let hint = hint
+        .or_else(|| sql_hint(&text).map(str::to_owned))
+        .or_else(|| (message == LAMBDA_OUTSIDE).then(|| JSON_FUNCTIONS.to_owned()));
     let span = error_span(error, sql).or_else(|| position::find_word(sql, &name));
     SqlError::new(sql, message, span, hint)
 }
@@ -79,10 +86,7 @@ fn unsupported_expression(text: &str) -> Option<String> {
     Some(match kind.as_str() {
         "" => "this expression is not supported".to_owned(),
         // `a -> b` is read as the lambda function of an argument `a`.
-        "Lambda" => {
-            "`->` is supported only in arguments of list functions, and not as a JSON operator"
-                .to_owned()
-        }
+        "Lambda" => LAMBDA_OUTSIDE.to_owned(),
         kind => format!("this expression is not supported: {kind}"),
     })
 }

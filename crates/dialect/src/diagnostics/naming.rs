@@ -6,9 +6,13 @@ use datafusion::common::{Column, SchemaError};
 use datafusion::prelude::SessionContext;
 
 use super::finding::Finding;
+use crate::json_functions::JSON_FUNCTIONS;
 use crate::macros;
 use tsql_error::{nearest, plain_message};
 use tsql_schema as schema;
+
+/// Part of the names of functions that read JSON.
+const JSON: &str = "json";
 
 /// Number of columns listed if none is similar to the unknown one.
 const LISTED_COLUMNS: usize = 12;
@@ -172,7 +176,11 @@ pub(super) fn unknown_function(message: &str, context: &SessionContext) -> Optio
             hint: Some(format!("use {}", calls.join(" or "))),
         });
     }
+    if name.contains(JSON) {
+        known.retain(|known| known.contains(JSON));
+    }
     let hint = match nearest(name, known) {
+        None if name.contains(JSON) => JSON_FUNCTIONS.to_owned(),
         Some(meant) if meant == name => {
             format!("use it over rows: {name}(...) OVER (ORDER BY ...)")
         }

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{Expr, FunctionArguments, Ident, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, Expr, FunctionArguments, Ident, SelectItem, SetExpr,
+};
 
 use super::calls;
 use crate::syntax::pieces::{null_expr, quoted_ident};
@@ -73,18 +75,17 @@ fn expr_name(expr: &Expr) -> String {
     }
 }
 
-/// Returns whether a column is computed. `unnest` may produce several columns and keeps its names.
+/// Returns whether a column is computed.
 fn is_computed(expr: &Expr) -> bool {
     match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::CompoundFieldAccess { .. } => {
-            false
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        // A field of a struct has its own name, an element of a list has none.
+        Expr::CompoundFieldAccess { access_chain, .. } => {
+            matches!(access_chain.last(), Some(AccessExpr::Subscript(_)))
         }
         Expr::Nested(inner) => is_computed(inner),
-        // `t.user` is parsed as a call without parentheses.
-        Expr::Function(call) => {
-            !matches!(call.args, FunctionArguments::None)
-                && !call.name.to_string().eq_ignore_ascii_case("unnest")
-        }
+        // `t.user` is parsed as a call without parentheses. The planner ignores an alias of `unnest(struct)`.
+        Expr::Function(call) => !matches!(call.args, FunctionArguments::None),
         _ => true,
     }
 }

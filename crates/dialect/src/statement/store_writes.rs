@@ -1,4 +1,5 @@
-//! Rejects statements that would change the tables of a store, and suggests the command for it.
+//! Rejects statements that would change the tables of a store, and suggests the command for it. A temporary table is
+//! a table of the session.
 
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, ObjectType, Statement, TableFactor, TableObject, TableWithJoins,
@@ -6,6 +7,12 @@ use datafusion::sql::sqlparser::ast::{
 
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
+
+const CREATE_INDEX: &str = "CREATE INDEX";
+
+/// Hint for users who want an index.
+const NO_INDEX: &str =
+    "queries skip data by the statistics of files, `tsql optimize` sorts and merges the files";
 
 /// Rejects a statement that changes or removes a table or view of the store. Tables created in the session may be
 /// changed.
@@ -59,9 +66,18 @@ pub(super) fn check(statement: &Statement) -> Result<()> {
             vec![&alter.name],
             "`tsql describe TABLE` lists its columns",
         ),
+        Statement::Merge(merge) => (
+            "MERGE",
+            factor_name(&merge.table).into_iter().collect(),
+            "`tsql ingest FILES` and `tsql append` add records",
+        ),
+        Statement::CreateIndex(index) => (CREATE_INDEX, vec![&index.table_name], NO_INDEX),
         _ => return Ok(()),
     };
     match names.into_iter().find_map(store_table_name) {
+        None if verb == CREATE_INDEX => Err(Error::Refused(format!(
+            "indexes are not supported\nhint: {NO_INDEX}"
+        ))),
         None => Ok(()),
         Some(name) => Err(Error::Refused(format!(
             "`{name}` belongs to the store, which SQL cannot change: {verb} is not possible\nhint: {hint}"
@@ -69,8 +85,21 @@ pub(super) fn check(statement: &Statement) -> Result<()> {
     }
 }
 
+/// Drops `TEMPORARY` from `CREATE`: tables and views that SQL creates end with the session.
+pub(super) fn drop_temporary(statement: &mut Statement) {
+    match statement {
+        Statement::CreateTable(table) => table.temporary = false,
+        Statement::CreateView(view) => view.temporary = false,
+        _ => {}
+    }
+}
+
 fn table_name(table: &TableWithJoins) -> Option<&ObjectName> {
-    match &table.relation {
+    factor_name(&table.relation)
+}
+
+fn factor_name(table: &TableFactor) -> Option<&ObjectName> {
+    match table {
         TableFactor::Table { name, .. } => Some(name),
         _ => None,
     }
@@ -105,6 +134,11 @@ mod tests {
             ("DROP TABLE records", "retract"),
             ("DROP VIEW IF EXISTS public.nodes", "retract"),
             ("ALTER TABLE graphs ADD COLUMN a INT", "describe"),
+            (
+                "MERGE INTO records AS r USING mine AS m ON r.line = m.line WHEN MATCHED THEN DELETE",
+                "ingest",
+            ),
+            ("CREATE INDEX i ON records (graph_id)", "optimize"),
         ] {
             let error = parse_statements(sql).unwrap_err().to_string();
             assert!(error.contains("belongs to the store"), "{sql}: {error}");
@@ -117,6 +151,26 @@ mod tests {
             "DELETE FROM \"Records\"",
         ] {
             assert!(parse_statements(sql).is_ok(), "{sql}");
+        }
+        let index = parse_statements("CREATE INDEX i ON mine (a)").unwrap_err();
+        let index = index.to_string();
+        assert!(
+            index.starts_with("indexes are not supported\nhint: "),
+            "{index}"
+        );
+    }
+
+    #[test]
+    fn temporary_tables_are_tables_of_the_session() {
+        for (sql, wanted) in [
+            ("CREATE TEMP TABLE t AS SELECT 1 AS a", "CREATE TABLE t AS "),
+            (
+                "CREATE TEMPORARY VIEW v AS SELECT 1 AS a",
+                "CREATE VIEW v AS ",
+            ),
+        ] {
+            let parsed = parse_statements(sql).unwrap();
+            assert!(parsed[0].to_string().starts_with(wanted), "{sql}");
         }
     }
 }

@@ -48,6 +48,11 @@ fn names_are_unique() {
             "SELECT MIN(a), sum(b) OVER (ORDER BY c), t.user FROM t",
             "SELECT MIN(a) AS \"min(a)\", sum(b) OVER (ORDER BY c) AS \"sum(b) OVER (ORDER BY c)\", t.user FROM t",
         ),
+        (
+            "SELECT a[1], t.a[1:2], s.x, UNNEST([1, 2]), unnest(a) FROM t",
+            "SELECT a[1] AS \"a[1]\", t.a[1:2] AS \"t.a[1:2]\", s.x, UNNEST([1, 2]) AS \"unnest([1, 2])\", \
+             unnest(a) AS \"unnest(a)\" FROM t",
+        ),
         ("SELECT a.x, b.x FROM a, b", "SELECT a.x, b.x FROM a, b"),
         ("SELECT a, b AS a FROM t", "SELECT a, b AS a FROM t"),
         (
@@ -66,7 +71,6 @@ fn names_are_unique() {
             "SELECT 1, -2.5, 'a', round(b, 2), 1 FROM t",
             "SELECT 1 AS \"1\", -2.5 AS \"-2.5\", 'a' AS \"'a'\", round(b, 2) AS \"round(b, 2)\", 1 AS \"1_2\" FROM t",
         ),
-        ("SELECT unnest([1, 2])", "SELECT unnest([1, 2])"),
         (
             "COPY (SELECT a, a FROM t) TO 'x.csv'",
             "COPY (SELECT a, a AS \"a_2\" FROM t) TO x.csv",
@@ -442,4 +446,13 @@ fn rows_are_compared_by_their_values() {
         let written = rewritten_sql(&format!("SELECT q FROM t WHERE {sql}"));
         assert_eq!(written, format!("SELECT q FROM t WHERE {expected}"));
     }
+}
+
+#[test]
+fn a_list_of_tables_begins_with_records() {
+    let listed = rewritten_sql("SHOW TABLES");
+    let wanted =
+        "ORDER BY CASE WHEN table_name = 'records' THEN 0 WHEN table_name = 'graphs' THEN 1 ";
+    assert!(listed.contains(wanted), "{listed}");
+    assert!(listed.ends_with(" END NULLS LAST, table_name"), "{listed}");
 }
