@@ -1,7 +1,7 @@
 -- Roofline: GFLOPS of the best configuration of each task by FLOP per byte, and the limits of the machine.
 -- platform platform : platform, as in `records.platform`
--- parameter peak = 0 : peak GFLOPS of the machine, from its data sheet or a measured `matmul`; 0 for the maximum of the tasks
--- parameter bandwidth = 0 : memory bandwidth in GB/s, from the data sheet or a measured `row_sum`; 0 for the maximum of the tasks
+-- parameter peak = 0 : peak GFLOPS of the machine, from its data sheet or a measured `matmul`; 0 for that of `platforms`, else the maximum of the tasks
+-- parameter bandwidth = 0 : memory bandwidth in GB/s, from the data sheet or a measured `row_sum`; 0 for that of `platforms`, else the maximum of the tasks
 -- needs records WHERE status = 'ok' AND graph_id IN (SELECT graph_id FROM tasks WHERE flop_count > 0) : records of tasks with known operations (ingest the `network_info` files of TenSet)
 -- plot: kind=scatter x=flop_per_byte y=gflops by=op limit=roof_gflops annotate=roof log=xy
 WITH best AS (
@@ -34,18 +34,24 @@ tasks_of AS (
   FROM tensors
   GROUP BY graph_id, op, flop_count, best_ns
 ),
+-- Limits of the parameters, else of `tsql platform set`.
+stated AS (
+  SELECT coalesce(nullif(CAST($peak AS DOUBLE), 0), max(peak_flop_per_s) / 1e9) AS peak,
+    coalesce(nullif(CAST($bandwidth AS DOUBLE), 0), max(bandwidth_bytes_per_s) / 1e9) AS bandwidth
+  FROM platforms
+  WHERE platform = $platform
+),
 machine AS (
-  SELECT coalesce(nullif(CAST($peak AS DOUBLE), 0), max(gflops)) AS peak,
-    coalesce(nullif(CAST($bandwidth AS DOUBLE), 0), max(gb_per_s)) AS bandwidth
-  FROM tasks_of
+  SELECT coalesce(max(s.peak), max(t.gflops)) AS peak, coalesce(max(s.bandwidth), max(t.gb_per_s)) AS bandwidth,
+    CASE WHEN max(s.peak) > 0 AND max(s.bandwidth) > 0 THEN '' ELSE ' (best reached)' END AS origin
+  FROM tasks_of AS t CROSS JOIN stated AS s
 ),
 -- Range of x: all tasks and the ridge point.
 roof AS (
   SELECT max(m.peak) AS peak, max(m.bandwidth) AS bandwidth, max(m.peak / m.bandwidth) AS ridge,
     least(min(t.flop_per_byte), max(m.peak / m.bandwidth) / 2) AS least_x,
     greatest(max(t.flop_per_byte), max(m.peak / m.bandwidth) * 2) AS most_x,
-    concat(round(max(m.peak), 1), ' GFLOPS, ', round(max(m.bandwidth), 1), ' GB/s',
-      CASE WHEN CAST($peak AS DOUBLE) > 0 AND CAST($bandwidth AS DOUBLE) > 0 THEN '' ELSE ' (best reached)' END) AS limits
+    concat(round(max(m.peak), 1), ' GFLOPS, ', round(max(m.bandwidth), 1), ' GB/s', max(m.origin)) AS limits
   FROM tasks_of AS t CROSS JOIN machine AS m
   WHERE m.peak > 0 AND m.bandwidth > 0
 )

@@ -1,8 +1,13 @@
 -- Lower bounds of runtimes of TpuGraphs graphs, and the best measured ones. Loop bodies count once.
--- parameter peak = 123000 : peak performance of the machine, GFLOPS; the default is that of a TPU v3
--- parameter bandwidth = 900 : memory bandwidth of the machine, GB/s; the default is that of a TPU v3
+-- parameter peak = 0 : peak performance of the machine, GFLOPS; 0 for that of `platforms`, else 123000, that of a TPU v3
+-- parameter bandwidth = 0 : memory bandwidth of the machine, GB/s; 0 for that of `platforms`, else 900, that of a TPU v3
 -- needs records WHERE dataset = 'tpugraphs' AND status = 'ok' : records of TpuGraphs with runtimes
-WITH known AS (
+WITH machine AS (
+  SELECT coalesce(nullif(CAST($peak AS DOUBLE), 0), max(peak_flop_per_s) / 1e9, 123000) AS peak,
+    coalesce(nullif(CAST($bandwidth AS DOUBLE), 0), max(bandwidth_bytes_per_s) / 1e9, 900) AS bandwidth
+  FROM platforms
+  WHERE platform IN (SELECT DISTINCT platform FROM records WHERE dataset = 'tpugraphs')
+), known AS (
   SELECT graph_id, node, op, opcode, features, node_feature(features, 'is_root') = 1 AS is_root FROM nodes WHERE opcode IS NOT NULL
 ), computed AS (
   SELECT k.graph_id, sum(hlo_flop_count(k.opcode, k.features, o.features)) AS flop_count
@@ -39,10 +44,11 @@ WITH known AS (
   GROUP BY r.graph_id
 ), bounds AS (
   SELECT n.graph, coalesce(c.flop_count, 0) AS flop_count, m.moved_bytes,
-    greatest(coalesce(c.flop_count, 0) / CAST($peak AS DOUBLE), m.moved_bytes / CAST($bandwidth AS DOUBLE)) AS bound_ns, b.best_ns
+    greatest(coalesce(c.flop_count, 0) / a.peak, m.moved_bytes / a.bandwidth) AS bound_ns, b.best_ns
   FROM moved AS m
   JOIN best AS b ON b.graph_id = m.graph_id
   JOIN names AS n ON n.graph_id = m.graph_id
+  CROSS JOIN machine AS a
   LEFT JOIN computed AS c ON c.graph_id = m.graph_id
 )
 SELECT *, bound_ns / best_ns AS fraction_of_bound FROM bounds ORDER BY fraction_of_bound DESC NULLS LAST, graph

@@ -75,7 +75,7 @@ pub use tsql_dataset::optional_setting;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 pub use tsql_dataset::trials;
 pub use tsql_dataset::{
-    auto_scheduler, check, copy, corrections, diff, export, ingest, notes, optimize,
+    auto_scheduler, check, copy, corrections, diff, export, ingest, notes, optimize, platforms,
 };
 #[cfg(feature = "flight")]
 pub use tsql_flight as flight;

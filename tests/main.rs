@@ -133,6 +133,8 @@ mod pair;
 #[path = "suite/pipes.rs"]
 mod pipes;
 #[cfg(feature = "plot")]
+#[path = "suite/platforms.rs"]
+mod platforms;
 #[path = "suite/plot.rs"]
 mod plot;
 #[path = "suite/publish.rs"]

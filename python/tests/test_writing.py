@@ -185,6 +185,26 @@ def test_maintenance_and_exports(own: tsql.Store, tmp_path: Path) -> None:
         own.publish(tmp_path / "p", titel="x")
 
 
+def test_facts_of_platforms(own: tsql.Store) -> None:
+    own.ingest(DATA / "epyc-2t")
+    stated = own.platform_facts("epyc-2t")
+    assert [(fact.fact, fact.value, fact.set_at_us) for fact in stated] == [("cores", 2.0, None)]
+    facts = own.set_platform("epyc-2t", peak_flop_per_s=9e10, bandwidth_bytes_per_s="20GB/s", source="measured", author="me")
+    assert facts.has_records and facts.unchanged == 0
+    assert [(fact.fact, fact.value) for fact in facts.written] == [("bandwidth_bytes_per_s", 2e10), ("peak_flop_per_s", 9e10)]
+    again = own.set_platform("epyc-2t", peak_flop_per_s="90 GFLOPS", source="measured")
+    assert (again.unchanged, again.written) == (1, [])
+    ridge = own.sql("SELECT peak_flop_per_s / bandwidth_bytes_per_s AS x FROM platforms WHERE platform = 'epyc-2t'")
+    assert ridge.scalar() == 4.5
+    with pytest.raises(tsql.errors.ArgumentError, match="`-1` is not a value of clock_hz"):
+        own.set_platform("epyc-2t", clock_hz=-1, source="x")
+    with pytest.raises(tsql.errors.ArgumentError, match="no fact to set"):
+        own.set_platform("epyc-2t", source="x")
+    own.unset_platform("epyc-2t", "peak_flop_per_s")
+    with pytest.raises(tsql.errors.ArgumentError, match=r"store\.platform_facts\(\"epyc-2t\"\)"):
+        own.unset_platform("epyc-2t", "peak_flop_per_s")
+
+
 def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp_path: Path) -> None:
     found = store.compare("epyc-1t", "epyc-2t", allowed_regression=0.05, plot=tmp_path / "speedups.svg")
     assert found.all.pairs > 100 and found.all.speedup is not None and found.all.speedup > 1

@@ -1,4 +1,4 @@
-"""Versions, tags, notes, corrections and copies."""
+"""Versions, tags, notes, facts of platforms, corrections and copies."""
 
 from __future__ import annotations
 
@@ -160,6 +160,44 @@ class Note:
     noted_at_us: int
     predicate: str | None
     targets: list[NoteTarget]
+
+
+@dataclass(frozen=True)
+class PlatformFact:
+    """A fact of a platform with its source.
+
+    Attributes:
+        platform: Platform.
+        fact: Name of its column in the view `platforms`.
+        value: Value. The unit of a number ends the name of the fact.
+        source: Source of the fact: a text of `Store.set_platform`, or an environment.
+        set_at_us: Time at which it was set, in microseconds since 1970; `None` for a fact of an environment.
+        author: Author.
+    """
+
+    platform: str
+    fact: str
+    value: str | float
+    source: str
+    set_at_us: int | None
+    author: str | None
+
+
+@dataclass(frozen=True)
+class PlatformSet:
+    """Result of `Store.set_platform`.
+
+    Attributes:
+        platform: Platform.
+        written: New facts.
+        unchanged: Number of facts that had this value and source already.
+        has_records: Whether the store has records of the platform.
+    """
+
+    platform: str
+    written: list[PlatformFact]
+    unchanged: int
+    has_records: bool
 
 
 @earlier_attributes(what="kind", taken_away="removed")

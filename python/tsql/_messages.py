@@ -47,6 +47,9 @@ _CALLS = {
     "note list": "store.notes",
     "note show": "store.notes",
     "optimize": "store.optimize()",
+    "platform set": "store.set_platform({0})",
+    "platform show": "store.platform_facts({0})",
+    "platform unset": "store.unset_platform({0}, {1})",
     "plot": "store.plot({0})",
     "publish": "store.publish({0})",
     "queries": "store.queries[{0}]",
@@ -91,6 +94,12 @@ _ARGUMENTS = {
     "measure pair": {"budget": "budget_s", "change": "minimum_change"},
     "publish": {"dataset-version": "version"},
     "report graphnet": {"output": "folder", "tolerated": "mismatch_extended"},
+    "platform set": {
+        "bandwidth": "bandwidth_bytes_per_s",
+        "clock": "clock_hz",
+        "memory": "memory_bytes",
+        "peak-flops": "peak_flop_per_s",
+    },
     "trend": {"change": "minimum_change"},
 }
 """Arguments of a call that differ from the options of its command."""

@@ -1,4 +1,4 @@
-"""Ingest, streams, corrections, tags and notes."""
+"""Ingest, streams, corrections, tags, notes and facts of platforms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from . import _history_reports, _ingest_reports
-    from ._history_reports import Copied, Corrected, Correction, Note, Tag
+    from ._history_reports import Copied, Corrected, Correction, Note, PlatformFact, PlatformSet, Tag
     from ._ingest_reports import Ingested
     from ._store import Store
 else:
@@ -394,3 +394,96 @@ class WritingMethods:
     def notes(self) -> list[Note]:
         """All notes."""
         return decoded_list(_history_reports.Note, self._native.notes())
+
+    # Facts of platforms
+
+    def set_platform(
+        self,
+        platform: str,
+        *,
+        source: str,
+        author: str | None = None,
+        vendor: str | None = None,
+        device: str | None = None,
+        cores: int | None = None,
+        clock_hz: float | str | None = None,
+        isa: str | None = None,
+        memory_bytes: float | str | None = None,
+        bandwidth_bytes_per_s: float | str | None = None,
+        peak_flop_per_s: float | str | None = None,
+        instance: str | None = None,
+    ) -> PlatformSet:
+        """Sets facts of a platform with their source. The newest value of a fact is valid.
+
+        The view `platforms` has one row per platform. Facts that were not set are those of environments.
+
+        Args:
+            platform: Platform, as in `records.platform`.
+            source: Source of these facts, such as a data sheet.
+            author: Author.
+            vendor: Vendor.
+            device: Full name of the processor or accelerator.
+            cores: Number of cores; of a GPU, of multiprocessors.
+            clock_hz: Clock in Hz, or a text such as `"2.5GHz"`.
+            isa: Instruction set, or compute capability of a GPU.
+            memory_bytes: Size of the memory in bytes, or a text such as `"40GB"`.
+            bandwidth_bytes_per_s: Memory bandwidth in bytes per second, or a text such as `"1555GB/s"`.
+            peak_flop_per_s: Peak performance in FLOP per second, or a text such as `"19.5TFLOP/s"`.
+            instance: Instance type of a cloud.
+
+        Returns:
+            The new facts.
+
+        Raises:
+            tsql.errors.ArgumentError: If a value is invalid, or the call has no fact.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> store.set_platform("epyc-2t", peak_flop_per_s="90GFLOP/s", source="matmul").written[0].value
+            90000000000.0
+        """
+        facts = {
+            "vendor": vendor,
+            "device": device,
+            "cores": cores,
+            "clock_hz": clock_hz,
+            "isa": isa,
+            "memory_bytes": memory_bytes,
+            "bandwidth_bytes_per_s": bandwidth_bytes_per_s,
+            "peak_flop_per_s": peak_flop_per_s,
+            "instance": instance,
+        }
+        values = pairs({name: value for name, value in facts.items() if value is not None})
+        return decoded(_history_reports.PlatformSet, self._native.set_platform(platform, values, source, author))
+
+    def platform_facts(self, platform: str) -> list[PlatformFact]:
+        """Returns the known facts of a platform with their sources.
+
+        Args:
+            platform: Platform, as in `records.platform`.
+
+        Returns:
+            The facts, including those of environments.
+
+        Examples:
+            >>> import tsql
+            >>> [(fact.fact, fact.value) for fact in tsql.sample().platform_facts("epyc-2t")]
+            [('cores', 2.0)]
+        """
+        return decoded_list(_history_reports.PlatformFact, self._native.platform_facts(platform))
+
+    def unset_platform(self, platform: str, fact: str) -> None:
+        """Deletes a fact that was set, with its earlier values. A fact of an environment is then valid again.
+
+        Args:
+            platform: Platform.
+            fact: Name of the fact.
+
+        Examples:
+            >>> import tsql
+            >>> store = tsql.sample()
+            >>> set = store.set_platform("epyc-2t", cores=2, source="counted")
+            >>> store.unset_platform("epyc-2t", "cores")
+        """
+        self._native.unset_platform(platform, fact)

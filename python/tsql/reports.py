@@ -25,6 +25,8 @@ from ._history_reports import (
     Difference,
     Note,
     NoteTarget,
+    PlatformFact,
+    PlatformSet,
     SourceDifference,
     Tag,
     Version,

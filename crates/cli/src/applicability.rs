@@ -8,7 +8,7 @@ use clap::{ArgMatches, Command};
 const WITHOUT_STORE: [&str; 4] = ["completions", "functions", "man", "verify"];
 
 /// Commands that change a store, and so work on its newest version. `tag create` may name an earlier one.
-const CHANGE: [&str; 24] = [
+const CHANGE: [&str; 26] = [
     "append",
     "check",
     "correct",
@@ -21,6 +21,8 @@ const CHANGE: [&str; 24] = [
     "note create",
     "note delete",
     "optimize",
+    "platform set",
+    "platform unset",
     "restore",
     "retract",
     "split create",

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use tsql_dataset::demo::create_demo;
+use tsql_dataset::platforms::FACTS;
 use tsql_error::{Error, Result};
 use tsql_schema as schema;
 use tsql_session as query;
@@ -80,6 +81,17 @@ pub(super) fn functions() -> ArgValueCompleter {
 /// Completes platforms of the store.
 pub(super) fn platforms() -> ArgValueCompleter {
     completer(|_| platforms_of_store())
+}
+
+/// Completes facts of platforms.
+pub(super) fn platform_facts() -> ArgValueCompleter {
+    completer(|_| {
+        let view = schema::relation("platforms");
+        let columns = view.into_iter().flat_map(|view| view.columns);
+        let named = columns.map(|column| (column.name.clone(), column.doc.clone()));
+        let is_fact = |(name, _): &Named| FACTS.iter().any(|fact| fact.name == name);
+        named.filter(is_fact).collect()
+    })
 }
 
 /// Completes tags of the store.

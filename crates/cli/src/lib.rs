@@ -61,6 +61,7 @@ mod output;
 mod overview;
 mod pager;
 mod percent;
+mod platform;
 #[cfg(feature = "plot")]
 mod plot;
 mod printer;
@@ -197,6 +198,7 @@ enum Command {
     History(history::History),
     Note(note::Note),
     Tag(tag::Tag),
+    Platform(platform::Platform),
     Diff(diff::Compared),
     Copy(copy::Copy),
     Correct(correct::Correct),
@@ -382,6 +384,7 @@ async fn run_command(
         Some(Command::Note(command)) => note::run(place, command).await,
         Some(Command::Tag(command)) => tag::run(place, command).await,
         Some(Command::Diff(command)) => diff::run(place, command).await,
+        Some(Command::Platform(command)) => platform::run(place, command).await,
         Some(Command::Copy(command)) => copy::run(place, command).await,
         Some(Command::Correct(command)) => correct::run_correct(place, command).await,
         Some(Command::Retract(command)) => correct::run_retract(place, command).await,

@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
     ("Analyze", &["compare", "trend", "score", "report", "diff"]),
     (
         "Build datasets",
-        &["split", "subset", "tag", "note", "batch"],
+        &["split", "subset", "tag", "note", "platform", "batch"],
     ),
     ("Write data", &["export", "publish", "verify", "copy"]),
     ("Correct", &["correct", "retract", "restore"]),

@@ -26,6 +26,7 @@ pub mod notes;
 pub mod optimize;
 #[doc(hidden)]
 pub mod optional_setting;
+pub mod platforms;
 #[cfg(all(feature = "measure", target_os = "linux"))]
 pub mod trials;
 pub mod upkeep;

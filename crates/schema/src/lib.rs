@@ -27,7 +27,7 @@ pub use listing::{FIRST_LISTED, column_rank, list_order};
 
 /// Tables in commit order: referenced tables first, the ingest log (`source_segments`) after the data. An ingest does
 /// not write the tables after it. Tables of retracted rows follow the tables that they were removed from.
-const TABLES: [&str; 23] = [
+const TABLES: [&str; 24] = [
     include_str!("../schemas/node_types.toml"),
     include_str!("../schemas/graphs.toml"),
     include_str!("../schemas/tasks.toml"),
@@ -46,6 +46,7 @@ const TABLES: [&str; 23] = [
     include_str!("../schemas/spaces.toml"),
     include_str!("../schemas/source_segments.toml"),
     include_str!("../schemas/notes.toml"),
+    include_str!("../schemas/platform_facts.toml"),
     include_str!("../schemas/subsets.toml"),
     include_str!("../schemas/splits.toml"),
     include_str!("../schemas/features.toml"),
@@ -53,7 +54,7 @@ const TABLES: [&str; 23] = [
     include_str!("../schemas/corrections.toml"),
 ];
 
-const VIEWS: [&str; 18] = [
+const VIEWS: [&str; 20] = [
     include_str!("../schemas/sources.toml"),
     include_str!("../schemas/files.toml"),
     include_str!("../schemas/labels.toml"),
@@ -71,6 +72,8 @@ const VIEWS: [&str; 18] = [
     include_str!("../schemas/computations.toml"),
     include_str!("../schemas/subset_members.toml"),
     include_str!("../schemas/split_units.toml"),
+    include_str!("../schemas/platform_values.toml"),
+    include_str!("../schemas/platforms.toml"),
     include_str!("../schemas/retractions.toml"),
 ];
 
@@ -121,12 +124,12 @@ pub struct Column {
     pub shown_as: Option<String>,
     /// The referenced table, by its column of the same name.
     pub references: Option<String>,
-    /// Description.
-    pub doc: String,
-}
     /// All possible values, if there are few.
     #[serde(default)]
     pub values: Vec<String>,
+    /// Description.
+    pub doc: String,
+}
 
 /// Foreign key: columns of the same names in another table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -176,12 +179,12 @@ pub struct Table {
     /// References of several columns; see [`Table::references`].
     #[serde(rename = "reference", default)]
     several: Vec<Reference>,
-    /// All columns, in the order of `SELECT *`.
-    #[serde(rename = "column")]
-    pub columns: Vec<Column>,
     /// Columns that a narrow screen shows before all others, the most important one first.
     #[serde(default)]
     important: Vec<String>,
+    /// All columns, in the order of `SELECT *`.
+    #[serde(rename = "column")]
+    pub columns: Vec<Column>,
     #[serde(skip)]
     stored: Option<SchemaRef>,
 }
@@ -216,12 +219,12 @@ pub struct View {
     /// References of several columns; see [`View::references`].
     #[serde(rename = "reference", default)]
     several: Vec<Reference>,
-    /// Output columns, in their order.
-    #[serde(rename = "column")]
-    pub columns: Vec<Column>,
     /// As for a table.
     #[serde(default)]
     important: Vec<String>,
+    /// Output columns, in their order.
+    #[serde(rename = "column")]
+    pub columns: Vec<Column>,
 }
 
 impl Table {
@@ -430,11 +433,11 @@ pub struct Relation {
     pub doc: &'static str,
     /// Columns, in the order of `SELECT *`, including hidden columns of tables.
     pub columns: &'static [Column],
+    /// Columns that a narrow screen shows before all others, the most important one first.
+    important: &'static [String],
     /// Whether it is a view.
     pub is_view: bool,
 }
-    /// Columns that a narrow screen shows before all others, the most important one first.
-    important: &'static [String],
 
 impl Relation {
     /// Returns the columns that SQL shows: all columns that are not hidden.
@@ -452,17 +455,17 @@ pub fn relations() -> Result<impl Iterator<Item = Relation>> {
         name: table.sql_name(),
         doc: &table.doc,
         columns: &table.columns,
+        important: &table.important,
         is_view: false,
     });
     let views = views()?.iter().map(|view| Relation {
-        important: &table.important,
         name: &view.name,
         doc: &view.doc,
         columns: &view.columns,
+        important: &view.important,
         is_view: true,
     });
     Ok(tables.chain(views))
-        important: &view.important,
 }
 
 /// Returns the table or view of this SQL name.

@@ -1,4 +1,5 @@
-//! Copy of tables that are independent of sources: notes, subsets, splits, imported features, corrections.
+//! Copy of tables that are independent of sources: notes, facts of platforms, subsets, splits, imported features,
+//! corrections.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,14 @@ use super::identified_tables::{RowKeys, filter_marked, stored_names};
 use super::job::{CopyJob, CopyReport};
 
 /// Tables whose rows are identified by keys.
-const TABLES: [&str; 5] = ["notes", "subsets", "splits", "features", CORRECTIONS];
+const TABLES: [&str; 6] = [
+    "notes",
+    "platform_facts",
+    "subsets",
+    "splits",
+    "features",
+    CORRECTIONS,
+];
 
 impl CopyJob<'_> {
     /// Copies rows whose keys the other store does not have. Notes are not copied if sources were renamed or left out,

@@ -10,8 +10,9 @@ use tsql_schema::Column;
 /// - Retracted rows must not count, and corrections refer to rows that are gone.
 /// - `source_segments` has local paths and ingest times of file segments; `sources` describes the files. `files` is an
 ///   alias of it.
+/// - `platform_facts` has earlier values of facts too; `platform_values` and `platforms` have the valid ones.
 /// - `lines` and `texts` are only needed for byte-exact exports; `rejects` has the rejected lines.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     "tags",
     "source_segments",
     "files",
@@ -21,6 +22,7 @@ const LEFT_OUT: [&str; 11] = [
     "retracted_runs",
     "corrections",
     "retractions",
+    "platform_facts",
     "blocks",
     "block_members",
 ];

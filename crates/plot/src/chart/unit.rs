@@ -23,9 +23,10 @@ const SIZES: [(&str, f64); 5] = [
 const NAME_SUFFIXES: [&str; 6] = ["ns", "us", "ms", "s", "bytes", "percent"];
 
 /// Display spelling of units and abbreviations in column names.
-const WORD_SPELLINGS: [(&str, &str); 6] = [
+const WORD_SPELLINGS: [(&str, &str); 7] = [
     ("gflops", "GFLOPS"),
     ("flop", "FLOP"),
+    ("hz", "Hz"),
     ("us", "µs"),
     ("percent", "%"),
     ("celsius", "°C"),
@@ -33,7 +34,12 @@ const WORD_SPELLINGS: [(&str, &str); 6] = [
 ];
 
 /// Display spelling of several words in column names.
-const PHRASES: [(&str, &str); 2] = [("gb per s", "GB/s"), ("kendall tau b", "Kendall’s τ-b")];
+const PHRASES: [(&str, &str); 4] = [
+    ("gb per s", "GB/s"),
+    ("bytes per s", "bytes/s"),
+    ("flop per s", "FLOP/s"),
+    ("kendall tau b", "Kendall’s τ-b"),
+];
 
 /// Unit of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,7 +103,7 @@ pub(crate) fn words(name: &str) -> String {
 }
 
 /// Splits a column name into its words and its unit (`best_ns`). A percentage in the words is no unit of the values
-/// (`trials_to_5_percent`).
+/// (`trials_to_5_percent`), and a rate is no time (`peak_flop_per_s`).
 fn split_unit<'a>(name: &'a str, declared_unit: Option<&str>) -> (&'a str, Option<&'a str>) {
     let Some((bare, end)) = name.rsplit_once('_') else {
         return (name, None);
@@ -105,7 +111,8 @@ fn split_unit<'a>(name: &'a str, declared_unit: Option<&str>) -> (&'a str, Optio
     let is_unit = declared_unit == Some(end) || NAME_SUFFIXES.contains(&end);
     let last_word = bare.rsplit('_').next().unwrap_or_default();
     let is_percentage = end == "percent" && last_word.parse::<u32>().is_ok();
-    match is_unit && !is_percentage {
+    let is_rate = last_word == "per";
+    match is_unit && !is_percentage && !is_rate {
         true => (bare, Some(end)),
         false => (name, None),
     }
@@ -179,5 +186,17 @@ mod tests {
         assert_eq!(Unit::for_column(name, None), Unit::None);
         assert_eq!(axis_title(None, (name, None), ""), "trials to 5 %");
         assert_eq!(Unit::for_column("p_95_ns", None), Unit::Time(1.0));
+    }
+
+    #[test]
+    fn a_rate_is_no_time() {
+        for (name, wanted) in [
+            ("peak_flop_per_s", "peak FLOP/s"),
+            ("bandwidth_bytes_per_s", "bandwidth bytes/s"),
+            ("gb_per_s", "GB/s"),
+        ] {
+            assert_eq!(Unit::for_column(name, None), Unit::None, "{name}");
+            assert_eq!(axis_title(None, (name, None), ""), wanted);
+        }
     }
 }
