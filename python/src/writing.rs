@@ -435,14 +435,19 @@ impl Store {
         &self,
         py: Python<'_>,
         name: String,
-        query: String,
+        query: Option<String>,
         random: Option<(usize, u64)>,
+        tasks: Option<(usize, usize, u64)>,
     ) -> PyResult<String> {
         let mut options = SubsetOptions::default();
         if let Some((count, seed)) = random {
             options = options.random(count, seed);
         }
+        if let Some((count, programs, seed)) = tasks {
+            options = options.tasks(count, programs, seed);
+        }
         let store = self.get(py)?;
+        let query = query.unwrap_or_else(|| graphnet::TASK_QUERY.to_owned());
         let call =
             move || async move { graphnet::create_subset(&store, &name, &query, &options).await };
         json(py, &wait(py, call)?)

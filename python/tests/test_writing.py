@@ -216,6 +216,11 @@ def test_comparisons_reports_and_subsets(store: tsql.Store, own: tsql.Store, tmp
     report = store.report_graphnet(folder=tmp_path / "report")
     assert report.curves and report.curves[0].points and list((tmp_path / "report").glob("*.png"))
     own.ingest(DATA / "epyc-1t")
+    pairs = "SELECT value, value % 3 FROM range(30)"
+    grid = [own.subset("grid", pairs, tasks=2, programs=programs, seed=3).members for programs in (2, 4)]
+    assert len(grid[0]) == 4 and set(grid[0]) < set(grid[1])
+    with pytest.raises(tsql.errors.ArgumentError, match="`tasks` with `programs`"):
+        own.subset("grid", tasks=1)
     made = own.subset("few", "SELECT DISTINCT line FROM records", random=5, seed=1)
     assert (made.version, len(made.members)) == (1, 5) and own.subset("few") == made
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from . import _native
 from ._decode import decoded, lazy_module
 from ._deprecated import earlier_arguments
+from .errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,15 +188,20 @@ class AnalysisMethods:
         *,
         version: int | None = None,
         random: int | None = None,
+        tasks: int | None = None,
+        programs: int | None = None,
         seed: int = 0,
     ) -> Subset:
         """Creates a version of a subset from a query, or returns an existing version.
 
         Args:
             name: Name of the subset.
-            query: SQL query whose first column has the values. Without it, the call returns an existing version.
+            query: SQL query whose first column has the values. Without it, the call returns an existing version. With
+                `tasks`, its second column has their tasks, and the default is all configurations and their graphs.
             version: Number of the existing version; without it, the newest one.
             random: Number of values to select at random.
+            tasks: Number of tasks to select at random. With the same seed, fewer tasks or programs are a part of more.
+            programs: Number of values to select of each task.
             seed: Seed of the selection.
 
         Returns:
@@ -203,6 +209,7 @@ class AnalysisMethods:
 
         Raises:
             tsql.errors.UnknownName: If there is no such subset.
+            tsql.errors.ArgumentError: If only one of `tasks` and `programs` is given, or the query returns fewer.
 
         Examples:
             >>> import tsql
@@ -211,10 +218,13 @@ class AnalysisMethods:
             >>> len(created.members), store.subset("numbers") == created
             (3, True)
         """
-        if query is None:
+        if (tasks is None) != (programs is None) or (tasks is not None and random is not None):
+            raise ArgumentError("expected `tasks` with `programs`, or `random`", name="tasks")
+        grid = None if tasks is None or programs is None else (tasks, programs, seed)
+        if query is None and grid is None:
             return decoded(_score_reports.Subset, self._native.subset(name, version))
         selection = None if random is None else (random, seed)
-        return decoded(_score_reports.Subset, self._native.create_subset(name, query, selection))
+        return decoded(_score_reports.Subset, self._native.create_subset(name, query, selection, grid))
 
     def delete_subset(self, name: str) -> int:
         """Deletes a subset with all its versions, or one version.

@@ -27,6 +27,7 @@ use super::store_options::StoreOptions;
     tsql subset create random400 \\\n      \
     --query \"SELECT path FROM samples WHERE variant_of IS NULL\" --random 400 \\\n      \
     --seed 7\n  \
+    tsql subset create grid --tasks 50 --programs 200 --seed 7\n  \
     tsql subset list\n  \
     tsql subset show nlp@2 -o nlp.txt        # one path per line\n  \
     tsql subset delete nlp@1\n  \
@@ -53,14 +54,24 @@ enum Action {
 struct Create {
     /// Name of the list
     name: String,
-    /// Query whose first column contains the members
-    #[arg(long, value_name = "SQL")]
-    query: String,
+    /// Query whose first column contains the members, and with --tasks its second column their tasks
+    ///
+    /// With --tasks, the default is all configurations with records, and their graphs.
+    #[arg(long, value_name = "SQL", required_unless_present = "tasks")]
+    query: Option<String>,
     /// Number of members to sample at random
     #[arg(long, value_name = "N", requires = "seed")]
     random: Option<usize>,
+    /// Number of tasks to sample at random
+    ///
+    /// A smaller number of tasks or programs with the same seed selects a part of a larger one.
+    #[arg(long, value_name = "N", requires_all = ["programs", "seed"], conflicts_with = "random")]
+    tasks: Option<usize>,
+    /// Number of members to sample of each task; all if it has fewer
+    #[arg(long, value_name = "M", requires = "tasks")]
+    programs: Option<usize>,
     /// Seed of the sampling
-    #[arg(long, value_name = "S", requires = "random")]
+    #[arg(long, value_name = "S")]
     seed: Option<u64>,
 }
 
@@ -93,11 +104,19 @@ pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Fai
     let store = place.open().await?;
     match command.action {
         Action::Create(create) => {
+            if create.seed.is_some() && create.random.is_none() && create.tasks.is_none() {
+                let reason = "--seed needs --random or --tasks";
+                return Err(Failure::Usage(reason.to_owned()));
+            }
             let random = create.random.zip(create.seed);
+            let tasks = create.tasks.zip(create.programs).zip(create.seed);
             let options = SubsetOptions::default()
-                .set_if(random, |options, (count, seed)| options.random(count, seed));
-            let created = graphnet::create_subset(&store, &create.name, &create.query, &options);
-            let created = created.await?;
+                .set_if(random, |options, (count, seed)| options.random(count, seed))
+                .set_if(tasks, |options, ((tasks, programs), seed)| {
+                    options.tasks(tasks, programs, seed)
+                });
+            let query = create.query.as_deref().unwrap_or(graphnet::TASK_QUERY);
+            let created = graphnet::create_subset(&store, &create.name, query, &options).await?;
             let members = count_noun(created.members.len() as u64, "member");
             print_message(&format!(
                 "{}, version {}: {members}",
@@ -117,7 +136,7 @@ pub(super) async fn run(place: &StoreOptions, command: Subset) -> Result<u8, Fai
         }
         Action::List(list) => {
             let context = open_session(&store).await?;
-            let sql = "SELECT name, version, member_count, random, seed, created_at, query FROM subsets ORDER BY name, version";
+            let sql = "SELECT name, version, member_count, tasks, random, seed, created_at, query FROM subsets ORDER BY name, version";
             let frame = context.sql(sql).await.map_err(Error::Query)?;
             let rows = frame.execute_stream().await.map_err(Error::Query)?;
             print(rows, &list.output).await?;

@@ -19,8 +19,9 @@
 
 mod hub;
 mod report;
+mod selection;
 mod subset;
 
 pub use hub::{HubOptions, export_hub};
 pub use report::{Curve, PNG_WIDTHS, Point, Report, ReportOptions, report};
-pub use subset::{Subset, SubsetOptions, create_subset, delete_subset, subset};
+pub use subset::{Subset, SubsetOptions, TASK_QUERY, create_subset, delete_subset, subset};

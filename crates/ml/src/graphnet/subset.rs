@@ -1,9 +1,11 @@
 //! Subsets: the result of a query, or a random part of it, stored under a name and a version.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow::array::{Array as _, ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
+use arrow::array::{
+    Array as _, ArrayRef, AsArray as _, Int64Array, StringArray, TimestampMicrosecondArray,
+};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::prelude::{col, lit};
@@ -15,7 +17,8 @@ use tsql_schema::column;
 use tsql_session::open_session;
 use tsql_store::file::Effort;
 use tsql_store::{Change, RewriteCache, Snapshot, Store, file};
-use twox_hash::XxHash3_64;
+
+use super::selection::Selection;
 
 /// A version of a subset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,15 +36,30 @@ pub struct Subset {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SubsetOptions {
-    pub(crate) random: Option<(usize, u64)>,
+    pub(crate) selection: Selection,
 }
+
+/// Default query of a subset of tasks: all configurations with records, and their graphs.
+pub const TASK_QUERY: &str = "SELECT DISTINCT config_id, graph_id FROM records";
 
 impl SubsetOptions {
     /// Draws `count` values with a seed: those with the smallest seeded hashes. Membership does not depend on the order
     /// of the values. After adding a tenth more values, nine of ten members remain.
     #[must_use]
     pub fn random(mut self, count: usize, seed: u64) -> Self {
-        self.random = Some((count, seed));
+        self.selection = Selection::Random { count, seed };
+        self
+    }
+
+    /// Draws this number of tasks, the values of the second column, and up to so many members of each of them. A
+    /// smaller selection with the same seed is a part of a larger one.
+    #[must_use]
+    pub fn tasks(mut self, tasks: usize, programs: usize, seed: u64) -> Self {
+        self.selection = Selection::Tasks {
+            tasks,
+            programs,
+            seed,
+        };
         self
     }
 }
@@ -50,8 +68,8 @@ impl SubsetOptions {
 /// selection of them. Returns the newest version if it has the same query, selection and members.
 ///
 /// # Errors
-/// [`Error::Query`] if `query` is invalid, [`Error::Argument`] if it returns fewer values than requested or the name is
-/// empty.
+/// [`Error::Query`] if `query` is invalid, [`Error::Argument`] if it returns fewer values or tasks than requested, or the
+/// name is empty.
 pub async fn create_subset(
     store: &Store,
     name: &str,
@@ -65,26 +83,16 @@ pub async fn create_subset(
             reason,
         });
     }
-    let mut members: Vec<String> = values(store, query).await?.into_iter().collect();
-    let random = options.random;
-    if let Some((count, seed)) = random {
-        if count > members.len() {
-            let found = members.len();
-            return Err(Error::Argument {
-                name: "random",
-                reason: format!("cannot draw {count} values, the query returns {found}"),
-            });
-        }
-        members.sort_by_cached_key(|member| (draw_hash(seed, member), member.clone()));
-        members.truncate(count);
-        members.sort();
-    }
+    let selection = options.selection;
+    let values = values(store, query, selection.tasks().is_some()).await?;
+    let members = selection.select(values)?;
     let lines: String = members.iter().map(|member| format!("{member}\n")).collect();
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let new = StoredSubset {
         query: query.to_owned(),
-        random: random.map(|(drawn, _)| count(drawn)),
-        seed: random.map(|(_, seed)| seed.cast_signed()),
+        tasks: selection.tasks().map(count),
+        random: selection.count().map(count),
+        seed: selection.seed().map(u64::cast_signed),
         members: lines,
     };
     let table = schema::table("subsets")?;
@@ -106,6 +114,7 @@ pub async fn create_subset(
                 ("name", text(name)),
                 ("version", number(Some(version))),
                 ("query", text(query)),
+                ("tasks", number(new.tasks)),
                 ("random", number(new.random)),
                 ("seed", number(new.seed)),
                 ("member_count", number(Some(count(members.len())))),
@@ -131,34 +140,43 @@ pub async fn create_subset(
     })
 }
 
-/// Prefix of the hash input; another hashing rule needs another number.
-const HASH_PREFIX: &[u8] = b"tsql-subset-1\0";
-
-/// Hash of a member; the smallest are selected.
-fn draw_hash(seed: u64, member: &str) -> u64 {
-    let seed = seed.to_le_bytes();
-    let text = [HASH_PREFIX, &seed, member.as_bytes()].concat();
-    XxHash3_64::oneshot(&text)
-}
-
-/// Returns the distinct values of the first column of a query, as text.
-async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
+/// Returns the distinct values of the first column of a query, as text, by those of the second column if it has tasks.
+async fn values(
+    store: &Store,
+    query: &str,
+    has_tasks: bool,
+) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let context = open_session(store).await?;
-    let mut values = BTreeSet::new();
+    let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for batch in collect(&context, query).await? {
-        let Some(first) = batch.columns().first() else {
+        let texts = |place: usize| -> Result<Option<StringArray>> {
+            let Some(column) = batch.columns().get(place) else {
+                return Ok(None);
+            };
+            let cast = cast(column, &DataType::Utf8);
+            let cast = cast.map_err(|error| query_error(format!("--query: {error}")))?;
+            Ok(cast.as_string_opt::<i32>().cloned())
+        };
+        let Some(members) = texts(0)? else {
             continue;
         };
-        let texts = cast(first, &DataType::Utf8);
-        let texts = texts.map_err(|error| query_error(format!("--query: {error}")))?;
-        let texts = texts.as_any().downcast_ref::<StringArray>();
-        let texts = texts.into_iter().flat_map(|texts| texts.iter().flatten());
-        for text in texts {
-            if text.contains('\n') {
-                let reason = format!("--query: a value has more than one line: {text:?}");
+        let tasks = texts(1)?.filter(|_| has_tasks);
+        if has_tasks && tasks.is_none() {
+            let reason = "--query: expected two columns, the members and their tasks".to_owned();
+            return Err(query_error(reason));
+        }
+        for (row, member) in members.iter().enumerate() {
+            let Some(member) = member else {
+                continue;
+            };
+            if member.contains('\n') {
+                let reason = format!("--query: a value has more than one line: {member:?}");
                 return Err(query_error(reason));
             }
-            values.insert(text.to_owned());
+            let task = tasks.as_ref().filter(|tasks| tasks.is_valid(row));
+            let task = task.map_or("", |tasks| tasks.value(row));
+            let of_task = values.entry(task.to_owned()).or_default();
+            of_task.insert(member.to_owned());
         }
     }
     Ok(values)
@@ -168,6 +186,7 @@ async fn values(store: &Store, query: &str) -> Result<BTreeSet<String>> {
 #[derive(PartialEq, Eq)]
 struct StoredSubset {
     query: String,
+    tasks: Option<i64>,
     random: Option<i64>,
     seed: Option<i64>,
     members: String,
@@ -182,21 +201,24 @@ async fn newest_version(
     if snapshot.files().is_empty() {
         return Ok(None);
     }
-    let columns = ["name", "version", "query", "random", "seed", "members"];
+    let columns = [
+        "name", "version", "query", "tasks", "random", "seed", "members",
+    ];
     let own = col("name").eq(lit(name));
     let mut last: Option<(i64, StoredSubset)> = None;
     for batch in store.read("subsets", snapshot, &columns, Some(own)).await? {
         let [names, queries, members] =
             ["name", "query", "members"].map(|column| column::text(&batch, column));
         let (names, queries, members) = (names?, queries?, members?);
-        let [versions, random, seeds] = ["version", "random", "seed"]
+        let [versions, tasks, random, seeds] = ["version", "tasks", "random", "seed"]
             .map(|column| column::numbers::<Int64Type>(&batch, column));
-        let (versions, random, seeds) = (versions?, random?, seeds?);
+        let (versions, tasks, random, seeds) = (versions?, tasks?, random?, seeds?);
         for row in (0..batch.num_rows()).filter(|&row| names.value(row) == name) {
             let version = versions.value(row);
             if last.as_ref().is_none_or(|(known, _)| *known < version) {
                 let made = StoredSubset {
                     query: queries.value(row).to_owned(),
+                    tasks: column::value(tasks, row),
                     random: column::value(random, row),
                     seed: column::value(seeds, row),
                     members: members.value(row).to_owned(),
@@ -297,40 +319,5 @@ fn query_error(reason: String) -> Error {
     Error::Argument {
         name: "query",
         reason,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A hundred of a thousand values, then of a tenth more: only members that a new value has replaced are missing.
-    #[test]
-    fn samples_stay_when_values_are_added() {
-        let drawn = |count: usize, seed: u64| -> BTreeSet<String> {
-            let mut members: Vec<String> =
-                (0..count).map(|number| format!("path/{number}")).collect();
-            members.sort_by_cached_key(|member| (draw_hash(seed, member), member.clone()));
-            members.into_iter().take(100).collect()
-        };
-        for seed in 0..20 {
-            let (before, after) = (drawn(1000, seed), drawn(1100, seed));
-            let new = after
-                .iter()
-                .filter(|member| !before.contains(*member))
-                .count();
-            let stayed = before.intersection(&after).count();
-            assert_eq!(stayed + new, 100);
-            // All new members are new values, too.
-            let number = |member: &str| member["path/".len()..].parse::<usize>().unwrap();
-            let not_drawn_before = after.difference(&before).map(|member| number(member));
-            assert!(
-                not_drawn_before.into_iter().all(|number| number >= 1000),
-                "{seed}"
-            );
-            // Nine on average (hypergeometric): 20 or more has a probability of less than one in a thousand.
-            assert!(stayed > 78, "{seed}: {stayed}");
-        }
-        assert_ne!(drawn(1000, 1), drawn(1000, 2));
     }
 }
