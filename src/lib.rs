@@ -82,7 +82,8 @@ pub use tsql_flight as flight;
 #[cfg(feature = "mcp")]
 pub use tsql_mcp as mcp;
 pub use tsql_ml::{
-    compare, features, graphnet, metaschedule, publish, score, splits, tpugraphs, training, trend,
+    compare, features, graphnet, metaschedule, publish, replay, score, splits, tpugraphs, training,
+    trend,
 };
 #[cfg(feature = "ui")]
 pub use tsql_server::ui;

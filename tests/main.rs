@@ -149,6 +149,8 @@ mod rejected_input;
 mod release;
 #[path = "suite/replaced_sources.rs"]
 mod replaced_sources;
+#[path = "suite/replay.rs"]
+mod replay;
 #[path = "suite/resource_limits.rs"]
 mod resource_limits;
 #[cfg(feature = "s3")]

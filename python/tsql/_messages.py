@@ -53,12 +53,14 @@ _CALLS = {
     "plot": "store.plot({0})",
     "publish": "store.publish({0})",
     "queries": "store.queries[{0}]",
+    "replay": "store.replay()",
     "report graphnet": "store.report_graphnet()",
     "report html": "store.report_html({output})",
     "restore": "store.restore({where})",
     "restore --all": 'store.restore("true", all=True)',
     "retract": "store.retract({where})",
     "score graphnet": 'store.score("graphnet", {0})',
+    "score matrix": "store.score_matrix({model})",
     "score tenset": 'store.score("tenset", {0})',
     "score tlp": 'store.score("tlp", {0})',
     "score tpugraphs": 'store.score("tpugraphs", {0})',
@@ -92,14 +94,15 @@ _ARGUMENTS = {
     "export hub": {"where": "samples"},
     "gate": {"budget": "budget_s", "change": "minimum_change"},
     "measure pair": {"budget": "budget_s", "change": "minimum_change"},
-    "publish": {"dataset-version": "version"},
-    "report graphnet": {"output": "folder", "tolerated": "mismatch_extended"},
     "platform set": {
         "bandwidth": "bandwidth_bytes_per_s",
         "clock": "clock_hz",
         "memory": "memory_bytes",
         "peak-flops": "peak_flop_per_s",
     },
+    "publish": {"dataset-version": "version"},
+    "report graphnet": {"output": "folder", "tolerated": "mismatch_extended"},
+    "score matrix": {"scoring": "dataset"},
     "trend": {"change": "minimum_change"},
 }
 """Arguments of a call that differ from the options of its command."""
@@ -110,6 +113,7 @@ _OPTIONS = {
     "input-format": "format",
     "label": "labels",
     "param": "params",
+    "policy": "policies",
     "unlisted": "force_unlisted",
 }
 """Arguments that differ from their options in all calls. Others have `_` in place of `-`."""
@@ -288,12 +292,12 @@ def _call(command: str, tokens: list[str]) -> str:
 
 def _literal(option: str, value: str) -> str:
     """Returns a value of an option as Python code."""
-    if option in ("set", "label"):
+    if option in ("set", "label", "model"):
         name, _, text = value.partition("=")
         return f"{{{_quoted(name)}: {_quoted(text)}}}"
     if option == "shard" and re.fullmatch(r"\d+/\d+", value):
         return f"({value.replace('/', ', ')})"
-    if option in ("features", "parts"):
+    if option in ("features", "parts", "policy"):
         return f"[{', '.join(map(_quoted, value.split(',')))}]"
     if re.fullmatch(r"[\d.]+%", value):
         return f"{float(value[:-1]) / 100:g}"

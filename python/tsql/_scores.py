@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._convert import as_file, is_table
-from ._decode import decoded
+from ._decode import decoded, lazy_module
 from ._deprecated import earlier_attributes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from . import _replay_reports
+    from ._replay_reports import Replay
+else:
+    _replay_reports = lazy_module("_replay_reports")
 
 Path = str | PathLike[str]
 
@@ -126,6 +135,72 @@ class PredictionScores:
         return named[-1].scores[self.metrics.index(metric)]
 
 
+@dataclass(frozen=True)
+class MatrixCell:
+    """Scores of a model on a platform.
+
+    Attributes:
+        model: Name of the model.
+        platform: Platform of the records.
+        tasks: Number of scored tasks.
+        rows: Number of ranked records.
+        scores: Total scores, in the order of `ScoreMatrix.metrics`; empty if there are none.
+        reason: Reason for missing scores.
+    """
+
+    model: str
+    platform: str
+    tasks: int
+    rows: int
+    scores: list[PredictionScore]
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """Scores of models by platform.
+
+    Attributes:
+        scoring: Format of the scores.
+        split: Split with its version; `None` if all records were scored.
+        part: Part of the split.
+        metrics: Names of the metrics, in order.
+        main_metrics: Names of the main metrics.
+        platforms: Platforms, in ascending order.
+        models: Models in the given order, then `random`, the expected scores of a random order.
+        cells: A cell for each model and platform.
+    """
+
+    scoring: str
+    split: str | None
+    part: str
+    metrics: list[str]
+    main_metrics: list[str]
+    platforms: list[str]
+    models: list[str]
+    cells: list[MatrixCell]
+
+    def score(self, metric: str, model: str, platform: str) -> float | None:
+        """Returns one score of the matrix.
+
+        Args:
+            metric: Name of the metric, one of `metrics`.
+            model: Name of the model.
+            platform: Platform of the records.
+
+        Returns:
+            The score; `None` if there is none.
+
+        Raises:
+            KeyError: If the matrix has no such metric or cell.
+        """
+        named = [cell for cell in self.cells if (cell.model, cell.platform) == (model, platform)]
+        if not named or metric not in self.metrics:
+            raise KeyError(f"no score of metric `{metric}` for `{model}` on `{platform}`")
+        scores = named[0].scores
+        return scores[self.metrics.index(metric)].value if scores else None
+
+
 class ScoringMethods:
     """Methods of a store that score predictions."""
 
@@ -189,3 +264,139 @@ class ScoringMethods:
         with as_file(predictions) as source:
             scores = decoded(PredictionScores, self._native.score(dataset, source, how))
         return replace(scores, predictions=type(predictions).__name__) if is_table(predictions) else scores
+
+    def score_matrix(
+        self,
+        models: Mapping[str, Path | Any],
+        *,
+        dataset: str = "tenset",
+        split: str | None = None,
+        part: str | None = None,
+        where: str | None = None,
+        variant: str = "tenset",
+        allow_missing: bool = False,
+        seed: int = 0,
+        resamples: int = 1000,
+        plot: Path | None = None,
+        metric: str | None = None,
+    ) -> ScoreMatrix:
+        """Scores several models on each platform, as in TenSet's figure 6b.
+
+        Args:
+            models: Predictions of each model by its name, as for `Store.score`. Predictions without a `platform` apply
+                to all platforms.
+            dataset: Format of the scores: `"tenset"` or `"tlp"`.
+            split: Name of the split, or `NAME@VERSION`.
+            part: Part of the split; the default is `test`.
+            where: SQL predicate over `records`.
+            variant: Treatment of failed records: `"tenset"` as TenSet's scripts, `"valid"` leaves them out.
+            allow_missing: Whether to leave out records without a prediction.
+            seed: Seed of the resamples.
+            resamples: Number of resamples of tasks behind the intervals; 0 for no intervals.
+            plot: File for a heat map: `NAME.svg` or `NAME.png`.
+            metric: Metric of the heat map; the default is the first main metric.
+
+        Returns:
+            The matrix of scores.
+
+        Raises:
+            tsql.errors.EmptyError: If no record is selected, or no model has a prediction.
+            tsql.errors.InputError: If predictions are missing or invalid.
+
+        Examples:
+            >>> import tsql
+            >>> sql = "(SELECT config_key, avg(runtime_ns) AS predicted_ns FROM records WHERE status = 'ok' GROUP BY 1)"
+            >>> matrix = tsql.sample().score_matrix({"mean": sql}, allow_missing=True, resamples=0)
+            >>> matrix.models
+            ['mean', 'random']
+        """
+        how = {
+            "split": split,
+            "part": part,
+            "predicate": where,
+            "variant": variant,
+            "evaluation_indices": None,
+            "allow_missing": allow_missing,
+            "seed": seed,
+            "resamples": resamples,
+        }
+        drawn = None if plot is None else (fspath(plot), metric)
+        with ExitStack() as stack:
+            named = [(name, stack.enter_context(as_file(model))) for name, model in models.items()]
+            return decoded(ScoreMatrix, self._native.score_matrix(dataset, named, how, drawn))
+
+    def replay(
+        self,
+        policies: Sequence[str] = (),
+        *,
+        predictions: Path | Any | None = None,
+        exhaustive: bool = False,
+        allow_missing: bool = False,
+        epsilon: float = 0.05,
+        where: str | None = None,
+        draws: Sequence[int] = (1, 10, 100),
+        within: float = 0.05,
+        probability: float = 0.95,
+        seeds: int = 100,
+        seed: int = 0,
+        network: str | None = None,
+        scheduler: str = "gradient",
+        round: int = 64,  # noqa: A002
+        plot: Path | None = None,
+        against: str = "draws",
+    ) -> Replay:
+        """Replays searches over measured configurations: best time so far against draws and seconds.
+
+        Args:
+            policies: Policies: `"random"`, `"recorded"`, `"greedy"` and `"epsilon-greedy"`. Speed-ups are relative to the
+                first. The default is `random`, and `greedy` with predictions.
+            predictions: A file, a query in parentheses, or a frame or table, with the columns of `Store.score`.
+            exhaustive: Whether to leave out tasks whose trials are not known to be the whole search space.
+            allow_missing: Whether configurations without a prediction are drawn last, instead of rejected.
+            epsilon: Probability with which `epsilon-greedy` draws any trial.
+            where: SQL predicate over `records`.
+            draws: Numbers of draws for which the report has the best time.
+            within: Distance from the best time that a search has to reach, as a fraction.
+            probability: Probability with which a search has to reach it.
+            seeds: Number of simulated searches of a random policy.
+            seed: Seed of the simulated searches.
+            network: Network whose tasks are replayed together, by weight.
+            scheduler: Division of the draws among the tasks of a network: `"gradient"` or `"round-robin"`.
+            round: Number of draws that the scheduler gives to a task at once.
+            plot: File for a plot of the best time so far: `NAME.svg` or `NAME.png`.
+            against: Horizontal axis of the plot: `"draws"` or `"seconds"`.
+
+        Returns:
+            Searches of each task by each policy.
+
+        Raises:
+            tsql.errors.EmptyError: If no measured record matches.
+            tsql.errors.InputError: If predictions are missing or invalid.
+
+        Examples:
+            >>> import tsql
+            >>> found = tsql.sample().replay(where="platform = 'epyc-1t'")
+            >>> found.tasks[0].policies[0].policy
+            'random'
+        """
+        how = {
+            "policies": list(policies),
+            "predictions": None,
+            "exhaustive": exhaustive,
+            "allow_missing": allow_missing,
+            "epsilon": epsilon,
+            "predicate": where,
+            "draws": list(draws),
+            "within": within,
+            "probability": probability,
+            "seeds": seeds,
+            "seed": seed,
+            "network": network,
+            "scheduler": scheduler,
+            "round": round,
+            "plot": None if plot is None else fspath(plot),
+            "against": against,
+        }
+        with nullcontext() if predictions is None else as_file(predictions) as source:
+            found = decoded(_replay_reports.Replay, self._native.replay(how | {"predictions": source}))
+        return replace(found, predictions=type(predictions).__name__) if is_table(predictions) else found

@@ -45,8 +45,9 @@ from ._measure_reports import (
     RepeatedRecord,
     WorkerStatus,
 )
+from ._replay_reports import CurvePoint, PolicyReplay, PolicySpeedup, Replay, TaskReplay
 from ._score_reports import Scored, ScoreCurve, ScoredCollection, ScoredRow, ScorePoint, ScoreReport, Subset
-from ._scores import PredictionScore, PredictionScoreRow, PredictionScores
+from ._scores import MatrixCell, PredictionScore, PredictionScoreRow, PredictionScores, ScoreMatrix
 from ._splits import CreatedSplit, Leaks, PartCount, Split, SplitLeaks
 from ._store_reports import (
     Checked,
@@ -83,6 +84,7 @@ __all__ = [
     "Corrected",
     "Correction",
     "CreatedSplit",
+    "CurvePoint",
     "Diff",
     "Difference",
     "ExcludedRecords",
@@ -98,6 +100,7 @@ __all__ = [
     "MachineDifference",
     "ManifestFile",
     "ManifestPart",
+    "MatrixCell",
     "Measured",
     "MeasuredAgain",
     "MeasuredPair",
@@ -110,6 +113,10 @@ __all__ = [
     "PairProgram",
     "PairRun",
     "PartCount",
+    "PlatformFact",
+    "PlatformSet",
+    "PolicyReplay",
+    "PolicySpeedup",
     "PredictionScore",
     "PredictionScoreRow",
     "PredictionScores",
@@ -122,9 +129,11 @@ __all__ = [
     "RepairItem",
     "RepeatedFile",
     "RepeatedRecord",
+    "Replay",
     "ReplacedFile",
     "Resumed",
     "ScoreCurve",
+    "ScoreMatrix",
     "ScorePoint",
     "ScoreReport",
     "Scored",
@@ -140,6 +149,7 @@ __all__ = [
     "Subset",
     "Tag",
     "TargetInfo",
+    "TaskReplay",
     "Template",
     "Timing",
     "TrainingFilesVerified",

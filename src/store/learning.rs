@@ -3,7 +3,8 @@
 use tsql_ml::compare::{CompareOptions, Comparison, Side};
 use tsql_ml::features::{FeaturesImported, FeaturesOptions};
 use tsql_ml::publish::{PublishOptions, Published};
-use tsql_ml::score::{ScoreOptions, ScoreReport, Scoring};
+use tsql_ml::replay::{Replay, ReplayOptions};
+use tsql_ml::score::{ScoreMatrix, ScoreOptions, ScoreReport, Scoring};
 use tsql_ml::splits::{CreatedSplit, LeakLevel, PartCount, Split, SplitLeaks, SplitOptions};
 use tsql_ml::training::{
     RowsOptions, TrainingFilesOptions, TrainingFilesVerified, TrainingManifest, TrainingRows,
@@ -169,6 +170,14 @@ impl Store {
         tsql_ml::trend::trend(self, options).await
     }
 
+    /// Replays searches over the tasks of the store: best time so far against draws and seconds.
+    ///
+    /// # Errors
+    /// As [`replay`](tsql_ml::replay::replay).
+    pub async fn replay(&self, options: &ReplayOptions) -> Result<Replay> {
+        tsql_ml::replay::replay(self, options).await
+    }
+
     /// Scores predictions, in the table of `scoring`: a file (Parquet, Arrow, CSV, JSON lines, npz), or a query in
     /// parentheses.
     ///
@@ -188,11 +197,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::Source`] for invalid predictions, with a count for each reason: a column is missing or ambiguous,
-    /// records have no prediction, predictions are duplicate or belong to another store. Also for malformed evaluation
-    /// indices, and for those of graphs that the store lacks.
-    /// [`crate::Error::Ambiguous`] if predictions have no platform but there are several, [`crate::Error::Empty`] if there is nothing
-    /// to score, [`crate::Error::Query`] for an invalid predicate.
+    /// As [`score`](tsql_ml::score::score).
     pub async fn score(
         &self,
         scoring: Scoring,
@@ -200,6 +205,19 @@ impl Store {
         options: &ScoreOptions,
     ) -> Result<ScoreReport> {
         tsql_ml::score::score(self, scoring, predictions, options).await
+    }
+
+    /// Scores several models, names with predictions as for [`Store::score`], on each platform of the selected records.
+    ///
+    /// # Errors
+    /// As [`score_matrix`](tsql_ml::score::score_matrix).
+    pub async fn score_matrix(
+        &self,
+        scoring: Scoring,
+        models: &[(String, String)],
+        options: &ScoreOptions,
+    ) -> Result<ScoreMatrix> {
+        tsql_ml::score::score_matrix(self, scoring, models, options).await
     }
 
     /// Creates the next version of the split `name`; if its newest version has the same digest, returns that

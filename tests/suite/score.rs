@@ -339,3 +339,144 @@ fn the_part_of_a_split_is_scored_and_named() {
         .stderr;
     assert!(stderr.contains("`test` of the split `held@1`"), "{stderr}");
 }
+
+#[test]
+fn a_matrix_has_the_scores_of_each_model_on_each_platform() {
+    let place = store();
+    place.write("cpu/log.json", measured().replace("cuda", "llvm"));
+    place.ok(&["ingest", "-q", "cpu"]);
+    let by_platform = |platform: &str, file: &str, columns: &str| {
+        let sql = format!(
+            "SELECT config_key, {columns} FROM records WHERE platform = '{platform}' ORDER BY line"
+        );
+        place.ok(&[&sql, "-o", file]);
+    };
+    by_platform("gpu", "gpu.csv", BY_LINE);
+    by_platform("cpu", "own.csv", &format!("platform, {BY_LINE}"));
+    let args = [
+        "score",
+        "matrix",
+        "--model",
+        "any=gpu.csv",
+        "--model",
+        "own=own.csv",
+        "--format",
+    ];
+    // Predictions of one platform are by configuration, and configurations of other targets are others.
+    let ran = place.ok(&[&args[..], &["json", "--plot", "m.svg"]].concat());
+    let matrix: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(matrix["platforms"], serde_json::json!(["cpu", "gpu"]));
+    assert_eq!(
+        matrix["models"],
+        serde_json::json!(["any", "own", "random"])
+    );
+    let single = |file: &str, platform: &str| {
+        let predicate = format!("platform = '{platform}'");
+        report(&place, &["tenset", file, "--where", &predicate])
+    };
+    for (model, file, platform) in [("any", "gpu.csv", "gpu"), ("own", "own.csv", "cpu")] {
+        let scored = single(file, platform);
+        let rows = scored["rows"].as_array().unwrap();
+        let is_total = |row: &&Value| {
+            row["predictor"] == "predictions"
+                && row["group"].as_str().unwrap().starts_with("mean of")
+        };
+        let total = rows.iter().rfind(is_total).unwrap();
+        let cells = matrix["cells"].as_array().unwrap();
+        let cell = cells
+            .iter()
+            .find(|cell| cell["model"] == model && cell["platform"] == platform);
+        assert_eq!(cell.unwrap()["scores"], total["scores"], "{model}");
+    }
+    let csv = place.ok(&[&args[..], &["csv"]].concat()).stdout;
+    assert!(csv.starts_with("model,cpu,gpu\nany,"), "{csv}");
+    assert!(
+        std::fs::read_to_string(place.path().join("m.svg"))
+            .unwrap()
+            .contains("pairwise_accuracy")
+    );
+    for (args, reason) in [
+        (vec!["--model", "x"], "expected NAME=PREDICTIONS"),
+        (
+            vec!["--model", "a=gpu.csv", "--model", "a=own.csv"],
+            "the name `a` is used twice",
+        ),
+        (
+            vec!["--model", "a=gpu.csv", "--metric", "speed"],
+            "unknown metric `speed`",
+        ),
+        (
+            vec!["--model", "a=gpu.csv", "--where", "line > 99"],
+            "no record is selected",
+        ),
+    ] {
+        let ran = place.tsql(&[&["score", "matrix"][..], &args].concat());
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_grid_of_tasks_and_programs_is_a_part_of_a_larger_one() {
+    let place = Place::new();
+    let tasks = ["a", "b", "c", "d"].map(|name| {
+        let records = (1..=6).map(|tile| record(name, "cuda", tile, "0.004", 0));
+        records.collect::<String>()
+    });
+    place.write("gpu/log.json", tasks.concat());
+    place.ok(&["ingest", "-q", "gpu"]);
+    let create = |name: &str, tasks: &str, programs: &str| {
+        let ran = place.ok(&[
+            "subset",
+            "create",
+            name,
+            "--tasks",
+            tasks,
+            "--programs",
+            programs,
+            "--seed",
+            "7",
+        ]);
+        ran.stderr
+    };
+    assert_eq!(create("small", "2", "3"), "small, version 1: 6 members\n");
+    assert_eq!(create("large", "3", "5"), "large, version 1: 15 members\n");
+    let counted = place.rows(
+        "SELECT count(*), count(DISTINCT graph_id), count(*) FILTER (WHERE config_id IN \
+         (SELECT CAST(member AS BIGINT) FROM subset_members WHERE name = 'large')) FROM configurations \
+         WHERE config_id IN (SELECT CAST(member AS BIGINT) FROM subset_members WHERE name = 'small')",
+    );
+    assert_eq!(counted, ["6,2,6"]);
+    assert_eq!(
+        place.rows("SELECT name, tasks, random, seed FROM subsets ORDER BY name"),
+        ["large,3,5,7", "small,2,3,7"]
+    );
+    for (args, reason) in [
+        (
+            vec!["--tasks", "9", "--programs", "1", "--seed", "7"],
+            "cannot draw 9 tasks, the query returns 4",
+        ),
+        (vec!["--tasks", "1", "--seed", "7"], "--programs"),
+        (
+            vec!["--query", "SELECT 1", "--seed", "7"],
+            "--seed needs --random or --tasks",
+        ),
+        (
+            vec![
+                "--query",
+                "SELECT 1",
+                "--tasks",
+                "1",
+                "--programs",
+                "1",
+                "--seed",
+                "7",
+            ],
+            "expected two columns",
+        ),
+    ] {
+        let ran = place.tsql(&[&["subset", "create", "x"][..], &args].concat());
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}

@@ -71,10 +71,11 @@ mod progress_bar;
 mod publish;
 mod queries;
 mod renames;
+mod replay;
 mod report;
+mod result_content;
 mod score;
 mod screen;
-mod result_content;
 #[cfg(feature = "cluster")]
 mod security;
 #[cfg(feature = "flight")]
@@ -197,8 +198,8 @@ enum Command {
     Functions(functions::Functions),
     History(history::History),
     Note(note::Note),
-    Tag(tag::Tag),
     Platform(platform::Platform),
+    Tag(tag::Tag),
     Diff(diff::Compared),
     Copy(copy::Copy),
     Correct(correct::Correct),
@@ -208,6 +209,7 @@ enum Command {
     Verify(verify::Verify),
     Compare(compare::Compare),
     Trend(trend::TrendArgs),
+    Replay(replay::ReplayArgs),
     Optimize(optimize::Optimize),
     Vacuum(vacuum::Vacuum),
     Check(check::Check),
@@ -382,9 +384,9 @@ async fn run_command(
         Some(Command::Functions(command)) => functions::run(command).await,
         Some(Command::History(command)) => history::run(place, command).await,
         Some(Command::Note(command)) => note::run(place, command).await,
+        Some(Command::Platform(command)) => platform::run(place, command).await,
         Some(Command::Tag(command)) => tag::run(place, command).await,
         Some(Command::Diff(command)) => diff::run(place, command).await,
-        Some(Command::Platform(command)) => platform::run(place, command).await,
         Some(Command::Copy(command)) => copy::run(place, command).await,
         Some(Command::Correct(command)) => correct::run_correct(place, command).await,
         Some(Command::Retract(command)) => correct::run_retract(place, command).await,
@@ -393,6 +395,7 @@ async fn run_command(
         Some(Command::Verify(command)) => verify::run(command).await,
         Some(Command::Compare(command)) => compare::run(place, command).await,
         Some(Command::Trend(command)) => trend::run(place, command).await,
+        Some(Command::Replay(command)) => replay::run(place, command).await,
         Some(Command::Optimize(command)) => optimize::run(place, command).await,
         Some(Command::Vacuum(command)) => vacuum::run(place, command).await,
         Some(Command::Check(command)) => check::run(place, command).await,

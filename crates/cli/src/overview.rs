@@ -15,7 +15,10 @@ const GROUPS: [(&str, &[&str]); 10] = [
         "Query",
         &["queries", "tables", "describe", "functions", "plot"],
     ),
-    ("Analyze", &["compare", "trend", "score", "report", "diff"]),
+    (
+        "Analyze",
+        &["compare", "trend", "score", "replay", "report", "diff"],
+    ),
     (
         "Build datasets",
         &["split", "subset", "tag", "note", "platform", "batch"],

@@ -15,7 +15,7 @@ pub mod change;
 pub mod geometric_mean;
 pub mod median;
 mod metric;
-mod random_search;
+pub mod random_search;
 pub mod ranking;
 pub mod speedup;
 pub mod stats;

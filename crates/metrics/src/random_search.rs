@@ -44,12 +44,12 @@ pub(crate) const METRICS: &[Metric] = &[
 ];
 
 /// Number of trials, and the finite times in order.
-fn trials(rows: &RowGroup) -> (f64, Vec<f64>) {
+fn trials(rows: &RowGroup) -> (usize, Vec<f64>) {
     let all = rows.numbers("time");
     let times = all.iter().flatten().copied();
     let mut times: Vec<f64> = times.filter(|time| time.is_finite()).collect();
     times.sort_by(f64::total_cmp);
-    (count(all.len()), times)
+    (all.len(), times)
 }
 
 #[allow(
@@ -60,7 +60,6 @@ fn count(rows: usize) -> f64 {
     rows as f64
 }
 
-/// Mean of the minimum of `n` of `N` trials: the i-th time is the minimum with probability `C(N-i, n-1) / C(N, n)`.
 fn expected_best(rows: &RowGroup) -> Result<Option<f64>, String> {
     let (total, times) = trials(rows);
     let Some(draws) = rows.number("draws") else {
@@ -69,10 +68,20 @@ fn expected_best(rows: &RowGroup) -> Result<Option<f64>, String> {
     if draws < 1.0 {
         return Err(format!("draws is {draws}, expected a number from 1 up"));
     }
+    Ok(expected_minimum(total, &times, draws))
+}
+
+/// Returns the mean of the minimum of `draws` of `total` trials, if at least one of them has a time. The times are those
+/// of the trials that have one, in ascending order. More draws than trials are all trials.
+///
+/// The i-th time is the minimum with probability `C(N-i, n-1) / C(N, n)`.
+#[must_use]
+pub fn expected_minimum(total: usize, sorted: &[f64], draws: f64) -> Option<f64> {
+    let total = count(total);
     let draws = draws.min(total);
     let (mut chance, mut found, mut sum) = (draws / total, 0.0, 0.0);
     let mut larger = total;
-    for time in times {
+    for time in sorted {
         found += chance;
         sum += chance * time;
         larger -= 1.0;
@@ -84,13 +93,29 @@ fn expected_best(rows: &RowGroup) -> Result<Option<f64>, String> {
         };
         chance *= ratio;
     }
-    Ok((found > 0.0).then(|| sum / found))
+    (found > 0.0).then(|| sum / found)
 }
 
-/// Smallest `n` for which `1 - C(N-g, n) / C(N, n)` reaches the probability, where `g` trials are near the best.
+/// Returns the smallest time that the minimum of `draws` of `total` trials reaches with a probability. `None` if all
+/// drawn trials fail with more than the remaining probability. The times are as in [`expected_minimum`].
+///
+/// The minimum is at most the i-th time with probability `1 - C(N-i, n) / C(N, n)`.
+#[must_use]
+pub fn minimum_quantile(total: usize, sorted: &[f64], draws: f64, probability: f64) -> Option<f64> {
+    let total = count(total);
+    let draws = draws.min(total);
+    let (mut missed, mut larger) = (1.0, total);
+    let mut times = sorted.iter();
+    times
+        .find(|_| {
+            missed *= (larger - draws).max(0.0) / larger;
+            larger -= 1.0;
+            missed <= (1.0 - probability) * (1.0 + TOLERANCE)
+        })
+        .copied()
+}
+
 fn draws_to_reach(rows: &RowGroup) -> Result<Option<f64>, String> {
-    /// Relative rounding error of a product of as many factors as there are trials.
-    const TOLERANCE: f64 = 1e-11;
     let (total, times) = trials(rows);
     let probability = rows.number("probability").unwrap_or(0.95);
     let (Some(best), Some(percent)) = (times.first(), rows.number("percent")) else {
@@ -105,12 +130,22 @@ fn draws_to_reach(rows: &RowGroup) -> Result<Option<f64>, String> {
     }
     let limit = best * (1.0 + percent / 100.0);
     let near = times.iter().take_while(|time| **time <= limit).count();
-    let (mut missed, mut draws) = (1.0, 0.0);
+    Ok(Some(count(draws_to_find(total, near, probability))))
+}
+
+/// Relative rounding error of a product of as many factors as there are trials.
+const TOLERANCE: f64 = 1e-11;
+
+/// Returns the smallest `n` for which one of `near` trials is among `n` of `total` trials with a probability:
+/// `1 - C(N-g, n) / C(N, n)` reaches it.
+#[must_use]
+pub fn draws_to_find(total: usize, near: usize, probability: f64) -> usize {
+    let (mut missed, mut draws) = (1.0, 0);
     while missed > (1.0 - probability) * (1.0 + TOLERANCE) && draws < total {
-        missed *= (total - count(near) - draws).max(0.0) / (total - draws);
-        draws += 1.0;
+        missed *= (count(total) - count(near) - count(draws)).max(0.0) / count(total - draws);
+        draws += 1;
     }
-    Ok(Some(draws))
+    draws
 }
 
 #[cfg(test)]
@@ -208,6 +243,31 @@ mod tests {
                 evaluate(&METRICS[1], &TIMES, &settings).is_err(),
                 "{settings:?}"
             );
+        }
+    }
+
+    #[test]
+    fn quantiles_equal_those_of_all_samples() {
+        let valid: Vec<_> = TIMES
+            .iter()
+            .map(|time| time.filter(|time| !time.is_nan()))
+            .collect();
+        let mut sorted: Vec<f64> = valid.iter().flatten().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        for draws in 1..=9_u32 {
+            let mut best: Vec<f64> = samples(&valid, draws)
+                .into_iter()
+                .map(|best| best.unwrap_or(f64::INFINITY))
+                .collect();
+            best.sort_by(f64::total_cmp);
+            for probability in [0.05, 0.5, 0.95, 1.0] {
+                let enough =
+                    |place: &usize| count(*place) >= probability * count(best.len()) - 1e-9;
+                let place = (1..=best.len()).find(enough).unwrap();
+                let expected = Some(best[place - 1]).filter(|best| best.is_finite());
+                let actual = minimum_quantile(9, &sorted, f64::from(draws), probability);
+                assert_eq!(actual, expected, "{draws} draws, {probability}");
+            }
         }
     }
 }

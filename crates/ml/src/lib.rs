@@ -18,6 +18,7 @@ pub mod graphnet;
 pub mod metaschedule;
 mod plot_file;
 pub mod publish;
+pub mod replay;
 pub mod score;
 pub mod splits;
 pub mod tpugraphs;

@@ -1,20 +1,23 @@
 //! `tsql score`: scores predictions against measurements.
 
+mod matrix;
+mod scope;
 mod score_tables;
 mod submission;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use tsql_error::Error;
 use tsql_ml::score::score;
-use tsql_ml::score::{ScoreOptions, ScoreReport, Scoring, Variant};
+use tsql_ml::score::{ScoreReport, Scoring};
 
 use super::outcome::{DONE, Failure};
-use super::output::{Output, show, write_text};
+use super::output::{show, write_text};
 use super::printer::Format;
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
+use scope::{Failed, Scope};
 
 /// Score predictions against measurements
 #[derive(Args, Debug)]
@@ -29,9 +32,10 @@ enum Dataset {
     Tlp(Tlp),
     Tpugraphs(Tpugraphs),
     Graphnet(Graphnet),
+    Matrix(matrix::Matrix),
 }
 
-/// Input and options of all scores.
+/// Input and options of the scores of one model.
 #[derive(Args, Debug)]
 struct Common {
     /// Predictions: a Parquet, Arrow, CSV, JSON lines or npz file, or a query in parentheses
@@ -40,34 +44,11 @@ struct Common {
     /// have several.
     #[arg(value_name = "PREDICTIONS")]
     predictions: String,
-    /// Only records of this split, `NAME` or `NAME@VERSION`
-    #[arg(long, value_name = "NAME")]
-    split: Option<String>,
-    /// Part of the split [default: test; valid for the split of TpuGraphs]
-    #[arg(long, value_name = "PART")]
-    part: Option<String>,
-    /// SQL condition over `records`
-    #[arg(
-        long = "where",
-        value_name = "SQL",
-        default_value = "true",
-        hide_default_value = true
-    )]
-    predicate: String,
-    /// Skip records without a prediction, and count them in the table
-    #[arg(long)]
-    allow_missing: bool,
-    /// Seed of the bootstrap
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-    /// Number of bootstrap resamples of tasks for the confidence intervals; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    resamples: u32,
     /// Show the confidence intervals of all scores, not only of the main ones
     #[arg(long)]
     all_intervals: bool,
     #[command(flatten)]
-    output: Output,
+    scope: Scope,
 }
 
 /// Compute TenSet's tables 3 and 4: errors, rankings and top-k scores by network
@@ -100,14 +81,6 @@ struct Tuning {
 struct Tlp {
     #[command(flatten)]
     tuning: Tuning,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Failed {
-    /// A cost of 1e10 s, as in TenSet and TLP
-    Tenset,
-    /// Skip them
-    Valid,
 }
 
 /// Compute rankings and slowdowns of TpuGraphs by collection, or score a submission to Kaggle's "Fast or Slow?"
@@ -155,6 +128,7 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
     let (scoring, common, variant) = match command.dataset {
         Dataset::Tenset(tuning) => (Scoring::Tenset, tuning.common, tuning.variant),
         Dataset::Tlp(Tlp { tuning }) => (Scoring::Tlp, tuning.common, tuning.variant),
+        Dataset::Matrix(command) => return matrix::run(&store, command).await,
         Dataset::Graphnet(graphnet) => (Scoring::Graphnet, graphnet.common, Failed::Tenset),
         Dataset::Tpugraphs(tpugraphs) => {
             let path = Path::new(&tpugraphs.common.predictions);
@@ -163,45 +137,37 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
                     return Err(submission_error().into());
                 }
                 let path = PathBuf::from(&tpugraphs.common.predictions);
-                return submission::run(&store, &path, tpugraphs.rows, &tpugraphs.common.output)
-                    .await;
+                return submission::run(
+                    &store,
+                    &path,
+                    tpugraphs.rows,
+                    &tpugraphs.common.scope.output,
+                )
+                .await;
             }
             evaluation_indices = tpugraphs.evaluation_indices;
             (Scoring::Tpugraphs, tpugraphs.common, Failed::Tenset)
         }
     };
-    let mut options = ScoreOptions::default()
-        .predicate(common.predicate)
-        .allow_missing(common.allow_missing)
-        .seed(common.seed)
-        .resamples(common.resamples)
-        .variant(match variant {
-            Failed::Tenset => Variant::Tenset,
-            Failed::Valid => Variant::Valid,
-        });
-    if let Some(split) = common.split {
-        options = options.split(split);
-    }
-    if let Some(part) = common.part {
-        options = options.part(part);
-    }
+    let mut options = common.scope.options(variant);
+    let output = &common.scope.output;
     if let Some(path) = evaluation_indices {
         options = options.evaluation_indices(path);
     }
     let report = score(&store, scoring, &common.predictions, &options).await?;
-    let format = common.output.resolve_format()?;
+    let format = output.resolve_format()?;
     if format == Format::Json {
         let text = serde_json::to_string_pretty(&report).map_err(|error| {
             Error::Internal(format!("scores cannot be written as JSON: {error}"))
         })?;
-        write_text(&(text + "\n"), &common.output)?;
+        write_text(&(text + "\n"), output)?;
     } else {
         let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
         let columns = score_tables::columns(&report, common.all_intervals, is_rounded);
         let columns = columns.iter();
         show(
             columns.map(|(name, column)| (name.as_str(), std::sync::Arc::clone(column))),
-            &common.output,
+            output,
         )
         .await?;
     }

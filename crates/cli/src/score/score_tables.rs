@@ -59,7 +59,7 @@ pub(super) fn columns(report: &ScoreReport, all_intervals: bool, is_rounded: boo
 }
 
 /// Rounds to four digits after the point if `is_rounded`.
-fn round(score: f64, is_rounded: bool) -> f64 {
+pub(super) fn round(score: f64, is_rounded: bool) -> f64 {
     let shown = (score * 1e4).round() / 1e4;
     if is_rounded && shown.is_finite() {
         shown

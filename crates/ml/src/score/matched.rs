@@ -14,8 +14,8 @@ use tsql_session::key_columns::source_error;
 use super::predictions::{PredictionSlot, Predictions};
 
 /// Predictions by configuration id of this store.
-pub(super) struct MatchedPredictions {
-    pub(super) predictions: Predictions,
+pub(crate) struct MatchedPredictions {
+    pub(crate) predictions: Predictions,
     slots: HashMap<i64, PredictionSlot, RandomState>,
     selection: String,
     /// Platforms of the records, with their numbers among the predictions.
@@ -31,7 +31,7 @@ impl MatchedPredictions {
     ///
     /// # Errors
     /// [`Error::Query`] for an invalid selection.
-    pub(super) async fn load(
+    pub(crate) async fn load(
         context: &SessionContext,
         predictions: Predictions,
         selection: &str,
@@ -71,7 +71,7 @@ impl MatchedPredictions {
     }
 
     /// Number of a platform among those of the records.
-    pub(super) fn platform_number(&mut self, name: &str) -> usize {
+    pub(crate) fn platform_number(&mut self, name: &str) -> usize {
         let known = self.platforms.iter().position(|(known, _)| known == name);
         known.unwrap_or_else(|| {
             let number = self.predictions.platform(name);
@@ -93,7 +93,7 @@ impl MatchedPredictions {
 
     /// Returns the prediction for a record, and counts the record. A missing prediction is counted only if it is
     /// needed.
-    pub(super) fn prediction_for(
+    pub(crate) fn prediction_for(
         &mut self,
         config_id: i64,
         platform: usize,
@@ -115,7 +115,7 @@ impl MatchedPredictions {
     /// [`Error::Source`] with the numbers of missing, duplicate and unknown predictions, [`Error::Ambiguous`] if
     /// predictions have no platform but there are several, [`Error::Empty`] without records, or without predictions for
     /// them.
-    pub(super) async fn check_all_seen(
+    pub(crate) async fn check_all_seen(
         &mut self,
         context: &SessionContext,
         allow_missing: bool,
@@ -188,7 +188,7 @@ impl MatchedPredictions {
     }
 
     /// Number of records, and of those without a prediction.
-    pub(super) fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (self.records, self.missing)
     }
 }

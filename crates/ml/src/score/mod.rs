@@ -24,6 +24,7 @@ mod groups;
 mod ids;
 mod indices;
 mod matched;
+mod matrix;
 mod networks;
 mod options;
 mod predictions;
@@ -42,9 +43,7 @@ use tsql_store::Store;
 
 use groups::ScoreGroups;
 use indices::EvaluationIndices;
-use matched::MatchedPredictions;
 use options::OFFICIAL;
-use predictions::Predictions;
 use table::ScoreTable;
 use tasks::{ReadOptions, Task, TaskIdentity, Tasks};
 use tenset::MetricColumns;
@@ -52,6 +51,11 @@ use unit::{ScoreUnit, UnitMetric};
 
 use crate::splits::find_split;
 
+pub(crate) use matched::MatchedPredictions;
+pub(crate) use networks::{GraphTarget, Network, networks, target_kind};
+pub(crate) use predictions::Predictions;
+
+pub use matrix::{MatrixCell, ScoreMatrix, score_matrix};
 pub use options::{ScoreOptions, Scoring};
 pub use report::{Predictor, Score, ScoreReport, ScoreRow};
 pub use tsql_metrics::throughput::Variant;

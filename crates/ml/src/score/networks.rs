@@ -9,17 +9,17 @@ use tsql_error::Result;
 use tsql_schema::column;
 
 /// A graph and a kind of target.
-pub(super) type GraphTarget = (i64, String);
+pub(crate) type GraphTarget = (i64, String);
 
 /// A network: its name with its inputs, and the kind of its target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Network {
-    pub(super) name: String,
-    pub(super) target_kind: String,
+pub(crate) struct Network {
+    pub(crate) name: String,
+    pub(crate) target_kind: String,
 }
 
 /// Returns the tasks of each network with their weights. The last weight of a repeated task counts, as upstream.
-pub(super) async fn networks(
+pub(crate) async fn networks(
     context: &SessionContext,
 ) -> Result<BTreeMap<Network, BTreeMap<GraphTarget, f64>>> {
     let sql = "SELECT arrow_cast(network || ' ' || coalesce(input_shapes, ''), 'Utf8View') AS name, \
@@ -47,7 +47,7 @@ pub(super) async fn networks(
 }
 
 /// Kind of a target, as in network names: the first word, or `kind` of MetaSchedule's JSON.
-pub(super) fn target_kind(target: &str) -> String {
+pub(crate) fn target_kind(target: &str) -> String {
     let json = serde_json::from_str::<serde_json::Value>(target).ok();
     let named = json.as_ref().and_then(|json| json.get("kind")?.as_str());
     let word = || target.split_whitespace().next().unwrap_or_default();

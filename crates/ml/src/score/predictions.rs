@@ -45,7 +45,7 @@ struct PredictionRow {
 pub(super) struct PredictionSlot(u32);
 
 /// All predictions.
-pub(super) struct Predictions {
+pub(crate) struct Predictions {
     from: String,
     is_time: bool,
     has_platforms: bool,
@@ -64,7 +64,7 @@ impl Predictions {
     ///
     /// # Errors
     /// [`Error::Source`] if a column is missing, ambiguous or of another type, [`Error::Query`] if it cannot be read.
-    pub(super) async fn read(context: &SessionContext, from: &str) -> Result<Self> {
+    pub(crate) async fn read(context: &SessionContext, from: &str) -> Result<Self> {
         let schema = source_columns(context, from).await?;
         let mut predictions = Self::from_schema(from, &schema)?;
         let sql = predictions.sql(&schema)?;
@@ -198,7 +198,7 @@ impl Predictions {
     }
 
     /// Returns whether predictions are times, instead of numbers that are higher for a faster configuration.
-    pub(super) fn are_times(&self) -> bool {
+    pub(crate) fn are_times(&self) -> bool {
         self.is_time
     }
 
@@ -251,7 +251,7 @@ impl Predictions {
     }
 
     /// File or query that they were read from.
-    pub(super) fn source(&self) -> &str {
+    pub(crate) fn source(&self) -> &str {
         &self.from
     }
 

@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use tsql_error::{Error, Result};
-use tsql_plot::{
-    Appearance, Categories, Chart, ChartKind, Column, ColumnValues, LogAxes, PlotSpec, PlotTable,
-};
-use tsql_store::atomic_output::write_output;
+use tsql_plot::{Categories, ChartKind, Column, ColumnValues, LogAxes, PlotSpec, PlotTable};
 
 use super::report::{PlottedSeries, ProgramChange, Trend};
-use crate::plot_file::is_png;
+use crate::plot_file::{draw, is_png};
 
 /// Maximum number of characters of a program in the title of a panel.
 const MAX_NAME_CHARS: usize = 60;
@@ -22,17 +19,11 @@ impl Trend {
     /// [`Error::Empty`] without changes, [`Error::Argument`] for another extension, [`Error::Io`] if the file cannot be
     /// written, [`Error::Drawing`] in a build without the feature `plot`.
     pub fn draw(&self, path: &Path, png_width: u32) -> Result<()> {
-        let is_png = is_png(path)?;
+        is_png(path)?;
         if self.largest.is_empty() {
             return Err(Error::Empty("no change to plot".to_owned()));
         }
-        let chart = Chart::new(self.table(), &self.spec()).map_err(Error::Drawing)?;
-        let appearance = Appearance::default();
-        let bytes = match is_png {
-            true => chart.png(appearance, png_width).map_err(Error::Drawing)?,
-            false => chart.svg(appearance).into_bytes(),
-        };
-        write_output(path, bytes)
+        draw(self.table(), &self.spec(), path, png_width)
     }
 
     fn spec(&self) -> PlotSpec {
