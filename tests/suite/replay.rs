@@ -325,7 +325,7 @@ const GOLDEN: [Golden; 5] = [
         Some("kernel_tuner/T1/convolution.json"),
         6768,
         861.0,
-        [1709871.4130226222, 790701.6747902141, 575460.7078502042],
+        [1709871.4130226222, 790701.674790214, 575460.7078502042],
     ),
     (
         "kernel_tuner/convolution_milo/A100.json.gz",
@@ -339,7 +339,7 @@ const GOLDEN: [Golden; 5] = [
         Some("kernel_tuner/T1/pnpoly.json"),
         4092,
         354.0,
-        [16538940.99820273, 10428733.996161471, 9105234.185381427],
+        [16538940.99820273, 10428733.99616147, 9105234.185381427],
     ),
     (
         "ktt/KTConvolutionOutput_3090.json.gz",

@@ -140,8 +140,9 @@ async fn common_measurements(
     let sql = format!(
         "SELECT a.source_id AS moved, b.source_id AS other, count(*) AS n \
          FROM stored.records AS a JOIN stored.records AS b \
-         ON a.config_id = b.config_id AND a.measured_at = b.measured_at \
-         WHERE a.source_id IN ({}) AND b.source_id IN ({}) AND a.repeats_ns = b.repeats_ns \
+         ON a.config_id = b.config_id AND a.measured_at_s = b.measured_at_s \
+         WHERE a.source_id IN ({}) AND b.source_id IN ({}) \
+         AND a.runtime_ns IS NOT DISTINCT FROM b.runtime_ns AND a.repeats IS NOT DISTINCT FROM b.repeats \
          GROUP BY a.source_id, b.source_id ORDER BY n DESC, moved, other",
         list(moved),
         list(others)
