@@ -389,7 +389,13 @@ mod tests {
         assert_eq!(told, [("records", 7), ("lines", 1)]);
         let place = ("measured".to_owned(), "p".to_owned());
         assert_eq!(found[0].place, Some(place));
-        assert!(found[0].describe().starts_with("7 rows of source"));
+        // The data file of the lost entry has the name.
+        let described = found[0].describe();
+        assert!(described.starts_with("7 rows of /"), "{described}");
+        assert!(
+            described.contains("b.jsonl (measured, platform p)"),
+            "{described}"
+        );
         // Queries do not return them, so the check succeeds.
         let checked = check(&store).await.unwrap();
         assert_eq!(checked.damage, []);
