@@ -112,6 +112,7 @@ _OPTIONS = {
     "files": "file_format",
     "input-format": "format",
     "label": "labels",
+    "model": "models",
     "param": "params",
     "policy": "policies",
     "unlisted": "force_unlisted",

@@ -360,6 +360,7 @@ fn a_matrix_has_the_scores_of_each_model_on_each_platform() {
         "any=gpu.csv",
         "--model",
         "own=own.csv",
+        "--allow-missing",
         "--format",
     ];
     // Predictions of one platform are by configuration, and configurations of other targets are others.
@@ -403,14 +404,14 @@ fn a_matrix_has_the_scores_of_each_model_on_each_platform() {
         ),
         (
             vec!["--model", "a=gpu.csv", "--metric", "speed"],
-            "unknown metric `speed`",
+            "no metric named `speed`",
         ),
         (
             vec!["--model", "a=gpu.csv", "--where", "line > 99"],
             "no record is selected",
         ),
     ] {
-        let ran = place.tsql(&[&["score", "matrix"][..], &args].concat());
+        let ran = place.tsql(&[&["score", "matrix", "--allow-missing"][..], &args].concat());
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
         assert!(ran.stderr.contains(reason), "{}", ran.stderr);
     }

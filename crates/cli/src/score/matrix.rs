@@ -23,7 +23,7 @@ const PNG_WIDTH: u32 = 1600;
 /// Each row is a model, each column a platform. A score is the total of `tsql score tenset` or `tsql score tlp` over the
 /// records of that platform: the mean of networks, or of tasks without network_info. `random` is the expected score of a
 /// random order. Predictions without a `platform` apply to all platforms, so a model that was trained on one platform
-/// shows how it transfers to the others. A platform for which a model predicts nothing is empty.
+/// shows how it transfers to the others. With --allow-missing, a platform without predictions of a model is empty.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  \
     tsql score matrix --model gbdt=gbdt.parquet --model mlp=mlp.parquet \\\n      \

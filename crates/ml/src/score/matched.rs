@@ -178,11 +178,10 @@ impl MatchedPredictions {
             return Err(source_error(&from, format!("{}{hint}", wrongs.join("; "))));
         }
         if !self.is_any {
-            let reason = format!(
-                "none of its {} predictions is for a record to score",
+            return Err(Error::Empty(format!(
+                "{from}: none of its {} predictions is for a record to score",
                 self.predictions.count()
-            );
-            return Err(source_error(&from, reason));
+            )));
         }
         Ok(unused.known)
     }

@@ -102,7 +102,7 @@ impl ScoreMatrix {
 /// ```
 ///
 /// # Errors
-/// As [`score`], except that a platform without predictions of a model is a cell with a reason.
+/// As [`score`], except that with `allow_missing` a platform without predictions of a model is a cell with a reason.
 /// [`Error::Argument`] for repeated names of models and for a scoring other than TenSet's and TLP's, [`Error::Empty`]
 /// without records.
 pub async fn score_matrix(
