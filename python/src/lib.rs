@@ -13,6 +13,7 @@ mod forks;
 #[cfg(target_os = "linux")]
 mod measuring;
 mod messages;
+mod platforms;
 mod plot;
 mod progress;
 mod result;

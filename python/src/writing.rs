@@ -10,7 +10,6 @@ use tsql::corrections::{CorrectionOptions, Label};
 use tsql::graphnet::{self, ReportOptions, SubsetOptions};
 use tsql::notes::Subject;
 use tsql::optional_setting::OptionalSetting as _;
-use tsql::platforms;
 use tsql::trend::TrendOptions;
 use tsql::{
     CheckOptions, CompareOptions, CopyOptions, ExportOptions, IngestOptions, OptimizeOptions,
@@ -247,35 +246,6 @@ impl Store {
     fn delete_note(&self, py: Python<'_>, note_id: i64) -> PyResult<()> {
         let store = self.get(py)?;
         wait(py, move || async move { store.delete_note(note_id).await })
-    }
-
-    fn set_platform(
-        &self,
-        py: Python<'_>,
-        platform: String,
-        values: Vec<(String, String)>,
-        source: String,
-        author: Option<String>,
-    ) -> PyResult<String> {
-        let store = self.get(py)?;
-        let call = move || async move {
-            let author = author.as_deref();
-            platforms::set_facts(&store, &platform, &values, &source, author).await
-        };
-        json(py, &wait(py, call)?)
-    }
-
-    fn platform_facts(&self, py: Python<'_>, platform: String) -> PyResult<String> {
-        let store = self.get(py)?;
-        let call = move || async move { platforms::platform_facts(&store, &platform).await };
-        json(py, &wait(py, call)?)
-    }
-
-    fn unset_platform(&self, py: Python<'_>, platform: String, fact: String) -> PyResult<()> {
-        let store = self.get(py)?;
-        wait(py, move || async move {
-            platforms::unset_fact(&store, &platform, &fact).await
-        })
     }
 
     fn correct(

@@ -174,25 +174,25 @@ mod tests {
     use super::*;
     use tsql_dialect::statement::parse_statements;
 
-    fn named(sql: &str) -> Vec<String> {
-        let named = named_values(&parse_statements(sql).unwrap()[0]).into_iter();
+    fn describe_values(sql: &str) -> Vec<String> {
+        let found = named_values(&parse_statements(sql).unwrap()[0]).into_iter();
         let text =
             |one: NamedValue| format!("{}={} {}", one.column, one.value, one.tables.join(" "));
-        named.map(text).collect()
+        found.map(text).collect()
     }
 
     #[test]
     fn values_are_found_in_comparisons_and_lists() {
         assert_eq!(
-            named("SELECT 1 FROM records WHERE platform = 'A100' AND line = 1"),
+            describe_values("SELECT 1 FROM records WHERE platform = 'A100' AND line = 1"),
             ["platform=A100 records"]
         );
         assert_eq!(
-            named("SELECT * FROM (SELECT 1 FROM records r WHERE 'x' = r.Platform)"),
+            describe_values("SELECT * FROM (SELECT 1 FROM records r WHERE 'x' = r.Platform)"),
             ["platform=x records"]
         );
         assert_eq!(
-            named("SELECT 1 FROM records WHERE platform IN ('a', 'b') OR status = 'OK'"),
+            describe_values("SELECT 1 FROM records WHERE platform IN ('a', 'b') OR status = 'OK'"),
             [
                 "platform=a records",
                 "platform=b records",
@@ -200,7 +200,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            named(
+            describe_values(
                 "SELECT count(*) FROM Records r JOIN graphs g USING (graph_id) WHERE g.dataset LIKE 'TenSet'"
             ),
             ["dataset=TenSet graphs records"]
@@ -211,14 +211,14 @@ mod tests {
             "platform <> 'a'",
         ] {
             let sql = format!("SELECT 1 FROM records WHERE {other}");
-            assert!(named(&sql).is_empty(), "{other}");
+            assert!(describe_values(&sql).is_empty(), "{other}");
         }
     }
 
     #[test]
     fn files_have_other_values() {
         assert_eq!(
-            named("SELECT 1 FROM 'x.csv' WHERE platform = 'A100'"),
+            describe_values("SELECT 1 FROM 'x.csv' WHERE platform = 'A100'"),
             ["platform=A100 "]
         );
     }

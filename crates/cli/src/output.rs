@@ -195,6 +195,16 @@ async fn on_stdout(
     finished.map(|()| rows)
 }
 
+/// Writes a report that was converted to JSON.
+pub(super) fn write_json(
+    report: serde_json::Result<String>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let text = report
+        .map_err(|error| Error::Internal(format!("a report cannot be written as JSON: {error}")))?;
+    write_text(&(text + "\n"), output)
+}
+
 /// Writes a text that already has the requested format.
 pub(super) fn write_text(text: &str, output: &Output) -> Result<(), Failure> {
     let (_, packing) = output.resolve_packing()?;

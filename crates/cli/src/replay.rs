@@ -6,14 +6,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use tsql_error::Error;
 use tsql_ml::replay::{
     Coverage, Policy, PolicyReplay, Replay, ReplayAxis, ReplayOptions, Scheduler, TaskReplay,
     replay,
 };
 
 use super::outcome::{DONE, Failure};
-use super::output::{Output, show, write_text};
+use super::output::{Output, show, write_json};
 use super::percent::percent;
 use super::printer::Format;
 use super::short_values::{format_number, truncate};
@@ -156,10 +155,7 @@ pub(super) async fn run(place: &StoreOptions, command: ReplayArgs) -> Result<u8,
 async fn print(found: &Replay, output: &Output) -> Result<(), Failure> {
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(found).map_err(|error| {
-            Error::Internal(format!("a replay cannot be written as JSON: {error}"))
-        })?;
-        return write_text(&(text + "\n"), output);
+        return write_json(serde_json::to_string_pretty(found), output);
     }
     let for_people = matches!(format, Format::Table | Format::Markdown);
     let columns = columns(found, for_people);

@@ -9,7 +9,7 @@ use tsql_error::Error;
 use tsql_ml::trend::{ProgramChange, Trend, TrendOptions, TrendOrder, trend};
 
 use super::outcome::{DONE, Failure, REGRESSED, UNDECIDED};
-use super::output::{Output, show, write_text};
+use super::output::{Output, show, write_json};
 use super::percent::percent;
 use super::printer::Format;
 use super::short_values::{format_number, truncate};
@@ -112,10 +112,7 @@ pub(super) async fn run(place: &StoreOptions, command: TrendArgs) -> Result<u8, 
 async fn print(found: &Trend, events: bool, output: &Output) -> Result<(), Failure> {
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(found).map_err(|error| {
-            Error::Internal(format!("a trend cannot be written as JSON: {error}"))
-        })?;
-        return write_text(&(text + "\n"), output);
+        return write_json(serde_json::to_string_pretty(found), output);
     }
     if events {
         show(event_table(found), output).await?;

@@ -15,7 +15,7 @@ use tsql_ml::compare::{CompareOptions, Comparison, RecordChoice, Rule, Side};
 use tsql_store::atomic_output::write_output;
 
 use super::outcome::{DONE, Failure, REGRESSED, UNDECIDED};
-use super::output::{show, write_text};
+use super::output::{show, write_json, write_text};
 use super::percent::percent;
 use super::printer::Format;
 use super::stderr::print_message;
@@ -250,10 +250,7 @@ async fn print(found: &Comparison, command: &Compare) -> Result<(), Failure> {
     }
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(found).map_err(|error| {
-            Error::Internal(format!("a comparison cannot be written as JSON: {error}"))
-        })?;
-        return write_text(&(text + "\n"), output);
+        return write_json(serde_json::to_string_pretty(found), output);
     }
     if command.pairs {
         show(comparison_tables::changes(found), output).await?;

@@ -9,7 +9,7 @@ use tsql_store::Store;
 
 use super::format::CompareOutput;
 use crate::outcome::{DONE, Failure, UNDECIDED};
-use crate::output::{show, write_text};
+use crate::output::{show, write_json};
 use crate::printer::Format;
 use crate::stderr::print_message;
 
@@ -37,10 +37,7 @@ pub(super) async fn run(
         Err(error) => return Err(error.into()),
     };
     if output.resolve_format()? == Format::Json {
-        let text = serde_json::to_string_pretty(&found).map_err(|error| {
-            Error::Internal(format!("a check cannot be written as JSON: {error}"))
-        })?;
-        write_text(&(text + "\n"), &output)?;
+        write_json(serde_json::to_string_pretty(&found), &output)?;
     } else {
         show(table(&found), &output).await?;
     }

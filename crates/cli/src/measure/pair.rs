@@ -9,7 +9,6 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use clap::Args;
 use tsql_dataset::optional_setting::OptionalSetting as _;
 use tsql_dataset::trials::{PairOptions, PairProgram, PairReport, PairRun, measure_pair};
-use tsql_error::Error;
 use tsql_metrics::change::MINIMAL_CHANGE;
 use tsql_ml::compare::Comparison;
 use tsql_store::Store;
@@ -19,7 +18,7 @@ use super::exec::LineKind;
 use crate::compare::format::CompareOutput;
 use crate::label::Label;
 use crate::outcome::{DONE, Failure, INTERRUPTED, PARTLY, REGRESSED, UNDECIDED};
-use crate::output::{Output, show, write_text};
+use crate::output::{Output, show, write_json, write_text};
 use crate::percent::percent;
 use crate::printer::Format;
 use crate::short_values::{format_number, truncate};
@@ -235,10 +234,7 @@ async fn measure(
 async fn print(found: &PairReport, output: &Output) -> Result<(), Failure> {
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(found).map_err(|error| {
-            Error::Internal(format!("a pair cannot be written as JSON: {error}"))
-        })?;
-        return write_text(&(text + "\n"), output);
+        return write_json(serde_json::to_string_pretty(found), output);
     }
     let for_people = matches!(format, Format::Table | Format::Markdown);
     show(table(found, for_people), output).await?;

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, StringArray};
 use clap::{Args, ValueEnum};
-use tsql_error::Error;
 use tsql_ml::score::{ScoreMatrix, Scoring, score_matrix};
 use tsql_store::Store;
 
 use super::super::outcome::{DONE, Failure};
-use super::super::output::{show, write_text};
+use super::super::output::{show, write_json};
 use super::super::printer::Format;
 use super::super::stderr::print_message;
 use super::scope::{Failed, Scope};
@@ -32,7 +31,7 @@ const PNG_WIDTH: u32 = 1600;
     --metric top_5 --plot transfer.svg")]
 pub(super) struct Matrix {
     /// A model: its name, and its predictions as for `tsql score tenset`
-    #[arg(long = "model", value_name = "NAME=PREDICTIONS", required = true, value_parser = named)]
+    #[arg(long = "model", value_name = "NAME=PREDICTIONS", required = true, value_parser = parse_model)]
     models: Vec<(String, String)>,
     /// Table whose totals are shown
     #[arg(long, value_enum, default_value_t = Table::Tenset)]
@@ -59,7 +58,7 @@ enum Table {
 }
 
 /// Splits `NAME=PREDICTIONS`.
-fn named(text: &str) -> Result<(String, String), String> {
+fn parse_model(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, predictions)) if !name.is_empty() && !predictions.is_empty() => {
             Ok((name.to_owned(), predictions.to_owned()))
@@ -80,10 +79,7 @@ pub(super) async fn run(store: &Store, command: Matrix) -> Result<u8, Failure> {
     let output = &command.scope.output;
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(&matrix).map_err(|error| {
-            Error::Internal(format!("scores cannot be written as JSON: {error}"))
-        })?;
-        write_text(&(text + "\n"), output)?;
+        write_json(serde_json::to_string_pretty(&matrix), output)?;
     } else {
         let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
         let columns = columns(&matrix, place, is_rounded);

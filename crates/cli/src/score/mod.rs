@@ -13,7 +13,7 @@ use tsql_ml::score::score;
 use tsql_ml::score::{ScoreReport, Scoring};
 
 use super::outcome::{DONE, Failure};
-use super::output::{show, write_text};
+use super::output::{show, write_json};
 use super::printer::Format;
 use super::stderr::{count_noun, print_message};
 use super::store_options::StoreOptions;
@@ -157,10 +157,7 @@ pub(super) async fn run(place: &StoreOptions, command: Score) -> Result<u8, Fail
     let report = score(&store, scoring, &common.predictions, &options).await?;
     let format = output.resolve_format()?;
     if format == Format::Json {
-        let text = serde_json::to_string_pretty(&report).map_err(|error| {
-            Error::Internal(format!("scores cannot be written as JSON: {error}"))
-        })?;
-        write_text(&(text + "\n"), output)?;
+        write_json(serde_json::to_string_pretty(&report), output)?;
     } else {
         let is_rounded = matches!(format, Format::Table | Format::Markdown | Format::Latex);
         let columns = score_tables::columns(&report, common.all_intervals, is_rounded);

@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use tsql_error::{Error, Result};
-use tsql_plot::{
-    Appearance, Categories, Chart, ChartKind, Column, ColumnValues, LogAxes, PlotSpec, PlotTable,
-};
-use tsql_store::atomic_output::write_output;
+use tsql_plot::{Categories, ChartKind, Column, ColumnValues, LogAxes, PlotSpec, PlotTable};
 
 use super::curve::CurvePoint;
 use super::options::ReplayAxis;
 use super::report::{PolicyReplay, Replay, TaskReplay};
-use crate::plot_file::is_png;
+use crate::plot_file::{draw, is_png};
 
 /// Maximum number of tasks in a plot.
 const MAX_TASKS: usize = 6;
@@ -34,7 +31,7 @@ impl Replay {
     /// [`Error::Empty`] without a curve, [`Error::Argument`] for another extension, [`Error::Io`] if the file cannot be
     /// written, [`Error::Drawing`] in a build without the feature `plot`.
     pub fn draw(&self, path: &Path, axis: ReplayAxis, png_width: u32) -> Result<()> {
-        let is_png = is_png(path)?;
+        is_png(path)?;
         let table = self.table(axis).ok_or_else(|| {
             let reason = match axis {
                 ReplayAxis::Draws => "no search to plot",
@@ -42,13 +39,7 @@ impl Replay {
             };
             Error::Empty(reason.to_owned())
         })?;
-        let chart = Chart::new(table, &spec(axis)).map_err(Error::Drawing)?;
-        let appearance = Appearance::default();
-        let bytes = match is_png {
-            true => chart.png(appearance, png_width).map_err(Error::Drawing)?,
-            false => chart.svg(appearance).into_bytes(),
-        };
-        write_output(path, bytes)
+        draw(table, &spec(axis), path, png_width)
     }
 
     /// A row for each point of a curve; `None` without points.

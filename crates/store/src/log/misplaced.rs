@@ -12,7 +12,7 @@ use object_store::path::Path;
 
 use super::faults::Survey;
 use super::{Log, Snapshot, damage, log_error};
-use crate::log_files::entries::{FOLDER, checkpoint_name};
+use crate::log_files::entries::{FOLDER, checkpoint_name, entry_name};
 use tsql_error::{Error, Result};
 
 impl Log {
@@ -30,6 +30,10 @@ impl Log {
         let before = self.load(view, Some(newest)).await.ok();
         let stated = self.stated_checksums(survey).await?;
         for version in beyond {
+            // It may have been written after the listing.
+            if !self.is_missing(&entry_name(version)).await {
+                continue;
+            }
             let others = survey.checkpoints.keys().copied();
             let others: Vec<u64> = others.filter(|other| *other != version).collect();
             let entries: Vec<u64> = survey.entries.keys().copied().collect();

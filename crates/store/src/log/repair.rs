@@ -129,7 +129,7 @@ impl Log {
     }
 
     /// Returns whether a log file is missing. It may have been written after the listing.
-    async fn is_missing(&self, name: &str) -> bool {
+    pub(super) async fn is_missing(&self, name: &str) -> bool {
         let path = Path::from(format!("{FOLDER}/{name}"));
         let found = self.log_store.object_store(None).head(&path).await;
         matches!(found, Err(object_store::Error::NotFound { .. }))
